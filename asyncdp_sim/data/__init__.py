@@ -1,0 +1,15 @@
+"""Data: real tables and synthetic ones, encoded, projected and split over the owners."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from asyncdp_sim.data.dataset import Dataset, Source
+from asyncdp_sim.data.gaussian import GaussianData
+from asyncdp_sim.data.generic import TableData
+from asyncdp_sim.data.lending import LendingData
+from asyncdp_sim.data.splitting import ByColumn
+
+DataSpec = Annotated[LendingData | TableData | GaussianData, Field(discriminator="kind")]
+
+__all__ = ["ByColumn", "DataSpec", "Dataset", "GaussianData", "LendingData", "Source", "TableData"]

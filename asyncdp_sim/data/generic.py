@@ -1,0 +1,181 @@
+"""Any table: numbers as they are, texts by a dictionary that the public rows alone decide."""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Strict, model_validator
+
+from asyncdp_sim.data.dataset import Array, Dataset, Encoded
+from asyncdp_sim.data.recipe import TableRecipe, nearest, raw_values
+from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.data.tables import read_table, source_of
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.spec import faults_of
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TableData(TableRecipe):
+    """A table from a file.
+
+    Attributes
+    ----------
+    path : str
+        CSV, gzipped CSV or Parquet.
+    target : str
+        The numeric column to predict. Rows without it are left out.
+    owner_column : str, optional
+        Each distinct value is one owner; the same as ``split = { column = … }``. The column is
+        not a feature.
+    drop : list of str
+        Columns that are no features.
+    """
+
+    kind: Literal["table"] = "table"
+    path: str
+    target: str
+    owner_column: str | None = None
+    drop: Annotated[tuple[str, ...], Strict(False)] = ()
+
+    @model_validator(mode="after")
+    def _one_split(self) -> Self:
+        if self.owner_column is not None and self.split not in (
+            "in-order",  # the default: not a contradiction
+            ByColumn(column=self.owner_column),
+        ):
+            allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
+            raise faults_of([Fault("split", str(self.split), allowed)])
+        return self
+
+    def build(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+    ) -> Dataset:
+        """Read the table, encode, project and split it.
+
+        Parameters
+        ----------
+        n_owners : int
+            N ≥ 1.
+        records : tuple of int, optional
+            n_i ≥ 1, one per owner; may be absent only where a column splits the table.
+        streams : Streams or Scope
+            The run's random streams.
+
+        Raises
+        ------
+        DataError
+            With keys below ``data.`` and ``owners.``.
+        """
+        if self.owner_column is not None:
+            by_column = self.model_copy(
+                update={"split": ByColumn(column=self.owner_column), "owner_column": None}
+            )
+            return by_column.build(n_owners, records, streams)
+        self._require_owners(n_owners, records)
+        frame = read_table(self.path)
+        self._require_columns(frame)
+        target = _target(frame, self.target)
+        kept = ~np.isnan(target)
+        notes = []
+        if not kept.all():
+            notes.append(f"{int((~kept).sum())} rows without {self.target!r} were left out.")
+            frame, target = frame[kept].reset_index(drop=True), target[kept]
+        excluded = {self.target, *self.drop}
+        if isinstance(self.split, ByColumn):
+            excluded.add(self.split.column)
+        names = [name for name in frame.columns if name not in excluded]
+        if len(names) == 0:
+            raise DataError([Fault("data.drop", "all columns", "at least one must be a feature")])
+        first_public = max(len(frame) - self.public_records, 0)
+        matrix = np.empty((len(frame), len(names)), order="F")
+        for j, name in enumerate(names):
+            matrix[:, j], said = _encode(frame[name], str(name), first_public)
+            notes += said
+        table = Encoded(matrix, target, tuple(str(n) for n in names), tuple(notes))
+        return self._dataset(
+            table,
+            lambda column: raw_values(frame, column),
+            n_owners,
+            records,
+            streams,
+            source_of(self.path),
+        )
+
+    def _require_columns(self, frame: "pd.DataFrame") -> None:
+        wanted = [("data.target", self.target), *(("data.drop", name) for name in self.drop)]
+        faults = [
+            Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
+            for key, name in wanted
+            if name not in frame.columns
+        ]
+        if faults:
+            raise DataError(faults)
+
+
+def _target(frame: "pd.DataFrame", name: str) -> Array:
+    from pandas.api.types import is_numeric_dtype
+
+    if not is_numeric_dtype(frame[name]):
+        numbers = [c for c in frame.columns if is_numeric_dtype(frame[c])]
+        allowed = f"allowed is a column of numbers; {nearest(name, numbers)}"
+        raise DataError([Fault("data.target", f"the text column {name!r}", allowed)])
+    values = _numbers(frame[name])
+    if np.isnan(values).all():
+        allowed = "allowed is a column of numbers, this one is empty"
+        raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
+    return values
+
+
+def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
+    """Return one column as finite numbers, and what was done to it."""
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    if not is_numeric_dtype(column) and not is_datetime64_any_dtype(column):
+        return _by_dictionary(column, name, first_public)
+    values = _numbers(column)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, []
+    public = values[first_public:]
+    public = public[~np.isnan(public)]
+    if len(public) == 0:
+        raise _needs_public(name, "with missing values")
+    median = float(np.median(public))
+    values[missing] = median
+    count = int(np.count_nonzero(missing))
+    return values, [f"{name}: {count} missing values became the public median {median:g}."]
+
+
+def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
+    texts = [None if lost else str(v) for v, lost in zip(column, column.isna(), strict=True)]
+    known = sorted({text for text in texts[first_public:] if text is not None})
+    if len(known) == 0:
+        raise _needs_public(name, "of texts")
+    codes: dict[str | None, int] = {text: code for code, text in enumerate(known)}
+    unseen = len(known)
+    values = np.array([codes.get(text, unseen) for text in texts], dtype=np.float64)
+    count = int(np.count_nonzero(values == unseen))
+    return values, [
+        f"{name}: text, coded 0 to {unseen - 1} by the sorted public values, {unseen} for "
+        f"missing and unseen ones ({count} rows)."
+    ]
+
+
+def _numbers(column: "pd.Series") -> Array:
+    """Return numbers (true is 1), or dates as days since 1970; NaN where missing or infinite."""
+    from pandas.api.types import is_datetime64_any_dtype
+
+    if is_datetime64_any_dtype(column):
+        naive = column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
+        days = naive.to_numpy(dtype="datetime64[s]")
+        values = np.where(np.isnat(days), np.nan, days.astype(np.int64) / 86_400.0)
+    else:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _needs_public(name: str, what: str) -> DataError:
+    allowed = "no public row tells how to code it: name it in data.drop or raise public_records"
+    return DataError([Fault("data.public_records", f"a column {name!r} {what}", allowed)])

@@ -1,0 +1,110 @@
+"""LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from asyncdp_sim.data import lending_plain, lending_published
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.lending_columns import loan_rows
+from asyncdp_sim.data.lending_twin import Encoding, twin_table
+from asyncdp_sim.data.recipe import TableRecipe, raw_values
+from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.data.tables import first_line, read_table, source_of
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+TABLE_ROWS = 42_535
+"""The twin's least number of rows with ``public_overlap``: that of the real table it is made from."""
+
+
+class LendingData(TableRecipe):
+    """The lending table: features of a loan, target its interest rate (percent).
+
+    Attributes
+    ----------
+    path : str, optional
+        The 74-column loan.csv, a LoanStats file, or a Parquet file with such columns; absent:
+        the synthetic twin, with as many rows as the owners and the public need.
+    encoding : {"plain", "as-published"}
+        See :mod:`~asyncdp_sim.data.lending_plain` and :mod:`~asyncdp_sim.data.lending_published`.
+    """
+
+    kind: Literal["lending"] = "lending"
+    path: str | None = None
+    encoding: Encoding = "plain"
+
+    def build(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+    ) -> Dataset:
+        """Read or draw the table, encode, project and split it.
+
+        Parameters
+        ----------
+        n_owners : int
+            N ≥ 1.
+        records : tuple of int, optional
+            n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
+        streams : Streams or Scope
+            The run's random streams.
+
+        Raises
+        ------
+        DataError
+            With keys below ``data.`` and ``owners.``.
+        """
+        self._require_owners(n_owners, records)
+        if self.path is None:
+            return self._twin(n_owners, records, streams)
+        frame, notes = read_loans(self.path)
+        if self.encoding == "plain":
+            table = lending_plain.encode(frame)
+        else:
+            frame, more = lending_published.without_deleted_row(frame)
+            table, notes = lending_published.encode(frame), (*notes, *more)
+        return self._dataset(
+            replace(table, notes=(*notes, *table.notes)),
+            lambda column: raw_values(frame, column),
+            n_owners,
+            records,
+            streams,
+            source_of(self.path),
+        )
+
+    def _twin(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+    ) -> Dataset:
+        if isinstance(self.split, ByColumn) or records is None:
+            allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
+            raise DataError([Fault("data.split", f"a column {_column(self.split)!r}", allowed)])
+        body = sum(records)
+        if self.public_overlap:
+            # As in the real table: owners reach the public rows only when they need so many rows.
+            body = max(body, TABLE_ROWS) - self.public_records
+        table = twin_table(self.encoding, max(body, 0), self.public_records, streams)
+        return self._dataset(table, _no_values, n_owners, records, streams, None)
+
+
+def read_loans(path: str) -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """Return a table's loans and notes, past the notice that LoanStats files start with.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``.
+    """
+    header = first_line(path)
+    notice = header.strip('"').startswith("Notes offered by Prospectus")
+    return loan_rows(read_table(path, skip_first_lines=1 if notice else 0))
+
+
+def _column(split: object) -> str:
+    return split.column if isinstance(split, ByColumn) else ""
+
+
+def _no_values(column: str) -> Sequence[object]:
+    raise KeyError(column)  # the twin refuses a column split before this is asked

@@ -1,0 +1,116 @@
+"""From encoded columns to features, with a projection that the public rows alone decide."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.errors import DataError, Fault
+
+Preprocessing = Literal["eigen-uncentred", "pca", "none"]
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The affine map x ↦ (x − shift) · matrix, and y ↦ y − target_shift.
+
+    Attributes
+    ----------
+    shift : NDArray or None
+        (columns,); None where nothing is subtracted.
+    matrix : NDArray or None
+        (columns, features); None for the identity.
+    target_shift : float
+        In units of the target.
+    notes : tuple of str
+        What the user should know about it.
+    """
+
+    shift: Array | None
+    matrix: Array | None
+    target_shift: float
+    notes: tuple[str, ...] = ()
+
+    def features(self, rows: Array) -> Array:
+        """Return the features of encoded rows: (n, p), Fortran order, a fresh array."""
+        if self.matrix is None:
+            return np.array(rows, order="F")
+        # (p, c) @ (c, n) is C-ordered, so that its transpose is Fortran-ordered without a copy.
+        projected = (self.matrix.T @ rows.T).T
+        if self.shift is not None:
+            projected -= self.shift @ self.matrix
+        return projected
+
+    def targets(self, target: Array) -> Array:
+        """Return the shifted targets, a fresh array."""
+        return np.array(target - self.target_shift)
+
+
+def fit(kind: Preprocessing, rows: Array, target: Array, features: int) -> Projection:
+    """Fit a projection to the public rows.
+
+    Parameters
+    ----------
+    kind : {"eigen-uncentred", "pca", "none"}
+        ``eigen-uncentred``: features X V D^{-1/2} with V, D the eigenvectors and the ``features``
+        largest eigenvalues of XᵀX over the public rows, neither centred nor scaled, nor divided
+        by their number: on the public rows the features are orthonormal, ΦᵀΦ = I.
+        ``pca``: columns and target centred by public means, columns scaled by public standard
+        deviations, projected on the leading eigenvectors, unit variance on the public rows.
+        ``none``: the columns themselves.
+    rows, target : NDArray
+        The public rows, (m, columns) and (m,).
+    features : int
+        p, the number of features to keep.
+
+    Raises
+    ------
+    DataError
+        On ``data.features``, when the public rows span fewer dimensions.
+    """
+    if kind == "none":
+        if features != rows.shape[1]:
+            raise _features(
+                features,
+                f'allowed is {rows.shape[1]}, the number of columns, with preprocessing = "none"',
+            )
+        return Projection(None, None, 0.0)
+    if kind == "eigen-uncentred":
+        vectors, singular = _leading(rows, features)
+        return Projection(None, vectors / singular, 0.0)
+    mean, scale = rows.mean(axis=0), rows.std(axis=0)
+    # A constant column's computed deviation is rounding, not zero.
+    varies = scale > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+    usable = np.flatnonzero(varies)
+    vectors, singular = _leading((rows[:, usable] - mean[usable]) / scale[usable], features)
+    matrix = np.zeros((rows.shape[1], features))
+    matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
+    constant = rows.shape[1] - len(usable)
+    notes = (f"{constant} columns that are constant over the public rows were dropped.",)
+    return Projection(mean, matrix, float(target.mean()), notes if constant > 0 else ())
+
+
+def _leading(rows: Array, features: int) -> tuple[Array, Array]:
+    """Return the leading right singular vectors (columns; largest entry positive) and values.
+
+    A singular value decomposition of X rather than eigenvalues of XᵀX: the columns' scales span
+    six decades, and squaring them would lose the small ones.
+    """
+    _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
+    floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
+    rank = int(np.count_nonzero(singular > floor))
+    if features > rank:
+        raise _features(
+            features,
+            f"allowed is at most {rank}, the number of linearly "
+            "independent columns among the public rows",
+        )
+    vectors = transposed[:features].T
+    largest = np.argmax(np.abs(vectors), axis=0)
+    signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)
+    return vectors * signs, singular[:features]
+
+
+def _features(given: int, allowed: str) -> DataError:
+    return DataError([Fault("data.features", str(given), allowed)])

@@ -1,0 +1,85 @@
+"""What the package raises, and the one-line form in which it reports bad input."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with the input, said in one line.
+
+    Attributes
+    ----------
+    key : str
+        Dotted path of the offending field, such as ``privacy.epsilon``; empty for a whole file.
+    given : str
+        What stood there.
+    allowed : str
+        What may stand there, or what to do.
+    """
+
+    key: str
+    given: str
+    allowed: str
+
+    def __str__(self) -> str:
+        said = f"given {self.given}; {self.allowed}"
+        return " ".join(f"{self.key}: {said}".split() if self.key else said.split())
+
+    def under(self, prefix: str) -> "Fault":
+        """Return the same fault with its key path below ``prefix``."""
+        return replace(self, key=".".join(part for part in (prefix, self.key) if part))
+
+
+class AsyncDPError(Exception):
+    """Base of every exception that this package raises on purpose."""
+
+
+class InputError(AsyncDPError):
+    """The input is wrong; each fault is one line naming file, key, what was given and allowed.
+
+    Parameters
+    ----------
+    faults : iterable of Fault
+        Everything that is wrong, in the order found; at least one.
+    file : str, optional
+        Where the input came from.
+    """
+
+    def __init__(self, faults: Iterable[Fault], file: str | None = None) -> None:
+        self.faults = tuple(faults)
+        self.file = file
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self) -> list[str]:
+        """Return one line per fault, each starting with the file where there is one."""
+        prefix = "" if self.file is None else f"{self.file}: "
+        return [f"{prefix}{fault}" for fault in self.faults]
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[tuple[Fault, ...], str | None]]:
+        """Pickle by faults and file, so that a worker process can raise it to its parent."""
+        return type(self), (self.faults, self.file)
+
+
+class SpecError(InputError):
+    """A specification (a scenario or a part of one) cannot be built from what was given."""
+
+
+class DataError(InputError):
+    """A data file is missing, unreadable, or not what the scenario says it is."""
+
+
+class ResultError(InputError):
+    """A result directory exists already, or is not one, or is damaged."""
+
+
+class StreamError(AsyncDPError):
+    """A random stream was asked for twice under one name."""
+
+
+class InvariantError(AsyncDPError):
+    """A trace contradicts itself: a bug in the simulator, never in the input."""
+
+
+class ReplayError(AsyncDPError):
+    """A result could not be reproduced: some fingerprints differ."""

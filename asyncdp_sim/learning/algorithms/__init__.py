@@ -1,0 +1,36 @@
+"""Learning algorithms, one file each, on arrays with a leading replicate axis."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
+from asyncdp_sim.streams import Scope
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+Algorithm = AsyncGossip
+"""Every algorithm; a new one joins the union here."""
+
+
+class Steps(Protocol):
+    """An algorithm with its numbers filled in; the state belongs to the caller."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of coordinates p."""
+
+    def init(self, replicates: Sequence[Scope]) -> Any:
+        """Return the state at k = 0; its ``central`` (R, p) is the model that is judged."""
+
+    def query(self, state: Any, owners: Indices) -> Array:
+        """Return the points (R, p) that are sent to the owners (from 0), one per replicate."""
+
+    def apply(self, state: Any, owners: Indices, points: Array, answers: Array) -> None:
+        """Advance by one update; may overwrite ``answers``."""
+
+
+__all__ = ["Algorithm", "AsyncGossip", "GossipState", "GossipSteps", "Steps"]

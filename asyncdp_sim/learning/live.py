@@ -1,0 +1,66 @@
+"""Learning inside the simulation: the definition that replay must equal."""
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Array, Steps
+from asyncdp_sim.learning.replay import Gradients, Noise, Path
+from asyncdp_sim.streams import Scope
+
+
+class LiveLearning:
+    """Trains one replicate while its network runs.
+
+    Parameters
+    ----------
+    steps, gradients, noise
+        The algorithm, the owners' answers, and what the mechanism adds to them.
+    replicate : Scope
+        The replicate's random streams.
+    record_every : int
+        Distance in k between recorded models, ≥ 1.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        gradients: Gradients,
+        noise: Noise,
+        replicate: Scope,
+        record_every: int,
+    ) -> None:
+        self._steps = steps
+        self._gradients = gradients
+        self._noise = noise
+        self._source = replicate.generator("noise")
+        self._record_every = record_every
+        self._state = steps.init([replicate])
+        self._points: dict[int, Array] = {}
+        self._updates = 0
+        self._models = [self._state.central.copy()]
+
+    def read(self, owner: int, message: int) -> None:
+        """Form the query for an owner (from 1) from the model as it is now."""
+        self._points[message] = self._steps.query(self._state, np.array([owner - 1]))
+
+    def apply(self, owner: int, message: int) -> None:
+        """Take the owner's noisy answer to the query of this message, and step."""
+        index = np.array([owner - 1])
+        points = self._points.pop(message)
+        answers = self._gradients.gradient(index, points)
+        row = self._noise.rows(self._source, 1, self._steps.n_features)
+        answers += row * self._noise.scale[index, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._steps.apply(self._state, index, points, answers)
+        self._updates += 1
+        if self._updates % self._record_every == 0:
+            self._models.append(self._state.central.copy())
+
+    def path(self) -> Path:
+        """Return where the model has gone so far."""
+        return Path(
+            updates=np.array([self._updates]),
+            record_every=self._record_every,
+            central=np.stack(self._models),
+            final=self._state.central.copy(),
+            clipped=self._state.clipped.copy(),
+        )

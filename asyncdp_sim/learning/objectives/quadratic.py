@@ -1,0 +1,165 @@
+"""The fitness of a quadratic loss from second moments: exact, and without touching records.
+
+f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} (y − θᵀx)² = θᵀHθ − 2bᵀθ + c, with
+C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i, H = Σ (n_i/n) C_i + (σ/2) I, b = Σ (n_i/n) r_i
+(Async, equation (2), with the ridge loss of its experiments).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import DataError, Fault
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """A sum of owners' mean squared errors and a regulariser, known by its second moments.
+
+    Attributes
+    ----------
+    gram : array (N, p, p)
+        C_i.
+    moment : array (N, p)
+        r_i.
+    energy : array (N,)
+        Mean of y² over owner i's records.
+    records : array of int (N,)
+        n_i.
+    sigma : float
+        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+    theta_max : float or None
+        Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
+    """
+
+    gram: Array
+    moment: Array
+    energy: Array
+    records: npt.NDArray[np.int64]
+    sigma: float
+    theta_max: float | None
+
+    @classmethod
+    def from_records(
+        cls,
+        features: Sequence[Array],
+        targets: Sequence[Array],
+        sigma: float,
+        theta_max: float | None,
+    ) -> "Quadratic":
+        """Summarise every owner's records (X_i of shape (n_i, p), y_i of shape (n_i,)) once."""
+        pairs = list(zip(features, targets, strict=True))
+        return cls(
+            gram=np.stack([x.T @ x / len(y) for x, y in pairs]),
+            moment=np.stack([x.T @ y / len(y) for x, y in pairs]),
+            energy=np.array([y @ y / len(y) for _, y in pairs]),
+            records=np.array([len(y) for _, y in pairs], dtype=np.int64),
+            sigma=sigma,
+            theta_max=theta_max,
+        )
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+        return len(self.records)
+
+    @property
+    def n_features(self) -> int:
+        """P."""
+        return int(self.moment.shape[1])
+
+    @cached_property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+        return np.asarray(self.records / self.records.sum())
+
+    @cached_property
+    def hessian(self) -> Array:
+        """H, half the second derivative of f, shape (p, p)."""
+        ridge = self.sigma / 2 * np.eye(self.n_features)
+        return np.asarray(np.einsum("i,ijk->jk", self.weights, self.gram) + ridge)
+
+    @cached_property
+    def linear(self) -> Array:
+        """b, shape (p,)."""
+        return np.asarray(np.einsum("i,ij->j", self.weights, self.moment))
+
+    @cached_property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,)."""
+        free: Array = np.asarray(np.linalg.solve(self.hessian, self.linear), dtype=np.float64)
+        if self.theta_max is None or np.max(np.abs(free)) <= self.theta_max:
+            return free
+        from scipy.optimize import lsq_linear  # only where the box is active: a slow import
+
+        root = np.linalg.cholesky(self.hessian)
+        bound = self.theta_max
+        fit = lsq_linear(root.T, np.linalg.solve(root, self.linear), (-bound, bound), tol=1e-14)
+        return np.asarray(fit.x)
+
+    @cached_property
+    def least(self) -> float:
+        """f(θ*) > 0.
+
+        Raises
+        ------
+        DataError
+            If it is not positive, so that the relative fitness is undefined.
+        """
+        theta = self.optimum
+        constant = float(self.weights @ self.energy)
+        least = float(theta @ self.hessian @ theta - 2 * self.linear @ theta + constant)
+        if least <= 0:
+            allowed = "the relative fitness f(θ)/f(θ*) − 1 needs f(θ*) > 0: add noise or records"
+            raise DataError(
+                [Fault("data", f"records that θ* fits with f(θ*) = {least:g}", allowed)]
+            )
+        return least
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
+
+        Each point is one matrix product of its own, so that a point's bits do not depend on how
+        many are asked for.
+        """
+        step = theta - self.optimum
+        slope = 2 * (self.hessian @ self.optimum - self.linear)
+        curved = np.matmul(step[..., None, :], self.hessian)[..., 0, :]
+        interior = self.theta_max is None or np.max(np.abs(self.optimum)) < self.theta_max
+        first = 0.0 if interior else np.einsum("...j,j->...", step, slope)
+        return np.asarray(np.einsum("...j,...j->...", curved, step) + first)
+
+    def fitness(self, theta: Array) -> Array:
+        """Return f(θ) for points of shape (…, p)."""
+        return self.least + self.excess(theta)
+
+    def relative_fitness(self, theta: Array) -> Array:
+        """Return ψ(θ) = f(θ)/f(θ*) − 1 ≥ 0 for points of shape (…, p)."""
+        return self.excess(theta) / self.least
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return owner i's mean record gradient 2(C_i θ − r_i), one owner and point per row.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+            Where each row's gradient is taken.
+        """
+        if self.n_features > _GATHER:
+            product = np.stack([self.gram[i] @ x for i, x in zip(owners, points, strict=True)])
+        else:
+            product = np.matmul(self.gram[owners], points[:, :, None])[:, :, 0]
+        product -= self.moment[owners]
+        product *= 2
+        return product
+
+
+_GATHER = 64
+"""Up to this p, one stacked product of gathered matrices beats a loop over replicates."""

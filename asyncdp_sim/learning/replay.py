@@ -1,0 +1,130 @@
+"""Learning over recorded traces: all replicates advance together, one update at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Array, Indices, Steps
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Trace
+
+_BLOCK = 512
+"""Rows of noise drawn at a time; does not change their values."""
+
+
+class Gradients(Protocol):
+    """Answers queries: mean record gradients, one owner (from 0) and one point per replicate."""
+
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return the gradients, shape (R, p)."""
+
+
+class Noise(Protocol):
+    """The mechanism's noise: unit rows from a stream, and what each owner multiplies them by."""
+
+    @property
+    def scale(self) -> Array:
+        """Factor per owner, shape (N,)."""
+
+    def rows(self, generator: np.random.Generator, count: int, n_features: int) -> Array:
+        """Return the next ``count`` unit rows, shape (count, p)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Where the central model went.
+
+    Attributes
+    ----------
+    updates : array of int (R,)
+        Number of updates of each replicate.
+    record_every : int
+        Distance in k between recorded models.
+    central : array (J, R, p)
+        θ_L at k = 0, record_every, 2·record_every, …; rows past a replicate's end repeat the last.
+    final : array (R, p)
+        θ_L after the last update.
+    clipped : array of int (R,)
+        Updates in which a projection was active.
+    """
+
+    updates: Indices
+    record_every: int
+    central: Array
+    final: Array
+    clipped: Indices
+
+    def ks(self, replicate: int) -> Indices:
+        """Return the recorded k of a replicate: 0, the multiples of record_every, and the last."""
+        last = int(self.updates[replicate])
+        ks = np.arange(0, last + 1, self.record_every)
+        return ks if ks[-1] == last else np.append(ks, last)
+
+    def models(self, replicate: int) -> Array:
+        """Return θ_L at :meth:`ks`, shape (len(ks), p)."""
+        last = int(self.updates[replicate])
+        models = self.central[: last // self.record_every + 1, replicate]
+        if last % self.record_every != 0:
+            models = np.concatenate([models, self.final[replicate][None]])
+        return models
+
+
+def replay(
+    traces: Sequence[Trace],
+    steps: Steps,
+    gradients: Gradients,
+    noise: Noise,
+    replicates: Sequence[Scope],
+    record_every: int,
+) -> Path:
+    """Fold an algorithm over traces in which every answer is fresh (staleness 0).
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate.
+    steps, gradients, noise
+        The algorithm, the owners' answers, and what the mechanism adds to them. The noise of
+        update k is row k of the replicate's stream ``noise``.
+    replicates : sequence of Scope
+        The replicates' random streams.
+    record_every : int
+        ≥ 1.
+
+    Raises
+    ------
+    ValueError
+        If an answer in a trace is stale.
+    """
+    if any(np.any(trace.updates["staleness"] > 0) for trace in traces):
+        raise ValueError("a trace with stale answers cannot be replayed")
+    updates = np.array([len(trace.updates) for trace in traces], dtype=np.int64)
+    horizon = int(updates.max(initial=0))
+    owners = np.zeros((horizon, len(traces)), dtype=np.int64)
+    for column, trace in enumerate(traces):
+        owners[: updates[column], column] = trace.updates["owner"] - 1
+    state = steps.init(replicates)
+    central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
+    central[0] = state.central
+    final, clipped = state.central.copy(), np.zeros(len(traces), dtype=np.int64)
+    ends = set(updates.tolist())
+    sources = [scope.generator("noise") for scope in replicates]
+    with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
+        for k in range(horizon):
+            row = k % _BLOCK
+            if row == 0:
+                count = min(_BLOCK, horizon - k)
+                drawn = [noise.rows(g, count, steps.n_features) for g in sources]
+                added = np.stack(drawn, axis=1) * noise.scale[owners[k : k + count], None]
+            points = steps.query(state, owners[k])
+            answers = gradients.gradient(owners[k], points)
+            answers += added[row]
+            steps.apply(state, owners[k], points, answers)
+            if (k + 1) % record_every == 0:
+                central[(k + 1) // record_every] = state.central
+            if k + 1 in ends:
+                done = updates == k + 1
+                final[done], clipped[done] = state.central[done], state.clipped[done]
+    return Path(updates, record_every, central, final, clipped)

@@ -1,0 +1,202 @@
+"""Laws of durations: latency, computing time, and whatever else takes time.
+
+Each law knows its mean and variance (model time units), and yields durations in ticks, drawn in
+blocks; the size of a block never changes the values.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from math import fsum, log, sqrt
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from asyncdp_sim.spec import NonNegative, Positive, Several, Spec
+from asyncdp_sim.units import block_to_ticks, to_ticks
+
+Source = Callable[[], np.random.Generator]
+"""Makes the law's random stream when the first duration is drawn."""
+
+
+class NoTime(Spec):
+    """No step at all: what follows happens in the same instant, without an event."""
+
+    kind: Literal["none"] = "none"
+
+    @property
+    def mean(self) -> float:
+        """Mean, 0."""
+        return 0.0
+
+    @property
+    def variance(self) -> float:
+        """Variance, 0."""
+        return 0.0
+
+    def durations(self, source: Source, block: int) -> None:  # noqa: ARG002
+        """Return None: there is nothing to wait for."""
+        return
+
+
+class _Drawn(Spec):
+    """A law whose durations are drawn; members implement :meth:`draw`."""
+
+    @abstractmethod
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+
+    def durations(self, source: Source, block: int) -> Iterator[int]:
+        """Yield durations in ticks, without end.
+
+        Parameters
+        ----------
+        source : callable
+            Makes the random stream; called at the first draw.
+        block : int
+            How many durations are drawn at a time, ≥ 1; does not change the values.
+        """
+        generator = source()
+        while True:
+            yield from block_to_ticks(self.draw(generator, block))
+
+
+class Constant(Spec):
+    """Always ``value`` time units (≥ 0); takes an event even when the value is 0."""
+
+    kind: Literal["constant"] = "constant"
+    value: NonNegative
+
+    @property
+    def mean(self) -> float:
+        """Mean, the value."""
+        return self.value
+
+    @property
+    def variance(self) -> float:
+        """Variance, 0."""
+        return 0.0
+
+    def durations(self, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
+        """Yield the value in ticks, without end; no stream is used."""
+        ticks = to_ticks(self.value)
+        while True:
+            yield ticks
+
+
+class Exponential(_Drawn):
+    """Exponential with the given mean (> 0): density e^{−x/mean}/mean."""
+
+    kind: Literal["exponential"] = "exponential"
+    mean: Positive
+
+    @property
+    def variance(self) -> float:
+        """Variance, mean²."""
+        return self.mean**2
+
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+        return generator.exponential(self.mean, size)
+
+
+class Lognormal(_Drawn):
+    """Lognormal by its mean (> 0) and coefficient of variation cv (> 0).
+
+    The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
+    """
+
+    kind: Literal["lognormal"] = "lognormal"
+    mean: Positive
+    cv: Positive
+
+    @property
+    def variance(self) -> float:
+        """Variance, (mean·cv)²."""
+        return (self.mean * self.cv) ** 2
+
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+        s2 = log(1 + self.cv**2)
+        return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
+
+
+class Gamma(_Drawn):
+    """Gamma by its mean (> 0) and coefficient of variation cv (> 0): shape 1/cv²."""
+
+    kind: Literal["gamma"] = "gamma"
+    mean: Positive
+    cv: Positive
+
+    @property
+    def variance(self) -> float:
+        """Variance, (mean·cv)²."""
+        return (self.mean * self.cv) ** 2
+
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+        return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
+
+
+class Uniform(_Drawn):
+    """Uniform on [low, high), 0 ≤ low < high."""
+
+    kind: Literal["uniform"] = "uniform"
+    low: NonNegative
+    high: Positive
+
+    @property
+    def mean(self) -> float:
+        """Mean, (low + high)/2."""
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> float:
+        """Variance, (high − low)²/12."""
+        return (self.high - self.low) ** 2 / 12
+
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+        return generator.uniform(self.low, self.high, size)
+
+
+class Empirical(_Drawn):
+    """Drawn with replacement from a list of durations (each ≥ 0)."""
+
+    kind: Literal["empirical"] = "empirical"
+    values: Several[NonNegative]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the list."""
+        return fsum(self.values) / len(self.values)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the list (divided by its length)."""
+        mean = self.mean
+        return fsum((v - mean) ** 2 for v in self.values) / len(self.values)
+
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        """Return ``size`` durations in model time units."""
+        return np.asarray(self.values)[generator.integers(len(self.values), size=size)]
+
+
+Law = Annotated[
+    NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
+    Field(discriminator="kind"),
+]
+"""Every law; a new one joins by its line here."""
+
+__all__ = [
+    "Constant",
+    "Empirical",
+    "Exponential",
+    "Gamma",
+    "Law",
+    "Lognormal",
+    "NoTime",
+    "Source",
+    "Uniform",
+]

@@ -1,0 +1,63 @@
+"""The network part of a scenario: everything that decides who talks to whom, and when."""
+
+import hashlib
+import json
+from typing import Literal
+
+from asyncdp_sim.network.availability import Always
+from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.clocks import Clock, PoissonClock
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.spec import Count, Positive, Several, Spec
+
+
+class Latency(Spec):
+    """Travel times of messages (time units), one law each."""
+
+    request: Law = NoTime()
+    """From an owner's request to the learner."""
+    query: Law = NoTime()
+    """From the learner to the owner."""
+    answer: Law = NoTime()
+    """From the owner to the learner."""
+
+
+class Network(Spec):
+    """All that a trace depends on, besides the seed.
+
+    Attributes
+    ----------
+    answers_allowed : tuple of int
+        How many distinct answers each owner may release in all (one number per owner); this is
+        all that the network knows of privacy.
+    updates : int
+        T ≥ 1; the run ends with update T.
+    until : float, optional
+        The run ends before this time (time units) at the latest.
+    ties : str
+        Events of one class at one tick happen in the order in which they were scheduled
+        ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
+        what depends on it.
+    """
+
+    answers_allowed: Several[Count]
+    updates: Count
+    until: Positive | None = None
+    ties: Literal["declared", "shuffled"] = "declared"
+    clock: Clock = PoissonClock()
+    availability: Always = Always()
+    channel: Channel = Ideal()
+    latency: Latency = Latency()
+    compute: Law = NoTime()
+    protocol: Protocol = Request()
+
+    @property
+    def n_owners(self) -> int:
+        """Number of owners."""
+        return len(self.answers_allowed)
+
+    def digest(self, seed: int, replicates: int) -> str:
+        """Return the name under which traces of this network can be shared (16 hex digits)."""
+        said = json.dumps([seed, replicates, self.model_dump(mode="json")], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]

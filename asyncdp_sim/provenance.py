@@ -1,0 +1,108 @@
+"""What made a result: versions, processor, commit, digests and fingerprints."""
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import asyncdp_sim
+from asyncdp_sim.data.tables import source_of
+from asyncdp_sim.scenario import Scenario, jsonable
+from asyncdp_sim.trace import Trace
+
+
+def described(scenario: Scenario) -> dict[str, Any]:
+    """Return the resolved scenario for a manifest: a data file by name and digest, not by path.
+
+    Raises
+    ------
+    DataError
+        If the data file cannot be read.
+    """
+    raw = scenario.plain()
+    if "path" in raw["data"]:
+        source = source_of(raw["data"]["path"])
+        raw["data"] |= {"path": source.name, "sha256": source.sha256}
+    return dict(jsonable(raw))
+
+
+def digest(described_scenario: Mapping[str, Any]) -> str:
+    """Return the digest of a described scenario: 64 hex digits that name the experiment."""
+    said = json.dumps(described_scenario, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def default_directory(scenario: Scenario) -> Path:
+    """Return where a scenario's result goes unless told otherwise: results/<id>-<digest>."""
+    return Path("results") / f"{scenario.id}-{digest(described(scenario))[:8]}"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide a result's bits."""
+    return {
+        "asyncdp_sim": asyncdp_sim.__version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "simpy": version("simpy"),
+    }
+
+
+def cpu_features() -> list[str]:
+    """Return the processor features that NumPy uses, sorted."""
+    found = np.show_config(mode="dicts")["SIMD Extensions"]
+    return sorted({*found.get("baseline", []), *found.get("found", [])})
+
+
+def git_commit() -> str | None:
+    """Return the commit of the source tree that the package runs from, if it is one."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return asked.stdout.strip()
+
+
+def fingerprints(
+    traces: Sequence[Trace],
+    curve: npt.NDArray[np.void],
+    models: npt.NDArray[np.float64],
+) -> dict[str, str]:
+    """Return digests in layers, so that a difference says what it is a difference of.
+
+    ``order``: who updated, in which order; ``time``: when; ``accounts``: what owners sent and
+    released; ``models``: the final models; ``curve``: the fitness on the way.
+    """
+    updates = [trace.updates for trace in traces]
+    return {
+        "order": _fingerprint(
+            np.ascontiguousarray(u[c]) for u in updates for c in ("owner", "message")
+        ),
+        "time": _fingerprint(
+            np.ascontiguousarray(u[c]) for u in updates for c in ("tick", "read_tick")
+        ),
+        "accounts": _fingerprint(
+            array for trace in traces for array in (trace.owners, trace.released)
+        ),
+        "models": _fingerprint([np.ascontiguousarray(models)]),
+        "curve": _fingerprint([np.ascontiguousarray(curve)]),
+    }
+
+
+def _fingerprint(arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str((array.shape, array.dtype.str)).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,205 @@
+"""One scenario: simulate, learn, account, write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import ReplayError
+from asyncdp_sim.provenance import (
+    cpu_features,
+    described,
+    digest,
+    fingerprints,
+    git_commit,
+    versions,
+)
+from asyncdp_sim.result import (
+    Writer,
+    event_columns,
+    model_columns,
+    optimum_columns,
+    read_manifest,
+    update_columns,
+)
+from asyncdp_sim.run.account import judge, owner_columns, summary, warnings
+from asyncdp_sim.run.problem import Problem, build_dataset, prepare
+from asyncdp_sim.run.replicates import Learned, learn_all, live_all, processes, simulate_all
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that one scenario gave, in memory.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was run, without a sweep.
+    dataset : Dataset
+    problem : Problem
+    numbers : tuple of int
+        The replicates that were run, from 1.
+    traces : tuple of Trace
+        One per replicate.
+    learned : Learned
+    summary : dict
+        The manifest's ``summary``.
+    warnings : tuple of str
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    problem: Problem
+    numbers: tuple[int, ...]
+    traces: tuple[Trace, ...]
+    learned: Learned
+    summary: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Digests in layers; see :func:`asyncdp_sim.provenance.fingerprints`."""
+        return fingerprints(self.traces, self.learned.curve, self.learned.models)
+
+
+def run(
+    scenario: Scenario,
+    *,
+    workers: int = 1,
+    events: bool = False,
+    numbers: Sequence[int] | None = None,
+    dataset: Dataset | None = None,
+    traces: Sequence[Trace] | None = None,
+) -> Outcome:
+    """Simulate, learn and account; nothing is written.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out: this is the base cell.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    events : bool
+        Whether to keep every event.
+    numbers : sequence of int, optional
+        Which replicates to run (from 1); all of them by default. A replicate is the same alone.
+    dataset, traces : optional
+        The scenario's own data and traces where they are at hand already, as in a sweep.
+
+    Raises
+    ------
+    DataError
+        If a data file is not what the scenario says.
+    """
+    scenario = scenario.base()
+    seed = scenario.run.seed
+    chosen = tuple(numbers) if numbers is not None else tuple(range(1, scenario.run.replicates + 1))
+    dataset = build_dataset(scenario) if dataset is None else dataset
+    problem = prepare(scenario, dataset)
+    with processes(workers) as run_map:
+        pool: dict[str, Any] = {"workers": workers, "run_map": run_map}
+        if scenario.run.learning == "live":
+            network, task = scenario.network, problem.task
+            traces, learned = live_all(network, task, seed, chosen, events=events, **pool)
+        else:
+            if traces is None:
+                traces = simulate_all(scenario.network, seed, chosen, events=events, **pool)
+            learned = learn_all(problem.task, seed, chosen, traces, **pool)
+    judged = judge(scenario, dataset, problem, learned)
+    found = (scenario, dataset, problem, traces, learned, judged)
+    return Outcome(
+        scenario, dataset, problem, chosen, tuple(traces), learned,
+        summary=summary(*found[1:]), warnings=tuple(warnings(*found)),
+    )  # fmt: skip
+
+
+def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
+    """Write a result directory; it appears whole or not at all.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    directory : Path
+        Must not exist.
+    updates : bool
+        Whether to write ``updates.parquet``.
+
+    Raises
+    ------
+    ResultError
+        If the directory exists or cannot be written.
+    """
+    traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
+    optimum = outcome.problem.task.objective.optimum
+    with Writer(directory) as writer:
+        if updates:
+            writer.table("updates.parquet", update_columns(traces, numbers))
+        writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
+        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers)
+        writer.table("owners.parquet", owners)
+        writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
+        writer.table("optimum.parquet", optimum_columns(optimum))
+        if all(trace.events is not None for trace in traces):
+            writer.table("events.parquet", event_columns(traces, numbers))
+        writer.scenario(outcome.scenario)
+        writer.json("manifest.json", manifest(outcome))
+
+
+def manifest(outcome: Outcome) -> dict[str, Any]:
+    """Return what made a result and what it says in short; no host, no path, no clock time."""
+    said = described(outcome.scenario)
+    problem = outcome.problem
+    return {
+        "schema": 1,
+        "scenario": said,
+        "digest": digest(said),
+        "network": outcome.scenario.network.digest(outcome.scenario.run.seed, len(outcome.numbers)),
+        "seed": outcome.scenario.run.seed,
+        "replicates": list(outcome.numbers),
+        "events": all(trace.events is not None for trace in outcome.traces),
+        "columns": list(outcome.dataset.columns),
+        "constants": {
+            "xi": problem.xi,
+            "least_fitness": problem.task.objective.least,
+            "records": int(problem.task.objective.records.sum()),
+        },
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "cpu_features": cpu_features(),
+        "fingerprints": outcome.fingerprints,
+        "warnings": list(outcome.warnings),
+        "summary": outcome.summary,
+    }
+
+
+def reproduce(directory: Path, *, workers: int = 1) -> Outcome:
+    """Run a result's scenario again and compare fingerprints.
+
+    Parameters
+    ----------
+    directory : Path
+        A result directory.
+    workers : int
+        Processes, ≥ 1.
+
+    Raises
+    ------
+    ResultError
+        If the directory is not a result.
+    ReplayError
+        If the data file or any fingerprint differs, naming what does.
+    """
+    before = read_manifest(directory)
+    scenario, _ = load(directory / "scenario.toml")
+    outcome = run(scenario, workers=workers, events=bool(before.get("events")))
+    after = manifest(outcome)
+    differ = [f"{k} (versions)" for k, v in after["versions"].items() if before["versions"][k] != v]
+    if before["scenario"] != after["scenario"]:
+        differ.insert(0, "scenario or data file")
+    layers = [k for k, v in after["fingerprints"].items() if before["fingerprints"].get(k) != v]
+    if len(layers) > 0:
+        raise ReplayError(f"{directory}: not reproduced: {', '.join(layers + differ)} differ")
+    return outcome

@@ -1,0 +1,150 @@
+"""What was spent, what is guaranteed, and the summary that stands in the manifest."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.measures import summarise
+from asyncdp_sim.privacy import Declared, Guarantee, guarantee, spent
+from asyncdp_sim.run.problem import Problem
+from asyncdp_sim.run.replicates import Learned
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Trace
+
+Columns = dict[str, Any]
+
+
+def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learned) -> Guarantee:
+    """Return what the run guarantees, measuring record gradients where a bound was declared."""
+    largest = None
+    if problem.xi is not None and isinstance(scenario.privacy.sensitivity, Declared):
+        met = [problem.task.objective.optimum[None], learned.starts, learned.models]
+        models = np.unique(np.concatenate(met), axis=0)
+        largest = problem.records.largest_gradient(models[np.isfinite(models).all(axis=1)])
+    return guarantee(
+        scenario.privacy,
+        problem.epsilon,
+        0.0 if problem.xi is None else problem.xi,
+        problem.task.objective.n_features,
+        largest,
+        dataset.public_rows_of_owner,
+    )
+
+
+def owner_columns(
+    problem: Problem, dataset: Dataset, traces: Sequence[Trace], numbers: Sequence[int]
+) -> Columns:
+    """Return ``owners``: one row per replicate and owner; what was sent, used and spent."""
+    import pyarrow as pa
+
+    n_owners = len(problem.epsilon)
+    tables = np.concatenate([trace.owners for trace in traces])
+    released = np.concatenate([trace.released for trace in traces])
+    used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
+    replicates = len(traces)
+    epsilon = np.tile(problem.epsilon, replicates)
+    unaccounted = np.full(len(epsilon), problem.xi is None)
+    zeros = np.zeros(len(epsilon), dtype=np.int32)
+    ends = np.repeat([trace.end_tick for trace in traces], n_owners)
+    with np.errstate(invalid="ignore"):
+        online = tables["online_ticks"] / ends
+    return {
+        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
+        "owner": tables["owner"],
+        "records": np.tile(problem.task.objective.records.astype(np.int32), replicates),
+        "epsilon": pa.array(epsilon, mask=unaccounted),
+        "epsilon_spent": _spent(problem, dataset, released, replicates),
+        "answers_released": released.astype(np.int32),
+        "updates": np.concatenate(used).astype(np.int32),
+        "attempts": tables["attempts"].astype(np.int32),
+        "refused": tables["refused"].astype(np.int32),
+        "collided": zeros,
+        "lost": zeros,
+        "online_fraction": pa.array(online, mask=np.isnan(online)),
+    }
+
+
+def summary(
+    dataset: Dataset,
+    problem: Problem,
+    traces: Sequence[Trace],
+    learned: Learned,
+    judged: Guarantee,
+) -> dict[str, Any]:
+    """Return the figures of the manifest's ``summary``."""
+    curve = learned.curve
+    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    psi = curve["relative_fitness"][last]
+    released = np.concatenate([trace.released for trace in traces])
+    with np.errstate(invalid="ignore"):  # ∞ spent of an infinite budget is no ratio
+        used = _spent(problem, dataset, released, len(traces))
+        ratio = used / np.tile(problem.epsilon, len(traces))
+    finite = ratio[~np.isnan(ratio)]
+    return {
+        **asdict(summarise(traces)),
+        "clip_count": int(learned.clipped.sum()),
+        "psi_final": {
+            "mean": float(psi.mean()),
+            "median": float(np.median(psi)),
+            "q25": float(np.quantile(psi, 0.25)),
+            "q75": float(np.quantile(psi, 0.75)),
+        },
+        "max_spent_ratio": float(finite.max()) if len(finite) > 0 else None,
+        "private": judged.private,
+        "epsilon_true": judged.epsilon_true,
+        "bound_exceeded": judged.bound_exceeded,
+        "timing_accounted": True,
+        "not_for_release": dataset.real,
+    }
+
+
+def warnings(
+    scenario: Scenario,
+    dataset: Dataset,
+    problem: Problem,
+    traces: Sequence[Trace],
+    learned: Learned,
+    judged: Guarantee,
+) -> list[str]:
+    """Return what a reader of the result must know, one sentence each."""
+    said = [f"{'' if judged.private else 'not private: '}{reason}" for reason in judged.reasons]
+    if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
+        said.append("privacy.epsilon is not used: mechanism none adds no noise")
+    short = [len(trace.updates) for trace in traces if len(trace.updates) < scenario.run.updates]
+    if len(short) > 0:
+        said.append(
+            f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
+            f"updates ({min(short)} to {max(short)}): {_why_short(scenario, problem, traces)}"
+        )
+    diverged = int(np.count_nonzero(~np.isfinite(learned.models).all(axis=1)))
+    if diverged > 0:
+        said.append(f"the model diverged in {diverged} of {len(traces)} replicates: lower rho")
+    if dataset.real:
+        said.append("private records were read: fitness, optimum and curves are not for release")
+    return said + list(dataset.notes)
+
+
+def _why_short(scenario: Scenario, problem: Problem, traces: Sequence[Trace]) -> str:
+    if any(np.all(trace.released >= problem.answers_allowed) for trace in traces):
+        return "every owner has spent its budget"
+    return (
+        "the time horizon was reached"
+        if scenario.run.until is not None
+        else "no owner asks any more"
+    )
+
+
+def _spent(
+    problem: Problem, dataset: Dataset, released: npt.NDArray[np.int64], replicates: int
+) -> npt.NDArray[np.float64]:
+    allowed = np.tile(problem.answers_allowed, replicates)
+    charged = spent(np.tile(problem.epsilon, replicates), allowed, released)
+    public = np.tile(np.array(dataset.public_rows_of_owner) > 0, replicates)
+    return np.where(public, np.inf, charged)
+
+
+__all__ = ["judge", "owner_columns", "summary", "warnings"]

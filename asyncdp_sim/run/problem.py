@@ -1,0 +1,106 @@
+"""From a scenario and its data to what the replicates need."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.algorithms import Steps
+from asyncdp_sim.learning.objectives import Norm, Quadratic, RidgeRecords
+from asyncdp_sim.learning.replay import Gradients, Noise
+from asyncdp_sim.privacy import Clip, Domain
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that learning a replicate takes; small enough to send to a worker process.
+
+    Attributes
+    ----------
+    objective : Quadratic
+        Judges models.
+    gradients, steps, noise
+        The owners' answers, the algorithm, and the mechanism.
+    record_every : int
+        Distance in k between rows of the curve.
+    """
+
+    objective: Quadratic
+    gradients: Gradients
+    steps: Steps
+    noise: Noise
+    record_every: int
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A scenario with its numbers filled in.
+
+    Attributes
+    ----------
+    task : Task
+    records : RidgeRecords
+        The owners' records, for what second moments cannot tell.
+    epsilon : array (N,)
+        ε_i; infinite where no noise is added.
+    answers_allowed : array of int (N,)
+        K_i.
+    xi : float or None
+        Ξ that the noise is scaled for; None without a mechanism.
+    """
+
+    task: Task
+    records: RidgeRecords
+    epsilon: Array
+    answers_allowed: npt.NDArray[np.int64]
+    xi: float | None
+
+
+def build_dataset(scenario: Scenario) -> Dataset:
+    """Return the owners' records of a scenario.
+
+    Raises
+    ------
+    DataError
+        If a data file is not what the scenario says.
+    """
+    return scenario.data.build(scenario.owners.count, scenario.records, Streams(scenario.run.seed))
+
+
+def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
+    """Fill in a scenario's numbers from its data.
+
+    Raises
+    ------
+    DataError
+        If the relative fitness is undefined on these data.
+    """
+    model, privacy, run = scenario.model, scenario.privacy, scenario.run
+    features, targets = list(dataset.features), list(dataset.targets)
+    sensitivity = None if privacy.mechanism == "none" else privacy.sensitivity
+    if isinstance(sensitivity, Domain):
+        features, targets = sensitivity.confine(features, targets)
+    objective = Quadratic.from_records(features, targets, model.sigma, model.theta_max)
+    p = objective.n_features
+    objective.least  # noqa: B018  # a useless objective is refused before anything is simulated
+    norm: Norm = "l1" if sensitivity is None or sensitivity.norm == "l1" else "l2"
+    clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
+    records = RidgeRecords(features, targets, clip, norm)
+    xi = None if sensitivity is None else sensitivity.xi(model.theta_max, p)
+    task = Task(
+        objective=objective,
+        gradients=objective if clip is None else records,
+        steps=scenario.algorithm.steps(
+            objective.weights, p, run.updates, model.sigma, model.theta_max
+        ),
+        noise=privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi),
+        record_every=run.record_every,
+    )
+    allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
+    epsilon = privacy.epsilons(objective.n_owners)
+    return Problem(task, records, epsilon, np.array(allowed, dtype=np.int64), xi)

@@ -1,0 +1,158 @@
+"""Replicates in parallel: which worker does which never shows in the result."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.run.problem import Task
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Trace
+from asyncdp_sim.units import to_units
+
+CURVE = np.dtype(
+    [
+        ("replicate", "i4"),
+        ("k", "i4"),
+        ("tick", "i8"),
+        ("time", "f8"),
+        ("relative_fitness", "f8"),
+        ("fitness", "f8"),
+    ]
+)
+"""ψ and f of θ_L at k = 0, the multiples of ``record_every``, and the last k of a replicate."""
+
+Numbers = Sequence[int]
+Map = Callable[..., list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What learning gave, for a list of replicates.
+
+    Attributes
+    ----------
+    curve : structured array (columns ``CURVE``)
+    starts, models : array (R, p)
+        θ_L before the first and after the last update.
+    clipped : array of int (R,)
+        Updates in which a projection was active.
+    """
+
+    curve: npt.NDArray[np.void]
+    starts: npt.NDArray[np.float64]
+    models: npt.NDArray[np.float64]
+    clipped: npt.NDArray[np.int64]
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Map]:
+    """Give a ``map`` over this many processes (1: in this one)."""
+    if workers == 1:
+        yield lambda function, *items: list(map(function, *items))
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield lambda function, *items: list(pool.map(function, *items))
+
+
+def blocks(count: int, workers: int) -> list[slice]:
+    """Split replicates into one contiguous block per worker."""
+    edges = np.linspace(0, count, min(workers, count) + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def simulate_all(
+    network: Network, seed: int, numbers: Numbers, *, events: bool, workers: int, run_map: Map
+) -> list[Trace]:
+    """Simulate the network of every replicate; one trace per number."""
+    parts = [numbers[block] for block in blocks(len(numbers), workers)]
+    done = run_map(partial(_simulate_block, network, seed, events=events), parts)
+    return [trace for part in done for trace in part]
+
+
+def learn_all(
+    task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace], *, workers: int, run_map: Map
+) -> Learned:
+    """Learn over recorded traces, each worker's replicates in lockstep."""
+    parts = blocks(len(numbers), workers)
+    replicates = [numbers[block] for block in parts]
+    recorded = [traces[block] for block in parts]
+    return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded))
+
+
+def live_all(
+    network: Network,
+    task: Task,
+    seed: int,
+    numbers: Numbers,
+    *,
+    events: bool,
+    workers: int,
+    run_map: Map,
+) -> tuple[list[Trace], Learned]:
+    """Simulate and learn in one, replicate by replicate."""
+    parts = [numbers[block] for block in blocks(len(numbers), workers)]
+    done = run_map(partial(_live_block, network, task, seed, events=events), parts)
+    traces = [trace for part, _ in done for trace in part]
+    return traces, _joined([learned for _, learned in done])
+
+
+def _scopes(seed: int, numbers: Numbers) -> list[Scope]:
+    streams = Streams(seed)
+    return [streams.within("replicate", number) for number in numbers]
+
+
+def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
+    return [simulate(network, scope, events=events) for scope in _scopes(seed, numbers)]
+
+
+def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
+    scopes = _scopes(seed, numbers)
+    path = replay(traces, task.steps, task.gradients, task.noise, scopes, task.record_every)
+    return _judged(task, path, traces, numbers)
+
+
+def _live_block(
+    network: Network, task: Task, seed: int, numbers: Numbers, *, events: bool
+) -> tuple[list[Trace], Learned]:
+    traces, learned = [], []
+    for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
+        live = LiveLearning(task.steps, task.gradients, task.noise, scope, task.record_every)
+        trace = simulate(network, scope, learning=live, events=events)
+        traces.append(trace)
+        learned.append(_judged(task, live.path(), [trace], [number]))
+    return traces, _joined(learned)
+
+
+def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -> Learned:
+    curves = []
+    for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
+        ks, models = path.ks(row), path.models(row)
+        curve = np.empty(len(ks), dtype=CURVE)
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            excess = task.objective.excess(models)
+        curve["replicate"], curve["k"] = number, ks
+        curve["tick"] = np.concatenate([[0], trace.updates["tick"]])[ks]
+        curve["time"] = to_units(curve["tick"])
+        curve["relative_fitness"] = excess / task.objective.least
+        curve["fitness"] = excess + task.objective.least
+        curves.append(curve)
+    return Learned(np.concatenate(curves), path.central[0].copy(), path.final, path.clipped)
+
+
+def _joined(parts: Sequence[Learned]) -> Learned:
+    names = ("curve", "starts", "models", "clipped")
+    return Learned(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+__all__ = ["CURVE", "Learned", "Map", "learn_all", "live_all", "processes", "simulate_all"]

@@ -1,0 +1,71 @@
+"""Random streams by name.
+
+A component asks for its generator by a name such as ``("replicate", 3, "owner", 17, "clock")``.
+The name, not the order of asking, decides the numbers: adding owners leaves the clocks of the
+others unchanged, and replicate 7 is the same alone or among 100.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+
+from asyncdp_sim.errors import StreamError
+
+Name = tuple[str | int, ...]
+
+
+class Streams:
+    """Hands out each named generator once.
+
+    Parameters
+    ----------
+    seed : int
+        The run's only seed, ≥ 0.
+
+    Notes
+    -----
+    The 128-bit BLAKE2b digest of the name (as JSON) is the ``spawn_key`` of a
+    :class:`numpy.random.SeedSequence` whose entropy is the seed; the bit generator is PCG64.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._taken: set[Name] = set()
+
+    def generator(self, *name: str | int) -> np.random.Generator:
+        """Return the generator of this name.
+
+        Raises
+        ------
+        StreamError
+            If the name was handed out before: two components would share numbers.
+        """
+        if name in self._taken:
+            raise StreamError(f"the random stream {name} is already in use")
+        self._taken.add(name)
+        digest = hashlib.blake2b(json.dumps(name).encode(), digest_size=16).digest()
+        words = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
+        return np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=words))
+        )
+
+    def within(self, *prefix: str | int) -> "Scope":
+        """Return the streams whose names start with ``prefix``."""
+        return Scope(self, prefix)
+
+
+class Scope:
+    """The streams of one part of a run: a view of :class:`Streams` under a name prefix."""
+
+    def __init__(self, streams: Streams, prefix: Name) -> None:
+        self._streams = streams
+        self._prefix = prefix
+
+    def generator(self, *name: str | int) -> np.random.Generator:
+        """Return the generator of this name below the prefix."""
+        return self._streams.generator(*self._prefix, *name)
+
+    def within(self, *prefix: str | int) -> "Scope":
+        """Return the streams below a longer prefix."""
+        return Scope(self._streams, (*self._prefix, *prefix))

@@ -1,0 +1,194 @@
+"""Many scenarios: the grid of a ``[sweep]``, cell by cell, each network simulated once."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import Fault, ResultError, SpecError
+from asyncdp_sim.provenance import cpu_features, described, digest, git_commit, versions
+from asyncdp_sim.result import Writer, read_manifest, update_columns, write_into
+from asyncdp_sim.run import Outcome, run, write
+from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.scenario import Scenario, data_path_from, dump, jsonable
+from asyncdp_sim.trace import Trace
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid.
+
+    Attributes
+    ----------
+    number : int
+        From 0, last swept path fastest.
+    values : mapping
+        The swept paths and their values.
+    scenario : Scenario
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    scenario: Scenario
+
+    @property
+    def name(self) -> str:
+        """Name of the cell's directory."""
+        return f"cell-{self.number:04d}"
+
+    @property
+    def network(self) -> str:
+        """Digest under which cells share traces."""
+        return self.scenario.network.digest(self.scenario.run.seed, self.scenario.run.replicates)
+
+
+def sweep(
+    scenario: Scenario,
+    directory: Path,
+    *,
+    workers: int = 1,
+    on_cell: Callable[[Cell, int], None] = lambda cell, total: None,  # noqa: ARG005
+) -> list[Cell]:
+    """Run every cell of a scenario's grid into a sweep directory.
+
+    Cells that have the same network share one set of traces. Finished cells of an interrupted
+    sweep are kept, so the same call continues it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    directory : Path
+        Must not exist, or hold an unfinished sweep of the same scenario.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    on_cell : callable
+        Told of each finished cell and of the number of cells.
+
+    Returns
+    -------
+    list of Cell
+        In the order of the grid.
+
+    Raises
+    ------
+    SpecError
+        If the scenario has no sweep.
+    ResultError
+        If the directory holds something else, or a finished sweep.
+    DataError
+        If a cell's data are not what the scenario says.
+    """
+    if len(scenario.sweep) == 0:
+        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    _open(scenario, directory)
+    cells = [Cell(i, values, cell) for i, (values, cell) in enumerate(scenario.cells())]
+    first: dict[str, int] = {}
+    for cell in cells:
+        first.setdefault(cell.network, cell.number)
+    memory = _Memory()
+    for cell in sorted(cells, key=lambda cell: first[cell.network]):
+        if not (directory / cell.name / "manifest.json").exists():
+            outcome = memory.run(cell, workers)
+            _share_updates(directory, cell, outcome)
+            write(outcome, directory / cell.name, updates=False)
+        on_cell(cell, len(cells))
+    _close(scenario, directory, cells)
+    return cells
+
+
+class _Memory:
+    """Keeps the latest dataset and traces for the next cell that has the same."""
+
+    def __init__(self) -> None:
+        self._data: tuple[str, Dataset] | None = None
+        self._traces: tuple[str, tuple[Trace, ...]] | None = None
+
+    def run(self, cell: Cell, workers: int) -> Outcome:
+        scenario = cell.scenario
+        raw = scenario.plain()
+        key = json.dumps([raw["data"], raw["owners"], scenario.run.seed], sort_keys=True)
+        if self._data is None or self._data[0] != key:
+            self._data = (key, build_dataset(scenario))
+        known = self._traces is not None and self._traces[0] == cell.network
+        traces = self._traces[1] if known and self._traces is not None else None
+        outcome = run(scenario, workers=workers, dataset=self._data[1], traces=traces)
+        self._traces = (cell.network, outcome.traces)
+        return outcome
+
+
+def _open(scenario: Scenario, directory: Path) -> None:
+    text = dump(scenario, data_path_from(scenario, directory))
+    if directory.exists():
+        known = directory / "scenario.toml"
+        unfinished = known.exists() and not (directory / "manifest.json").exists()
+        if not unfinished or known.read_text(encoding="utf-8") != text:
+            allowed = "allowed is a new directory, or an unfinished sweep of this very scenario"
+            raise ResultError([Fault("--out", "an existing path", allowed)], str(directory))
+        for leftover in directory.glob(".partial-*"):
+            shutil.rmtree(leftover)
+        return
+    with Writer(directory) as writer:
+        writer.text("scenario.toml", text)
+
+
+def _share_updates(directory: Path, cell: Cell, outcome: Outcome) -> None:
+    shared = directory / "traces" / cell.network
+    if not shared.exists():
+        with Writer(shared) as writer:
+            columns = update_columns(outcome.traces, outcome.numbers)
+            writer.table("updates.parquet", columns)
+
+
+def _close(scenario: Scenario, directory: Path, cells: list[Cell]) -> None:
+    manifests = [read_manifest(directory / cell.name) for cell in cells]
+    columns: dict[str, list[Any]] = {"cell": [cell.number for cell in cells]}
+    for path in scenario.sweep:
+        columns[path] = [_column_value(cell.values[path]) for cell in cells]
+    columns["status"] = ["done"] * len(cells)
+    columns["seed"] = [cell.scenario.run.seed for cell in cells]
+    columns["network"] = [cell.network for cell in cells]
+    summaries = [_flat(manifest["summary"]) for manifest in manifests]
+    for name in summaries[0]:
+        columns[name] = [_number(summary[name]) for summary in summaries]
+    write_into(directory, "cells.parquet", columns)
+    said = described(scenario)
+    write_into(
+        directory,
+        "manifest.json",
+        {
+            "schema": 1,
+            "scenario": said,
+            "digest": digest(said),
+            "seed": scenario.run.seed,
+            "cells": len(cells),
+            "versions": versions(),
+            "git_commit": git_commit(),
+            "cpu_features": cpu_features(),
+            "fingerprints": {
+                c.name: m["fingerprints"] for c, m in zip(cells, manifests, strict=True)
+            },
+            "warnings": sorted({said for manifest in manifests for said in manifest["warnings"]}),
+        },
+    )
+
+
+def _column_value(value: Any) -> Any:
+    return json.dumps(jsonable(value)) if isinstance(value, dict | list) else value
+
+
+def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{inner}": number for inner, number in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _number(value: Any) -> Any:
+    return float(value) if value in ("inf", "-inf") else value

@@ -1,0 +1,7 @@
+"""Event vocabulary, recorder, and immutable tables with invariants."""
+
+from asyncdp_sim.trace.recorder import EventRecorder, Exchange, Recorder
+from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.vocabulary import EventKind, Outcome
+
+__all__ = ["EventKind", "EventRecorder", "Exchange", "Outcome", "Recorder", "Trace"]

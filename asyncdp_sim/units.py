@@ -1,0 +1,42 @@
+"""Time: integer ticks inside, model time units outside.
+
+One time unit is the mean time between two ticks of a rate-one clock; the simulation counts
+10⁹ ticks in it, so that order never hangs on the rounding of a float.
+"""
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+TICKS_PER_UNIT = 10**9
+
+
+def to_ticks(units: float) -> int:
+    """Return a duration or an instant in ticks, rounded to the nearest one.
+
+    Parameters
+    ----------
+    units : float
+        Time in model units; finite.
+
+    Raises
+    ------
+    ValueError
+        If ``units`` is not finite.
+    """
+    if not isfinite(units):
+        raise ValueError(f"a time must be finite, given {units!r}")
+    return round(units * TICKS_PER_UNIT)
+
+
+def to_units(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return times in model units (float64), elementwise."""
+    return np.asarray(ticks, dtype=np.int64) / TICKS_PER_UNIT
+
+
+def block_to_ticks(units: npt.NDArray[np.float64]) -> list[int]:
+    """Return a block of durations as Python integers; the same rounding as :func:`to_ticks`."""
+    ticks: list[Any] = np.rint(units * TICKS_PER_UNIT).astype(np.int64).tolist()
+    return ticks
