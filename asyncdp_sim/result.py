@@ -92,8 +92,8 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
     directory : Path
         Must exist.
     name : str
-        ``.parquet`` takes columns; ``.json`` a mapping (infinities become the text "inf", NaN
-        null); anything else text.
+        ``.parquet`` takes columns, ``.json`` a mapping (infinities become the text "inf");
+        in both NaN becomes null. Anything else takes text.
     content : str or mapping
 
     Raises
@@ -107,7 +107,11 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            pq.write_table(pa.table(content), unfinished, compression="zstd")
+            columns = {
+                key: pa.array(value, from_pandas=True) if isinstance(value, np.ndarray) else value
+                for key, value in content.items()  # type: ignore[union-attr]
+            }
+            pq.write_table(pa.table(columns), unfinished, compression="zstd")
         elif name.endswith(".json"):
             text = json.dumps(jsonable(content), indent=2, ensure_ascii=False)
             unfinished.write_text(text + "\n", encoding="utf-8")

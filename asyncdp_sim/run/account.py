@@ -38,16 +38,14 @@ def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learn
 def owner_columns(
     problem: Problem, dataset: Dataset, traces: Sequence[Trace], numbers: Sequence[int]
 ) -> Columns:
-    """Return ``owners``: one row per replicate and owner; what was sent, used and spent."""
-    import pyarrow as pa
-
+    """Return ``owners``: one row per replicate and owner; NaN where a value is absent."""
     n_owners = len(problem.epsilon)
     tables = np.concatenate([trace.owners for trace in traces])
     released = np.concatenate([trace.released for trace in traces])
     used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
     replicates = len(traces)
-    epsilon = np.tile(problem.epsilon, replicates)
-    unaccounted = np.full(len(epsilon), problem.xi is None)
+    claimed = problem.epsilon if problem.xi is not None else np.full(n_owners, np.nan)
+    epsilon = np.tile(claimed, replicates)
     zeros = np.zeros(len(epsilon), dtype=np.int32)
     ends = np.repeat([trace.end_tick for trace in traces], n_owners)
     with np.errstate(invalid="ignore"):
@@ -56,7 +54,7 @@ def owner_columns(
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
         "records": np.tile(problem.task.objective.records.astype(np.int32), replicates),
-        "epsilon": pa.array(epsilon, mask=unaccounted),
+        "epsilon": epsilon,
         "epsilon_spent": _spent(problem, dataset, released, replicates),
         "answers_released": released.astype(np.int32),
         "updates": np.concatenate(used).astype(np.int32),
@@ -64,7 +62,7 @@ def owner_columns(
         "refused": tables["refused"].astype(np.int32),
         "collided": zeros,
         "lost": zeros,
-        "online_fraction": pa.array(online, mask=np.isnan(online)),
+        "online_fraction": online,
     }
 
 
