@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 TABLE_ROWS = 42_535
-"""The twin's least number of rows with ``public_overlap``: that of the real table it is made from."""
+"""The twin's least number of rows with ``public_overlap``: that of the table it is made from."""
 
 
 class LendingData(TableRecipe):

@@ -54,7 +54,8 @@ def calibrate(table: Encoded) -> Twin:
         if size < least:
             best, least = latent, size
         latent = _nearest_correlation(latent + error)
-    return Twin(table.columns, variables, sums, np.linalg.cholesky(best))
+    factor = np.asarray(np.linalg.cholesky(best), dtype=np.float64)
+    return Twin(table.columns, variables, sums, factor)
 
 
 def to_json(twin: Twin) -> dict[str, Any]:

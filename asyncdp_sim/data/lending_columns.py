@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_YEAR = re.compile(r"([a-z]{3})[a-z]*-(\d{4}|\d{2})")
 _YEAR_MONTH = re.compile(r"(\d{2})-([a-z]{3})[a-z]*")
 _ISO = re.compile(r"(\d{4})-(\d{2})(?:-\d{2}.*)?")

@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 
 ESSENTIAL = ("int_rate", "loan_amnt", "term", "annual_inc", "dti", "issue_d")
 
-NUMBERS = tuple(
-    """loan_amnt annual_inc dti delinq_2yrs inq_last_6mths open_acc pub_rec revol_bal revol_util
-    total_acc collections_12_mths_ex_med acc_now_delinq chargeoff_within_12_mths
-    pub_rec_bankruptcies tax_liens""".split()
-)
+_NUMBERS = """loan_amnt annual_inc dti delinq_2yrs inq_last_6mths open_acc pub_rec revol_bal
+revol_util total_acc collections_12_mths_ex_med acc_now_delinq chargeoff_within_12_mths
+pub_rec_bankruptcies tax_liens"""
+NUMBERS = tuple(_NUMBERS.split())
 """Used as they are: US dollars, percent or counts."""
 
 RECENCIES = ("mths_since_last_delinq", "mths_since_last_record")
@@ -49,10 +48,9 @@ RECENCIES = ("mths_since_last_delinq", "mths_since_last_record")
 
 HOMES = ("MORTGAGE", "OWN", "RENT")
 VERIFICATIONS = ("Verified", "Source Verified")
-PURPOSES = tuple(
-    """car credit_card debt_consolidation educational home_improvement house major_purchase medical
-    moving renewable_energy small_business vacation wedding""".split()
-)
+_PURPOSES = """car credit_card debt_consolidation educational home_improvement house
+major_purchase medical moving renewable_energy small_business vacation wedding"""
+PURPOSES = tuple(_PURPOSES.split())
 DIVISIONS = {
     "new_england": "CT ME MA NH RI VT",
     "middle_atlantic": "NJ NY PA",
@@ -93,12 +91,9 @@ def encode(frame: "pd.DataFrame") -> Encoded:
     return Encoded(matrix, numeric(frame["int_rate"]), tuple(encoded), tuple(notes))
 
 
-USED = (
-    *NUMBERS,
-    *RECENCIES,
-    *"""term emp_length home_ownership verification_status issue_d earliest_cr_line purpose
-    addr_state initial_list_status application_type""".split(),
-)
+_OTHERS = """term emp_length home_ownership verification_status issue_d earliest_cr_line purpose
+addr_state initial_list_status application_type"""
+USED = (*NUMBERS, *RECENCIES, *_OTHERS.split())
 """The raw columns that are read."""
 
 

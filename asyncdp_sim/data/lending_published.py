@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 
 ESSENTIAL = ("int_rate", "loan_amnt", "annual_inc", "revol_bal", "total_pymnt")
 
-COLUMNS = tuple(
-    """loan_amnt funded_amnt funded_amnt_inv term installment grade sub_grade emp_length
-    home_ownership annual_inc verification_status issue_d loan_status pymnt_plan title zip_code
-    addr_state dti delinq_2yrs earliest_cr_line inq_last_6mths mths_since_last_delinq
-    mths_since_last_record open_acc pub_rec revol_bal revol_util total_acc initial_list_status
-    out_prncp out_prncp_inv total_pymnt total_pymnt_inv total_rec_prncp total_rec_int
-    total_rec_late_fee recoveries collection_recovery_fee last_pymnt_d last_pymnt_amnt next_pymnt_d
-    last_credit_pull_d collections_12_mths_ex_med mths_since_last_major_derog policy_code
-    application_type annual_inc_joint dti_joint verification_status_joint acc_now_delinq
-    tot_coll_amt tot_cur_bal open_acc_6m open_il_6m open_il_12m open_il_24m mths_since_rcnt_il
-    total_bal_il il_util open_rv_12m open_rv_24m max_bal_bc all_util total_rev_hi_lim inq_fi
-    total_cu_tl inq_last_12m""".split()
-)
+_COLUMNS = """loan_amnt funded_amnt funded_amnt_inv term installment grade sub_grade emp_length
+home_ownership annual_inc verification_status issue_d loan_status pymnt_plan title zip_code
+addr_state dti delinq_2yrs earliest_cr_line inq_last_6mths mths_since_last_delinq
+mths_since_last_record open_acc pub_rec revol_bal revol_util total_acc initial_list_status
+out_prncp out_prncp_inv total_pymnt total_pymnt_inv total_rec_prncp total_rec_int
+total_rec_late_fee recoveries collection_recovery_fee last_pymnt_d last_pymnt_amnt next_pymnt_d
+last_credit_pull_d collections_12_mths_ex_med mths_since_last_major_derog policy_code
+application_type annual_inc_joint dti_joint verification_status_joint acc_now_delinq
+tot_coll_amt tot_cur_bal open_acc_6m open_il_6m open_il_12m open_il_24m mths_since_rcnt_il
+total_bal_il il_util open_rv_12m open_rv_24m max_bal_bc all_util total_rev_hi_lim inq_fi
+total_cu_tl inq_last_12m"""
+COLUMNS = tuple(_COLUMNS.split())
 """The columns of the 74-column loan.csv that were used, in its order; the target is int_rate."""
 
 FULL_TABLE_ROWS = 887_379
 DELETED_ROW = 21_391  # of the full table, counted from 1 without the header
 
-_DATES = frozenset("issue_d earliest_cr_line last_pymnt_d next_pymnt_d last_credit_pull_d".split())
+_DATES = frozenset(
+    {"issue_d", "earliest_cr_line", "last_pymnt_d", "next_pymnt_d", "last_credit_pull_d"}
+)
 _NUMBER_IN_TEXT = frozenset({"term", "zip_code"})
 _CODES: dict[str, tuple[dict[str, float], float]] = {
     "home_ownership": ({"RENT": 1, "OWN": 2, "MORTGAGE": 3}, 4),

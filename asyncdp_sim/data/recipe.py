@@ -136,7 +136,7 @@ def raw_values(frame: "pd.DataFrame", column: str) -> Sequence[object]:
     """
     if column not in frame.columns:
         raise DataError(
-            [Fault("data.split", f"a column {column!r}", nearest(column, frame.columns))]
+            [Fault("data.split", f"a column {column!r}", nearest(column, list(frame.columns)))]
         )
     values = frame[column].astype(object)
     result: list[object] = values.where(frame[column].notna(), None).tolist()

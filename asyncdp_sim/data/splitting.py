@@ -27,7 +27,7 @@ def _is_split(value: object) -> object:
     column = value["column"] if isinstance(value, Mapping) and table else None
     if isinstance(column, str) or value in ("in-order", "shuffled") or isinstance(value, ByColumn):
         return value
-    raise PydanticCustomError("split", 'allowed: in-order, shuffled, or {{ column = "name" }}')
+    raise PydanticCustomError("split", 'allowed: in-order, shuffled, or { column = "name" }')
 
 
 Split = Annotated[Literal["in-order", "shuffled"] | ByColumn, BeforeValidator(_is_split)]

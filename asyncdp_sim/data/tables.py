@@ -67,8 +67,8 @@ def first_line(path: str) -> str:
     if path.endswith(".parquet"):
         return ""
     try:
-        opened = gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")
-        with opened as file:
+        opener = gzip.open if path.endswith(".gz") else open
+        with opener(path, "rb") as file:
             return file.readline(1_000_000).decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise _unreadable(path, "the file is not UTF-8 text") from None

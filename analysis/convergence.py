@@ -1,0 +1,184 @@
+"""How good the model is, when: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from analysis.direct import end_labels
+from analysis.labels import label, put
+from analysis.picture import Picture
+from analysis.source import Result
+from analysis.style import BLUE, TIME_AXIS, canvas, colours, style
+from analysis.words import numbers
+
+Array = npt.NDArray[np.float64]
+INSTANTS = 400
+DIVERGED = 1e200
+MOST_BANDS = 6  # with more lines, bands would hide one another
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the figure.
+
+    Attributes
+    ----------
+    result : Result
+    name : str
+        What sets it apart, such as ``ε = 0.1``; empty where it stands alone.
+    published : float, optional
+        ψ that a paper reports after the last update, drawn as a marker.
+    """
+
+    result: Result
+    name: str = ""
+    published: float | None = None
+
+
+def by_update(lines: Sequence[Line]) -> Picture:
+    """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    caption = (
+        "Median (line) and 25–75 % band of the relative fitness ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
+        "against update k"
+    )
+    return _drawn("convergence-by-update", lines, "k", "update $k$", caption)
+
+
+def by_time(lines: Sequence[Line]) -> Picture:
+    """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    caption = (
+        "Median (line) and 25–75 % band of the relative fitness ψ of the central model against "
+        "simulated time; each replicate is a step function of time"
+    )
+    return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption)
+
+
+def quartiles(result: Result, axis: str) -> tuple[Array, Array]:
+    """Return a grid of k or of times, and the quartiles of ψ over replicates on it.
+
+    A replicate keeps its last value from its last update on.
+
+    Parameters
+    ----------
+    result : Result
+    axis : str
+        "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
+
+    Returns
+    -------
+    array (G,), array (3, G)
+    """
+    replicate, at, psi = result.columns("curve", "replicate", axis, "relative_fitness")
+    grid = np.unique(at) if axis == "k" else np.linspace(0.0, at.max(), INSTANTS)
+    starts = np.flatnonzero(np.diff(replicate, prepend=-1) != 0)
+    steps = zip(np.split(at, starts[1:]), np.split(psi, starts[1:]), strict=True)
+    values = np.stack([stepped(when, what, grid) for when, what in steps])
+    # Quantiles interpolate, so an infinity would spoil a finite neighbour: count as very large.
+    known = np.where(np.isnan(values), DIVERGED, np.minimum(values, DIVERGED))
+    found = np.quantile(known, QUARTILES, axis=0)
+    return grid, np.where(found > DIVERGED / 1e6, np.inf, found)
+
+
+def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Array:
+    """Return a right-continuous step function (jumps at ascending ``at``) on a grid ≥ at[0]."""
+    return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
+
+
+def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
+    alone = len(lines) == 1 and lines[0].name == ""
+    shades = [BLUE] if alone else colours(len(lines))
+    found = [quartiles(line.result, axis) for line in lines]
+    with style():
+        figure, axes = canvas(height=3.8)
+        axes.set_yscale("log")
+        for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
+            if len(lines) <= MOST_BANDS:
+                axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
+            axes.plot(grid, middle, color=shade, linewidth=1.5 if len(lines) <= MOST_BANDS else 1)
+        _mark_published(axes, lines, found, shades)
+        axes.set_xlim(0, max(grid[-1] for grid, _ in found))
+        axes.grid(axis="y")
+        axes.set_xlabel(across)
+        model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
+        axes.set_ylabel(rf"relative fitness $\psi({model})$")
+        if not alone:
+            ends = [values[1, -1] for _, values in found]
+            end_labels(axes, ends, [line.name for line in lines], shades)
+        _explain(figure, lines)
+        put(figure, label([line.result for line in lines]))
+    table = _table(lines, found, axis)
+    return Picture(name, figure, table, f"{caption}{_remarks(lines)}.")
+
+
+def _mark_published(
+    axes: Axes, lines: Sequence[Line], found: Sequence[tuple[Array, Array]], shades: Sequence[str]
+) -> None:
+    for line, (grid, _), shade in zip(lines, found, shades, strict=True):
+        if line.published is not None:
+            marker = _diamond(shade)
+            axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **marker)
+
+
+def _explain(figure: Figure, lines: Sequence[Line]) -> None:
+    """Say above the axes what line, band and marker are; colours are named where lines end."""
+    count = numbers(float(len(line.result.replicates)) for line in lines)
+    alone = len(lines) == 1 and lines[0].name == ""
+    shade = BLUE if alone else "#666666"
+    name = "one replicate" if count == "1" else f"median of {count} replicates"
+    marks: list[Artist] = [Line2D([], [], color=shade, label=name)]
+    if count != "1" and len(lines) <= MOST_BANDS:
+        marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
+    if any(line.published is not None for line in lines):
+        marks.append(Line2D([], [], label="published, last update", **_diamond(shade)))
+    figure.legend(handles=marks, loc="outside upper right", ncols=3)
+
+
+def _diamond(shade: str) -> dict[str, Any]:
+    return {
+        "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": shade,
+        "markeredgewidth": 1.4, "linestyle": "none",
+    }  # fmt: skip
+
+
+def _table(
+    lines: Sequence[Line], found: Sequence[tuple[Array, Array]], axis: str
+) -> dict[str, npt.NDArray[Any]]:
+    grids = [grid for grid, _ in found]
+    low, middle, high = np.concatenate([values for _, values in found], axis=1)
+    names = np.repeat([line.name for line in lines], [len(grid) for grid in grids])
+    return {
+        "line": names,
+        axis: np.concatenate(grids),
+        "psi_q25": low,
+        "psi_median": middle,
+        "psi_q75": high,
+    }
+
+
+def _remarks(lines: Sequence[Line]) -> str:
+    said = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
+    said += "; after its last update a replicate keeps its value"
+    if any(line.published is not None for line in lines):
+        said += "; diamonds: published end points"
+    return said

@@ -1,0 +1,118 @@
+"""Everything that applies to a directory, drawn into its ``figures/``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from analysis import captions, convergence, gaps, shares, timing
+from analysis.convergence import Line
+from analysis.picture import Picture, save, write
+from analysis.source import Cell, Result, Sweep, open_directory
+
+Shown = tuple[Picture, Sequence[Result]]
+MOST_LINES = 10
+NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
+    timing.by_update,
+    timing.by_time,
+    gaps.survival,
+)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What was drawn.
+
+    Attributes
+    ----------
+    pictures : tuple of Path
+        PNG files; each has a CSV beside it, and ``captions.md`` lists them.
+    notes : tuple of str
+        What was not drawn, and why.
+    """
+
+    pictures: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> list[Path]:
+    """Draw all figures of a result or sweep directory; see :func:`draw_all`."""
+    return list(draw_all(directory, published=published).pictures)
+
+
+def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -> Drawing:
+    """Draw all figures of a result or sweep directory into ``<directory>/figures``.
+
+    Parameters
+    ----------
+    directory : Path
+    published : mapping, optional
+        ψ after the last update as a paper reports it, by the value of the swept path (of a
+        single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither, or cannot be written to.
+    """
+    opened = open_directory(directory)
+    if isinstance(opened, Sweep):
+        lines, network, notes = _of_sweep(opened)
+    else:
+        epsilon = opened.scenario["privacy"].get("epsilon")
+        lines, network = [(epsilon, Line(opened))], opened
+        notes = []
+    entries = _curves(lines, published or {}, notes) + _of_network(network, notes)
+    folder = directory / "figures"
+    paths = [save(picture, folder) for picture, _ in entries]
+    write(folder / "captions.md", captions.page(entries, notes).encode())
+    return Drawing(tuple(paths), tuple(notes))
+
+
+def _curves(
+    lines: Sequence[tuple[Any, Line]], published: Mapping[Any, float], notes: list[str]
+) -> list[Shown]:
+    """Draw the convergence figures; a line's published end point goes by its value."""
+    known = {str(value): psi for value, psi in published.items()}
+    marked = [replace(line, published=known.pop(str(value), None)) for value, line in lines]
+    notes += [
+        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
+    ]
+    results = [line.result for line in marked]
+    return [(figure(marked), results) for figure in (convergence.by_update, convergence.by_time)]
+
+
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
+    """Return a sweep's lines by swept value, the cell that stands for its network, and notes."""
+    cells, paths, notes = _compared(sweep)
+    if sweep.missing:
+        notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
+    lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
+    kept = [cell for cell in sweep.cells if cell.result.has("updates")]
+    chosen = kept[0] if kept else sweep.cells[0]
+    if len({cell.result.network for cell in sweep.cells}) > 1:
+        rest = f"timing, gaps and shares of other networks than cell {chosen.number}'s"
+        notes.append(f"{rest}: name a cell's directory instead of the sweep's")
+    return lines, chosen.result, notes
+
+
+def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
+    """Choose the cells to compare in one figure, and the paths that tell them apart."""
+    if len(sweep.cells) <= MOST_LINES:
+        return list(sweep.cells), sweep.paths, []
+    base = sweep.cells[0].values
+    path, *others = sweep.paths
+    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in others)]
+    if len(cells) > MOST_LINES:
+        step = (len(cells) - 1) / (MOST_LINES - 1)
+        cells = [cells[round(step * place)] for place in range(MOST_LINES)]
+    note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
+    return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
+
+
+def _of_network(result: Result, notes: list[str]) -> list[Shown]:
+    """Draw what needs one result: timing, gaps, shares."""
+    figures = [*(NEED_UPDATES if result.has("updates") else ()), shares.by_owner]
+    if not result.has("updates"):
+        notes.append(f"timing and gaps: {result.directory.name} kept no updates.parquet")
+    return [(figure(result), [result]) for figure in figures]

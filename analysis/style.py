@@ -1,0 +1,75 @@
+"""How the pictures look: one style, applied by a context and never at import."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILION, GREEN = OKABE_ITO[:3]
+THEORY = "#000000"
+BAND = "#999999"
+
+DPI = 180
+FEW_OWNERS = 12  # so many have a tick each on an owners' axis
+
+TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
+
+# Settings of the machine rather than of the picture; also those that need a screen.
+_LEFT_ALONE = ("backend", "interactive", "toolbar", "tk.", "webagg.", "keymap.", "docstring.")
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the house style, whatever the user's own; everything is as before afterwards."""
+    settings: dict[Any, Any] = {
+        key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith(_LEFT_ALONE)
+    }
+    settings |= {
+        "font.size": 9,
+        "axes.labelsize": 9,
+        "legend.fontsize": 8,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.linewidth": 0.8,
+        "axes.axisbelow": True,
+        "grid.color": "#dddddd",
+        "grid.linewidth": 0.6,
+        "legend.frameon": False,
+        "lines.linewidth": 1.5,
+        "mathtext.fontset": "dejavusans",
+        "savefig.dpi": DPI,
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
+    """Return a figure with one pair of axes (sizes in inches), drawn without a screen."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def colours(count: int) -> Sequence[str]:
+    """Return colours that the colour-blind can tell apart; many come in viridis' order."""
+    if count <= len(OKABE_ITO):
+        return OKABE_ITO[:count]
+    shades = mpl.colormaps["viridis"]
+    return [mpl.colors.to_hex(shades(0.88 * step / (count - 1))) for step in range(count)]
+
+
+def owner_ticks(axis_of: Axes, side: str, n_owners: int) -> None:
+    """Put whole numbers on an owners' axis: every owner where there are few."""
+    axis = axis_of.yaxis if side == "y" else axis_of.xaxis
+    if n_owners <= FEW_OWNERS:
+        axis.set_ticks(range(1, n_owners + 1))
+    else:
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]))

@@ -1,0 +1,57 @@
+"""What a formula may be asked: arguments outside its domain are refused by name."""
+
+from collections.abc import Sequence
+from math import fsum, isfinite
+from numbers import Integral
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault, SpecError
+
+Array = npt.NDArray[np.float64]
+
+
+def refused(key: str, value: object, allowed: str) -> SpecError:
+    """Return the error that says what was given and what is allowed."""
+    return SpecError([Fault(key, str(value), f"allowed is {allowed}")])
+
+
+def count(key: str, value: int, least: int = 1) -> int:
+    """Return a whole number ≥ ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise refused(key, repr(value), f"a whole number ≥ {least}")
+    return int(value)
+
+
+def positive(key: str, value: float) -> float:
+    """Return a finite number > 0."""
+    if not isfinite(value) or value <= 0:
+        raise refused(key, repr(value), "a finite number > 0")
+    return float(value)
+
+
+def nonnegative(key: str, value: float) -> float:
+    """Return a finite number ≥ 0."""
+    if not isfinite(value) or value < 0:
+        raise refused(key, repr(value), "a finite number ≥ 0")
+    return float(value)
+
+
+def probabilities(key: str, values: Sequence[float] | Array) -> Array:
+    """Return numbers ≥ 0 that sum to one (to 1e-9)."""
+    array = np.asarray(values, dtype=float)
+    fits = array.ndim == 1 and array.size > 0 and bool(np.all(array >= 0))
+    if not fits or abs(fsum(array.tolist()) - 1) > 1e-9:
+        raise refused(key, array.tolist(), "a list of numbers ≥ 0 that sum to 1")
+    return array
+
+
+def finite(key: str, values: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array of finite numbers of this shape."""
+    array = np.asarray(values, dtype=float)
+    if array.shape != shape:
+        raise refused(key, f"an array of shape {array.shape}", f"one of shape {shape}")
+    if not np.all(np.isfinite(array)):
+        raise refused(key, "an array with NaN or infinite numbers", "finite numbers")
+    return array

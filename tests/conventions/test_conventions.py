@@ -1,0 +1,55 @@
+"""Lint, types, import contracts and start-up: how the code reads is tested like what it does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tool(*command):
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ruff", "check", "--no-cache", "."),
+        ("ruff", "format", "--check", "--no-cache", "."),
+        ("mypy",),
+    ],
+    ids=["ruff check", "ruff format", "mypy --strict"],
+)
+def test_lint_and_types(command):
+    done = tool(*command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_import_contracts():
+    code = "import sys; from importlinter.cli import lint_imports_command as run; sys.exit(run())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_start_up_is_light():
+    heavy = ("matplotlib", "scipy.stats", "dp_accounting", "pandas", "pyarrow")
+    code = f"import sys, asyncdp_sim.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_print_or_global_randomness_in_the_library():
+    banned = ("print(", "np.random.seed", "basicConfig", "NotImplementedError", "set_start_method")
+    found = [
+        f"{file.relative_to(ROOT)}: {word}"
+        for file in (ROOT / "asyncdp_sim").rglob("*.py")
+        for word in banned
+        if word in file.read_text(encoding="utf-8")
+    ]
+    assert found == []

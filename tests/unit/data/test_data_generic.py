@@ -1,0 +1,111 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.data import TableData
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.streams import Streams
+
+TABLE = pd.DataFrame(
+    {
+        "hospital": [7, 7, 3, 3, 7, 3],
+        "age": [10.0, np.nan, 30.0, 40.0, 50.0, 70.0],
+        "sex": ["F", "M", None, "X", "M", "F"],
+        "admitted": pd.to_datetime(
+            ["1970-01-02"] * 3 + ["1970-01-01 12:00", None, "1970-01-05"], format="ISO8601"
+        ),
+        "los": [1, 2, 3, 4, 5, 6],
+    }
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    return str(tmp_path / "t.parquet")
+
+
+def build(path, n_owners=2, records=(2, 2), **fields):
+    fields = {"features": 4, "public_records": 2, "preprocessing": "none", **fields}
+    return TableData(path=path, target="los", **fields).build(n_owners, records, Streams(1))
+
+
+def test_columns_are_coded_from_the_public_rows_alone(path):
+    data = build(path)
+    assert data.columns == ("hospital", "age", "sex", "admitted")
+    # Public rows: ages 50, 70 (median 60), sexes M, F (codes F 0, M 1, else 2), dates 4 (median).
+    assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 60, 1, 1]]
+    assert data.features[1].tolist() == [[3, 30, 2, 1], [3, 40, 2, 0.5]]
+    assert [t.tolist() for t in data.targets] == [[1, 2], [3, 4]]
+    assert data.notes == (
+        "age: 1 missing values became the public median 60.",
+        "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones "
+        "(2 rows).",
+        "admitted: 1 missing values became the public median 4.",
+    )
+    assert data.real
+    assert data.source.name == "t.parquet"
+
+
+def test_an_owner_column_splits_and_is_no_feature(path):
+    data = build(path, records=None, owner_column="hospital", features=3)
+    assert data.columns == ("age", "sex", "admitted")
+    assert [t.tolist() for t in data.targets] == [[3, 4], [1, 2]]  # hospitals 3, 7
+    same = build(path, records=None, split={"column": "hospital"}, features=3)
+    assert np.array_equal(same.features[1], data.features[1])
+
+
+def test_overlap_is_counted_per_owner(path):
+    data = build(path, records=None, owner_column="hospital", features=3, public_overlap=True)
+    assert [t.tolist() for t in data.targets] == [[3, 4, 6], [1, 2, 5]]
+    assert data.public_rows_of_owner == (1, 1)
+    assert "2 of the 2 public rows are also owners' records" in " ".join(data.notes)
+
+
+def test_dropped_columns_and_unused_rows(path):
+    data = build(path, records=(1, 1), drop=("sex", "admitted"), features=2)
+    assert data.columns == ("hospital", "age")
+    assert data.notes[-1] == "2 of the table's 6 rows are neither owned nor public: unused."
+
+
+def test_rows_without_a_target_are_left_out(tmp_path):
+    TABLE.assign(los=[1, None, 3, 4, 5, 6]).to_csv(tmp_path / "t.csv", index=False)
+    data = build(str(tmp_path / "t.csv"), drop=("admitted",), features=3, records=(2, 1))
+    assert [t.tolist() for t in data.targets] == [[1, 3], [4]]
+    assert data.notes[0] == "1 rows without 'los' were left out."
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"target": "lso"}, "data.target: given a column 'lso'; nearest columns: los"),
+        ({"target": "sex"}, "data.target: given the text column 'sex'; allowed is a column of "
+         "numbers; columns: hospital, age, los"),
+        ({"drop": ("seks",)}, "data.drop: given a column 'seks'; nearest columns: sex"),
+        ({"drop": ("hospital", "age", "sex", "admitted")},
+         "data.drop: given all columns; at least one must be a feature"),
+        ({"split": {"column": "hospitl"}}, "data.split: given a column 'hospitl'; nearest "
+         "columns: hospital"),
+        ({"public_records": 0}, "data.public_records: given a column 'age' with missing values; "
+         "no public row tells how to code it: name it in data.drop or raise public_records"),
+        ({"public_records": 0, "drop": ("age",)}, "data.public_records: given a column 'sex' of "
+         "texts; no public row tells how to code it: name it in data.drop or raise public_records"),
+        ({"public_records": 7}, "data.public_records: given 7; allowed is at most 6, the number "
+         "of rows of the table"),
+        ({"features": 5}, "data.features: given 5; allowed is 4, the number of columns, with "
+         'preprocessing = "none"'),
+    ],
+)  # fmt: skip
+def test_wrong_fields(path, fields, line):
+    given = {"target": "los", "features": 4, "public_records": 2, "preprocessing": "none", **fields}
+    records = None if "split" in fields else (2, 2)
+    with pytest.raises(DataError) as caught:
+        TableData(path=path, **given).build(2, records, Streams(1))
+    assert str(caught.value) == line
+
+
+def test_two_splits_contradict():
+    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing beside owner_"):
+        TableData(
+            path="x", target="y", features=1, public_records=1, split="shuffled", owner_column="h"
+        )

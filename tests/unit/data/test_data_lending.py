@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from loans import REAL, many, needs_real
+from psi import final_psi
+
+from asyncdp_sim.data import LendingData
+from asyncdp_sim.errors import DataError
+from asyncdp_sim.streams import Streams
+
+SPEC = {"features": 2, "public_records": 20}
+
+
+@pytest.fixture
+def path(tmp_path):
+    many(100).to_csv(tmp_path / "loan.csv", index=False)
+    return str(tmp_path / "loan.csv")
+
+
+def amounts(path, n_owners=2, records=(30, 40), **fields):
+    """Return each owner's loan_amnt − 1000, which is the row's number in the file."""
+    spec = LendingData(path=path, preprocessing="none", public_records=20, features=34, **fields)
+    data = spec.build(n_owners, records, Streams(1))
+    return data, [x[:, data.columns.index("loan_amnt")] - 1000 for x in data.features]
+
+
+def test_in_order_owners_and_public_rows_are_disjoint(path):
+    data, rows = amounts(path)
+    assert rows[0].tolist() == list(range(30))
+    assert rows[1].tolist() == list(range(30, 70))
+    assert data.public_rows_of_owner == (0, 0)
+    assert data.notes[-1] == "10 of the table's 100 rows are neither owned nor public: unused."
+    assert (data.real, data.source.name) == (True, "loan.csv")
+    assert data.targets[0].tolist() == many(100)["int_rate"].tolist()[:30]
+
+
+def test_overlap_lets_owners_reach_the_public_rows(path):
+    data, rows = amounts(path, records=(85, 15), public_overlap=True)
+    assert rows[1].tolist() == list(range(85, 100))
+    assert data.public_rows_of_owner == (5, 15)
+    with pytest.raises(DataError, match=r"owners can share 80 rows, and 20 more are public"):
+        amounts(path, records=(85, 15))
+
+
+def test_shuffled_owners_never_hold_public_rows(path):
+    _, rows = amounts(path, records=(40, 40), split="shuffled")
+    assert sorted(np.concatenate(rows)) == list(range(80))
+    assert rows[0].tolist() != list(range(40))
+
+
+def test_a_column_splits(path):
+    states = many(100)["addr_state"][:80]
+    _, rows = amounts(path, n_owners=3, records=None, split={"column": "addr_state"})
+    for mine, state in zip(rows, ("AZ", "ME", "NY"), strict=True):
+        assert mine.tolist() == np.flatnonzero(states == state).tolist()
+    with pytest.raises(DataError, match=r"owners.count: given 2; allowed is 3"):
+        amounts(path, n_owners=2, records=None, split={"column": "addr_state"})
+    with pytest.raises(DataError, match=r"data.split: given a column 'state'; nearest"):
+        amounts(path, n_owners=2, records=None, split={"column": "state"})
+
+
+def test_features_are_fitted_to_the_last_rows(path):
+    data = LendingData(path=path, public_overlap=True, **SPEC).build(1, (100,), Streams(1))
+    public = data.features[0][-20:]
+    assert np.allclose(public.T @ public, np.eye(2), atol=1e-9)
+    assert data.features[0].flags.f_contiguous
+    assert not data.features[0].flags.writeable
+
+
+def test_a_loanstats_file_with_its_notice_and_sums(tmp_path, path):
+    notice = "Notes offered by Prospectus (https://www.lendingclub.com/info/prospectus.action)\n"
+    plain = many(100).to_csv(index=False)
+    (tmp_path / "LoanStats3a.csv").write_text(
+        notice + plain + "\n\nTotal amount funded in policy code 1: 460296150\n"
+    )
+    given = LendingData(path=str(tmp_path / "LoanStats3a.csv"), **SPEC).build(1, (50,), Streams(1))
+    expected = LendingData(path=path, **SPEC).build(1, (50,), Streams(1))
+    assert np.array_equal(given.features[0], expected.features[0])
+    assert "1 lines" in given.notes[0]
+
+
+def test_a_file_that_is_no_loan_table(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError) as caught:
+        LendingData(path=str(tmp_path / "x.csv"), **SPEC).build(1, (1,), Streams(1))
+    assert caught.value.lines() == [
+        f"data.path: given a table without a column '{name}'; allowed is a LendingClub loan "
+        "table, with at least the columns: int_rate, loan_amnt"
+        for name in ("int_rate", "loan_amnt")
+    ]
+
+
+def test_the_twin_has_no_columns_to_split_by():
+    spec = LendingData(split={"column": "addr_state"}, **SPEC)
+    with pytest.raises(DataError, match=r"data.split: given a column 'addr_state'; the synthetic"):
+        spec.build(3, None, Streams(1))
+
+
+def test_records_are_required():
+    with pytest.raises(DataError, match=r"owners.records: given nothing; this field is required"):
+        LendingData(**SPEC).build(3, None, Streams(1))
+
+
+@pytest.fixture(scope="module")
+def published():
+    """Return the owners' records by n_i on the real table, as published."""
+    spec = LendingData(
+        path=str(REAL),
+        features=10,
+        public_records=10_001,
+        public_overlap=True,
+        encoding="as-published",
+    )
+    sizes = (1000, 1936, 3742, 7236, 14_000)
+    return {n: spec.build(3, (n,) * 3, Streams(1)) for n in sizes}
+
+
+@needs_real
+def test_overlap_on_the_real_table(published):
+    assert published[14_000].public_rows_of_owner == (0, 0, 42_000 - (42_535 - 10_001))
+    assert published[7236].public_rows_of_owner == (0, 0, 0)
+
+
+@needs_real
+@pytest.mark.parametrize("scalar", [True, False])
+def test_the_cost_of_privacy_is_of_the_published_size(published, scalar):
+    """Figures 5 and 6 draw E ψ = 2.1536e9/(ε n_i)², on the full table; this is its first part."""
+    epsilons = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
+    psi = np.array(
+        [
+            [final_psi(data, e, scalar=scalar, seed=(n, j)).mean() for j, e in enumerate(epsilons)]
+            for n, data in published.items()
+        ]
+    )
+    sizes = np.array(list(published))
+    constant = np.exp(np.mean(np.log(psi * epsilons**2 * sizes[:, None] ** 2)))
+    assert 1.9e9 < constant < 3.6e9
+    assert np.polyfit(np.log(epsilons), np.log(psi[-1]), 1)[0] == pytest.approx(-2, abs=0.1)
+    assert np.polyfit(np.log(sizes), np.log(psi[:, -1]), 1)[0] == pytest.approx(-2, abs=0.1)

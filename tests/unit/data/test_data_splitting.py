@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.splitting import owner_rows, rows_by_value
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+
+
+def test_in_order_is_consecutive_blocks():
+    rows = owner_rows("in-order", 10, 0, (2, 3, 4), Streams(1))
+    assert [r.tolist() for r in rows] == [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
+
+
+def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
+    rows = owner_rows("shuffled", 9, 3, (4, 5), Streams(1))
+    expected = Streams(1).generator("data", "split").permutation(9)
+    assert np.array_equal(np.concatenate(rows), expected)
+    assert [len(r) for r in rows] == [4, 5]
+
+
+def test_more_records_than_rows_says_what_to_change():
+    with pytest.raises(DataError) as caught:
+        owner_rows("in-order", 10, 5, (6, 6), Streams(1))
+    assert str(caught.value) == (
+        "owners.records: given 12 in all; more records than the table has: owners can share 10 "
+        "rows, and 5 more are public; lower owners.records or owners.count, or "
+        "data.public_records, or set data.public_overlap = true"
+    )
+    with pytest.raises(DataError, match=r"share 10 rows; lower owners.records or owners.count$"):
+        owner_rows("in-order", 10, 0, (6, 6), Streams(1))
+
+
+def test_each_value_is_one_owner_in_sorted_order():
+    rows, notes = rows_by_value("h", [30, 4, None, 30, 4, 100], 3, None)
+    assert [r.tolist() for r in rows] == [[1, 4], [0, 3], [5]]
+    assert notes == (
+        "Each of the 3 values of 'h' is one owner, in sorted order.",
+        "1 rows without a value of 'h' belong to no owner.",
+    )
+
+
+def test_owners_of_a_column_may_keep_their_first_records():
+    rows, _ = rows_by_value("h", ["b", "a", "b", "a"], 2, (1, 2))
+    assert [r.tolist() for r in rows] == [[1], [0, 2]]
+    with pytest.raises(DataError, match=r"owners.records: given 3 for owner 1; h 'a' has 2 rows"):
+        rows_by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
+
+
+def test_the_number_of_values_must_be_the_number_of_owners():
+    with pytest.raises(DataError, match=r"owners.count: given 3; allowed is 2, the number of dis"):
+        rows_by_value("h", ["b", "a"], 3, None)
+
+
+LENDING = {"kind": "lending", "features": 3, "public_records": 10}
+
+
+@pytest.mark.parametrize("split", ["alphabetical", {"column": 3}, {"colum": "a"}, 3])
+def test_a_wrong_split_is_one_line(split):
+    with pytest.raises(SpecError) as caught:
+        parse(DataSpec, {**LENDING, "split": split})
+    assert caught.value.lines() == [
+        f'split: given {split!r}; allowed: in-order, shuffled, or {{ column = "name" }}'
+    ]
+
+
+def test_fewer_public_records_than_features():
+    with pytest.raises(SpecError) as caught:
+        parse(DataSpec, {**LENDING, "public_records": 2})
+    assert caught.value.lines() == [
+        "public_records: given 2; allowed is at least features = 3 "
+        'with preprocessing = "eigen-uncentred"'
+    ]
+    parse(DataSpec, {**LENDING, "public_records": 0, "preprocessing": "none"})
+
+
+def test_bounds_are_reported_together():
+    with pytest.raises(SpecError) as caught:
+        parse(DataSpec, {"kind": "lending", "features": 0, "public_records": -1})
+    assert caught.value.lines() == [
+        "features: given 0; allowed is a number ≥ 1",
+        "public_records: given -1; allowed is a number ≥ 0",
+    ]

@@ -1,0 +1,143 @@
+"""Activities start without an event, end without one, and never fail silently."""
+
+import numpy as np
+import pytest
+from simpy.events import Event
+
+from asyncdp_sim.kernel import Activity, Kernel, Priority
+
+
+class BrokenError(Exception):
+    """What the activities of this module raise."""
+
+
+def test_start_runs_up_to_the_first_event_without_an_event() -> None:
+    kernel = Kernel()
+    done = []
+
+    def activity() -> Activity:
+        done.append("before")
+        yield kernel.at(5, Priority.CLOCK_TICK)
+        done.append("after")
+
+    kernel.start(activity())
+    assert done == ["before"]
+    assert [(tick, priority) for tick, priority, _, _ in kernel._queue] == [(5, 6)]
+    kernel.run_before(None)
+    assert done == ["before", "after"]
+
+
+def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
+    kernel = Kernel()
+    done = []
+
+    def activity() -> Activity:
+        done.append("all of it")
+        return
+        yield
+
+    kernel.start(activity())
+    assert done == ["all of it"]
+    assert kernel._queue == []
+
+
+def test_the_end_of_an_activity_takes_no_event() -> None:
+    kernel = Kernel()
+
+    def activity() -> Activity:
+        yield kernel.at(5, Priority.CLOCK_TICK)
+
+    kernel.start(activity())
+    assert len(kernel._queue) == 1
+    kernel.run_before(6)
+    assert kernel._queue == []
+
+
+def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
+    kernel = Kernel()
+    ticks = []
+
+    def child() -> Activity:
+        yield kernel.after(4, Priority.GRADIENT_READY)
+
+    def parent() -> Activity:
+        yield kernel.process(child())
+        ticks.append(kernel.now)
+
+    kernel.start(parent())
+    kernel.run_before(None)
+    assert ticks == [4]
+
+
+def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
+    kernel = Kernel()
+    freed = Event(kernel)
+    ticks = []
+
+    def waiter() -> Activity:
+        yield freed
+        ticks.append(kernel.now)
+
+    def other() -> Activity:
+        yield kernel.at(7, Priority.ANSWER_END)
+        freed.succeed()
+
+    kernel.start(waiter())
+    kernel.start(other())
+    kernel.run_before(None)
+    assert ticks == [7]
+
+
+def test_a_failure_before_the_first_event_is_raised_at_once() -> None:
+    def activity() -> Activity:
+        raise BrokenError
+        yield
+
+    with pytest.raises(BrokenError):
+        Kernel().start(activity())
+
+
+@pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
+def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> None:
+    kernel = Kernel(ties)
+    happened = []
+
+    def failing() -> Activity:
+        yield kernel.at(3, Priority.CLOCK_TICK)
+        raise BrokenError
+
+    def other() -> Activity:
+        yield kernel.at(4, Priority.ANSWER_END)
+        happened.append(kernel.now)
+
+    kernel.start(other())
+    kernel.start(failing())
+    with pytest.raises(BrokenError):
+        kernel.run_before(None)
+    assert happened == []
+    assert kernel.now == 3
+
+
+def test_a_failure_in_the_last_event_before_the_horizon_is_raised() -> None:
+    kernel = Kernel()
+
+    def failing() -> Activity:
+        yield kernel.at(3, Priority.CLOCK_TICK)
+        raise BrokenError
+
+    kernel.start(failing())
+    with pytest.raises(BrokenError):
+        kernel.run_before(4)
+
+
+def test_a_failure_after_stop_is_not_ignored() -> None:
+    kernel = Kernel()
+
+    def failing() -> Activity:
+        yield kernel.at(3, Priority.CLOCK_TICK)
+        kernel.stop()
+        raise BrokenError
+
+    kernel.start(failing())
+    with pytest.raises(BrokenError):
+        kernel.run_before(None)

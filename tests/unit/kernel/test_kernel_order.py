@@ -1,0 +1,160 @@
+"""Order is (tick, priority, insertion), on an integer clock with a half-open horizon."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.kernel import Activity, Kernel, Priority
+
+
+def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
+    """Schedule in the order of the plan and return the names in the order of happening."""
+    happened: list[str] = []
+
+    def wait(tick: int, priority: Priority, name: str) -> Activity:
+        yield kernel.at(tick, priority)
+        happened.append(name)
+
+    for step in plan:
+        kernel.start(wait(*step))
+    kernel.run_before(None)
+    return happened
+
+
+def test_the_clock_counts_integers_from_zero() -> None:
+    kernel = Kernel()
+    assert kernel.now == 0
+    assert type(kernel.now) is int
+    kernel.at(2**60 + 1, Priority.CLOCK_TICK)  # a float would lose the one
+    kernel.run_before(None)
+    assert kernel.now == 2**60 + 1
+    assert type(kernel.now) is int
+
+
+def test_after_counts_from_now() -> None:
+    kernel = Kernel()
+    ticks = []
+
+    def activity() -> Activity:
+        for wait in (5, 0, 7):
+            yield kernel.after(wait, Priority.ANSWER_END)
+            ticks.append(kernel.now)
+
+    kernel.start(activity())
+    kernel.run_before(None)
+    assert ticks == [5, 5, 12]
+
+
+def test_priorities_have_the_order_that_the_network_needs() -> None:
+    assert [p.name for p in sorted(Priority)] == [
+        "SIMPY_URGENT",
+        "SIMPY_NORMAL",
+        "ANSWER_END",
+        "GRADIENT_READY",
+        "QUERY_ARRIVES",
+        "REQUEST_ARRIVES",
+        "CLOCK_TICK",
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(sorted(Priority), 2)))
+def test_at_one_tick_each_priority_goes_before_the_later_ones(
+    first: Priority, second: Priority
+) -> None:
+    plan = [(3, second, "second"), (3, first, "first")]
+    assert told(Kernel(), plan) == ["first", "second"]
+
+
+def test_an_earlier_tick_beats_every_priority() -> None:
+    plan = [(4, Priority.ANSWER_END, "later"), (3, Priority.CLOCK_TICK, "earlier")]
+    assert told(Kernel(), plan) == ["earlier", "later"]
+
+
+def test_within_a_class_the_first_scheduled_happens_first() -> None:
+    names = [str(number) for number in range(50)]
+    assert told(Kernel(), [(1, Priority.CLOCK_TICK, name) for name in names]) == names
+
+
+def test_shuffled_ties_stay_within_their_class() -> None:
+    plan = [(1, Priority.CLOCK_TICK, f"t{i}") for i in range(6)]
+    plan += [(1, Priority.ANSWER_END, f"a{i}") for i in range(6)]
+    orders = set()
+    for seed in range(20):
+        order = told(Kernel(np.random.default_rng(seed)), plan)
+        assert order == told(Kernel(np.random.default_rng(seed)), plan)
+        assert sorted(order[:6]) == [f"a{i}" for i in range(6)]
+        assert sorted(order[6:]) == [f"t{i}" for i in range(6)]
+        orders.add(tuple(order))
+    assert len(orders) > 10
+
+
+@pytest.mark.parametrize(("horizon", "seen"), [(9, []), (10, []), (11, [10]), (None, [10])])
+def test_the_horizon_is_half_open(horizon: int | None, seen: list[int]) -> None:
+    kernel = Kernel()
+    happened = []
+
+    def activity() -> Activity:
+        yield kernel.at(10, Priority.ANSWER_END)
+        happened.append(kernel.now)
+
+    kernel.start(activity())
+    assert kernel.run_before(horizon) is False
+    assert happened == seen
+
+
+def test_stop_ends_the_run_before_the_next_event_of_the_same_tick() -> None:
+    kernel = Kernel()
+    happened = []
+
+    def activity(name: str) -> Activity:
+        yield kernel.at(1, Priority.CLOCK_TICK)
+        happened.append(name)
+        kernel.stop()
+        happened.append(f"{name} to its end")
+
+    kernel.start(activity("first"))
+    kernel.start(activity("second"))
+    assert kernel.run_before(None) is True
+    assert happened == ["first", "first to its end"]
+
+
+def test_back_to_back_intervals_never_overlap() -> None:
+    """10⁵ half-open intervals whose starts were all scheduled before any end."""
+    kernel = Kernel()
+    length, number = 3, 100_000
+    using, most, used = 0, 0, 0
+
+    def transmission(start: int) -> Activity:
+        nonlocal using, most, used
+        yield kernel.at(start, Priority.CLOCK_TICK)
+        using += 1
+        most = max(most, using)
+        yield kernel.after(length, Priority.ANSWER_END)
+        using -= 1
+        used += 1
+
+    for j in range(number):
+        kernel.start(transmission(j * length))
+    kernel.run_before(None)
+    assert (most, used, using) == (1, number, 0)
+    assert kernel.now == number * length
+
+
+def test_simpys_own_order_would_collide() -> None:
+    """The same with one priority for all: the test above can fail."""
+    kernel = Kernel()
+    using, collided = 0, 0
+
+    def transmission(start: int) -> Activity:
+        nonlocal using, collided
+        yield kernel.at(start, Priority.CLOCK_TICK)
+        collided += using > 0
+        using += 1
+        yield kernel.after(3, Priority.CLOCK_TICK)
+        using -= 1
+
+    for j in range(1000):
+        kernel.start(transmission(j * 3))
+    kernel.run_before(None)
+    assert collided == 999

@@ -1,0 +1,44 @@
+"""Small learning problems, and slow obvious twins of what the package computes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Trace
+
+Array = np.ndarray
+
+
+def records(seed: int, sizes: Sequence[int], p: int) -> tuple[list[Array], list[Array]]:
+    """Owners with different data: features of unequal scale, targets with a noisy linear part."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=p) * 2
+    features = [rng.normal(size=(n, p)) * rng.uniform(0.5, 2, p) for n in sizes]
+    targets = [x @ truth + rng.normal(size=len(x)) for x in features]
+    return [np.asfortranarray(x) for x in features], targets
+
+
+def loss(x: Array, y: Array, theta: Array) -> float:
+    """Mean squared error of one owner, record by record."""
+    return sum((y[j] - sum(theta * x[j])) ** 2 for j in range(len(y))) / len(y)
+
+
+def objective(features: Sequence[Array], targets: Sequence[Array], sigma: float, t: Array) -> float:
+    """f(θ), summed over records one by one."""
+    n = sum(len(y) for y in targets)
+    shares = (len(y) / n * loss(x, y, t) for x, y in zip(features, targets, strict=True))
+    return sigma / 2 * float(t @ t) + sum(shares)
+
+
+def traces(count: int, n_owners: int, updates: int, until: float | None = None) -> list[Trace]:
+    network = Network(
+        answers_allowed=(updates,) * n_owners,
+        updates=updates,
+        until=until,
+        latency=Latency(answer=Exponential(mean=0.1)),
+    )
+    streams = Streams(4)
+    return [simulate(network, streams.within("replicate", r)) for r in range(1, count + 1)]

@@ -1,0 +1,113 @@
+"""Async, Algorithm 1, against a scalar reference of a few lines."""
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.streams import Streams
+
+N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
+SHARE = np.array([0.5, 0.2, 0.3])
+
+
+def algorithm_1(theta_L, copies, i, answer, central_step, theta_max):  # noqa: N803, ANN001, ANN201
+    """One update, coordinate by coordinate, as the paper writes it."""
+    touched = False
+    for j in range(P):
+        bar = (theta_L[j] + copies[i][j]) / 2
+        grad_g = SIGMA * bar
+        local = bar - N * RHO / (T**2 * SIGMA) * (grad_g / (2 * N) + SHARE[i] * answer[j])
+        beta = (N - 1) * RHO / (N * T**2 * SIGMA) if central_step == "text" else (
+            RHO / (2 * T**2 * SIGMA)
+        )
+        central = bar - beta * grad_g
+        box = [min(max(v, -theta_max), theta_max) for v in (local, central)]
+        touched |= box != [local, central]
+        copies[i][j], theta_L[j] = box
+    return touched
+
+
+@pytest.mark.parametrize("initial", ["zeros", "ones", "uniform"])
+@pytest.mark.parametrize("theta_max", [None, 0.4])
+@pytest.mark.parametrize("central_step", ["proof", "text"])
+def test_apply_equals_the_scalar_reference(
+    central_step: str, theta_max: float | None, initial: str
+) -> None:
+    algorithm = AsyncGossip(rho=RHO, central_step=central_step, initial=initial)
+    steps = algorithm.steps(SHARE, P, T, SIGMA, theta_max)
+    rng = np.random.default_rng(8)
+    replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
+    state = steps.init(replicates)
+    slow = [(state.central[r].tolist(), state.copies[r].tolist()) for r in range(2)]
+    touched = [0, 0]
+    for _ in range(60):
+        owners = rng.integers(N, size=2)
+        answers = rng.normal(size=(2, P)) * rng.choice([0.01, 1.0])
+        points = steps.query(state, owners)
+        for r, i in enumerate(owners):
+            bar = [(a + b) / 2 for a, b in zip(slow[r][0], slow[r][1][i], strict=True)]
+            assert np.allclose(points[r], bar, rtol=0, atol=1e-12)
+            limit = np.inf if theta_max is None else theta_max
+            touched[r] += algorithm_1(*slow[r], i, answers[r], central_step, limit)
+        steps.apply(state, owners, points, answers.copy())
+        for r in range(2):
+            assert np.allclose(state.central[r], slow[r][0], rtol=0, atol=1e-12)
+            assert np.allclose(state.copies[r], slow[r][1], rtol=0, atol=1e-12)
+    assert state.clipped.tolist() == touched
+    assert touched == [0, 0] if theta_max is None else 0 < min(touched) <= max(touched) < 60
+
+
+def test_the_numbers_that_are_filled_in() -> None:
+    proof = AsyncGossip(rho=RHO).steps(SHARE, P, T, SIGMA, None)
+    text = AsyncGossip(rho=RHO, central_step="text").steps(SHARE, P, T, SIGMA, None)
+    assert proof.shrink_copy == text.shrink_copy == pytest.approx(1 - RHO / (2 * T**2))
+    assert proof.shrink_central == pytest.approx(1 - RHO / (2 * T**2))
+    assert text.shrink_central == pytest.approx(1 - (N - 1) * RHO / (N * T**2))
+    assert proof.step == pytest.approx(N * RHO / (T**2 * SIGMA) * SHARE)
+
+
+def test_only_the_two_models_in_question_change() -> None:
+    steps = AsyncGossip(rho=RHO, initial="uniform").steps(SHARE, P, T, SIGMA, None)
+    state = steps.init([Streams(1).within("replicate", 1)])
+    before = state.copies.copy()
+    owners = np.array([1])
+    points = steps.query(state, owners)
+    assert np.array_equal(state.copies, before)  # asking changes nothing
+    steps.apply(state, owners, points, np.ones((1, P)))
+    assert np.array_equal(state.copies[:, [0, 2]], before[:, [0, 2]])
+    assert not np.array_equal(state.copies[:, 1], before[:, 1])
+
+
+def test_initial_values() -> None:
+    def start(initial: str, count: int = 3) -> tuple[np.ndarray, np.ndarray]:
+        steps = AsyncGossip(rho=1.0, initial=initial).steps(SHARE, P, T, SIGMA, None)
+        state = steps.init([Streams(9).within("replicate", r) for r in range(1, count + 1)])
+        assert state.central.shape == (count, P)
+        assert state.copies.shape == (count, N, P)
+        assert state.clipped.tolist() == [0] * count
+        return state.central, state.copies
+
+    for initial, value in (("zeros", 0.0), ("ones", 1.0)):
+        central, copies = start(initial)
+        assert np.all(central == value)
+        assert np.all(copies == value)
+    central, copies = start("uniform")
+    models = np.concatenate([central[:, None], copies], axis=1)
+    assert np.all((models >= 0) & (models < 1))
+    assert len(np.unique(models)) == models.size  # every coordinate of every model its own draw
+    fewer = start("uniform", 1)
+    assert np.array_equal(fewer[0][0], central[0])
+    drawn = Streams(9).generator("replicate", 2, "initial").random((N + 1, P))
+    assert np.array_equal(models[1], drawn)
+
+
+def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() -> None:
+    steps = AsyncGossip(rho=T**2 * 2 * SIGMA).steps(np.array([1.0]), 1, T, SIGMA, 1.0)
+    state = steps.init([Streams(1).within("replicate", 1)])
+    one = np.array([0])
+    gain = float(steps.step[0])
+    steps.apply(state, one, np.zeros((1, 1)), np.array([[-1.0 / gain]]))
+    assert state.copies.item() == pytest.approx(1.0)
+    assert state.clipped.tolist() == [0]
+    steps.apply(state, one, np.zeros((1, 1)), np.array([[-1.5 / gain]]))
+    assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])

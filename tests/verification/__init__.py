@@ -1,0 +1,1 @@
+"""The simulator against theory: closed forms and exact recursions (docs: ORACLES)."""

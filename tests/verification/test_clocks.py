@@ -1,0 +1,113 @@
+"""Oracle 1: merged Poisson clocks, seen through a network in which nothing takes time."""
+
+import secrets
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.measures import gaps
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.theory.clocks import merged
+
+from .networks import FavouringClock, LosingClock, RegularClock, network, runs
+from .zscores import counts, require, score, seen, two_stages
+
+RATES = {"five": (1.0,) * 5, "ten": (0.4,) * 10, "unequal": (0.5, 1.0, 1.5, 3.0)}
+RUNS, UPDATES = 72, 2000
+WINDOW, WINDOWS = 10.0, 2900
+
+
+def measure(rates, clock, seed=1, factor=1):
+    """Return scores of means, tails, second moments and counts, by kind."""
+    theory, n_owners = merged(rates), len(rates)
+    net = network(n_owners, UPDATES, clock=clock)
+    late, median = 2 / theory.rate, np.log(2) / theory.rate
+    rows, shares, pairs = [], np.zeros((2, n_owners)), np.zeros((n_owners, n_owners))
+    for trace in runs(net, seed, RUNS * factor):
+        gap, owner = gaps(trace), trace.updates["owner"] - 1
+        rows.append(
+            [gap.mean(), np.mean(gap > late), np.mean(gap**2), np.mean(gap[1:] * gap[:-1])]
+        )
+        np.add.at(shares, ((gap > median).astype(int), owner), 1)
+        np.add.at(pairs, (owner[0::2], owner[1::2]), 1)
+    mean, tail, square, product = np.array(rows).T
+    pi = np.array(theory.probability)
+    return {
+        "mean": [score("gap", mean, theory.mean_gap)],
+        "tail": [score("P(gap > 2/Λ)", tail, theory.gap_survival(late))],
+        "second": [
+            score("gap²", square, 2 * theory.mean_gap**2),
+            score("successive gaps", product, theory.mean_gap**2),
+        ],
+        "counts": [
+            counts("owner", shares.sum(axis=0), pi),
+            counts("owner × gap", shares.ravel(), np.tile(pi / 2, 2)),
+            counts("owner × next owner", pairs.ravel(), np.outer(pi, pi).ravel()),
+        ],
+    }
+
+
+@cache
+def sound(name):
+    rates = RATES[name]
+    return measure(rates, PoissonClock(rate=rates))
+
+
+@cache
+def windows(clock=None, seed=1, factor=1):
+    """Return scores of the number of updates in a window, which is Poisson."""
+    net = network(4, 1000, until=WINDOW, clock=PoissonClock() if clock is None else clock)
+    mean = merged((1.0,) * 4).mean_count(WINDOW)
+    number = np.array([len(trace.updates) for trace in runs(net, seed, WINDOWS * factor)])
+    return {
+        "mean": [score("updates in a window", number, mean)],
+        "second": [score("their variance", (number - mean) ** 2, mean)],
+    }
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    tables = [sound(name) for name in RATES] + [windows()]
+    return [each for table in tables for kind in table.values() for each in kind]
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_gaps_are_exponential_and_owners_independent(name):
+    found = sound(name)
+    require(found["mean"], error=0.003)
+    require(found["tail"], error=0.01)
+    require(found["second"], error=0.03)
+    require(found["counts"], error=0.05)
+
+
+def test_the_number_of_updates_in_a_window_is_poisson():
+    found = windows()
+    require(found["mean"], error=0.003)
+    require(found["second"], error=0.03)
+
+
+def test_an_owner_slightly_favoured_is_seen():
+    assert seen(measure((1.0,) * 5, FavouringClock())["counts"][:1]) > 5
+
+
+def test_lost_ticks_are_seen():
+    assert seen(measure((1.0,) * 5, LosingClock())["mean"]) > 5
+
+
+def test_clocks_that_are_not_memoryless_are_seen():
+    found = measure((1.0,) * 5, RegularClock())
+    assert seen(found["counts"][2:]) > 5
+    assert seen(windows(RegularClock())["second"]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", RATES)
+def test_fresh_seeds(name):
+    rates = RATES[name]
+
+    def fresh(seed, factor):
+        table = measure(rates, PoissonClock(rate=rates), seed, factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

@@ -1,0 +1,112 @@
+"""Oracles 20 and 23: when all owners have contributed, and how often each does."""
+
+import secrets
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.measures import updates_until_all
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.theory.contribution import all_contributed, answers, mean_until_all
+
+from .networks import FavouringClock, RegularClock, network, runs
+from .zscores import counts, require, score, seen, two_stages
+
+RUNS = 100
+COVERS = {3: 280, 8: 210}
+"""How many times over all owners contribute in a run, by N; what 0.3 % takes."""
+UPDATES = {3: 1950, 8: 5800}
+"""More than nine standard deviations beyond the mean of that many covers."""
+SEGMENT = 50
+
+
+def covers(owner, n_owners, count):
+    """Return the lengths of the first ``count`` spans in which every owner occurs."""
+    lengths, start, met = [], 0, set()
+    for k, one in enumerate(owner.tolist()):
+        met.add(one)
+        if len(met) == n_owners:
+            lengths.append(k + 1 - start)
+            start, met = k + 1, set()
+            if len(lengths) == count:
+                return np.array(lengths)
+    raise AssertionError(f"{len(lengths)} covers in {len(owner)} updates; {count} expected")
+
+
+def measure(n_owners, clock, seed=1, factor=1, off=0):
+    """Return scores by kind; ``off`` plants an error in the length of a cover."""
+    law = all_contributed(n_owners, 200)
+    spans = [int(np.argmax(law >= level)) for level in (0.5, 0.7, 0.9)]
+    middle = int(np.argmax(np.cumsum(answers(n_owners, SEGMENT)) >= 0.5))
+    expected = SEGMENT / n_owners
+    rows, total = [], np.zeros(n_owners)
+    net = network(n_owners, UPDATES[n_owners], clock=clock)
+    for trace in runs(net, seed, RUNS * factor):
+        owner = trace.updates["owner"] - 1
+        length = covers(owner, n_owners, COVERS[n_owners]) + off
+        assert off or length[0] == updates_until_all(trace)
+        pieces = owner[: len(owner) // SEGMENT * SEGMENT].reshape(-1, SEGMENT)
+        hits = (pieces[:, :, None] == np.arange(n_owners)).sum(axis=1)
+        total += hits.sum(axis=0)
+        chi2 = ((hits - expected) ** 2).sum(axis=1) / expected
+        within = [np.mean(length <= span) for span in spans]
+        rows.append([length.mean(), *within, np.mean(hits <= middle), chi2.mean()])
+    mean, first, second, third, low, spread = np.array(rows).T
+    below = float(np.cumsum(answers(n_owners, SEGMENT))[middle])
+    return {
+        "mean": [score("updates until all", mean, mean_until_all(n_owners))],
+        "tail": [
+            score(f"P(M ≤ {span})", values, law[span])
+            for span, values in zip(spans, (first, second, third), strict=True)
+        ]
+        + [score(f"P(answers ≤ {middle})", low, below)],
+        "second": [score("spread of answers", spread, n_owners - 1)],
+        "counts": [counts("owner", total, np.full(n_owners, 1 / n_owners))],
+    }
+
+
+@cache
+def sound(n_owners):
+    return measure(n_owners, PoissonClock())
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    tables = [sound(n_owners) for n_owners in COVERS]
+    return [each for table in tables for kind in table.values() for each in kind]
+
+
+@pytest.mark.parametrize("n_owners", COVERS)
+def test_covers_and_answers(n_owners):
+    found = sound(n_owners)
+    require(found["mean"], error=0.003)
+    require(found["tail"], error=0.01)
+    require(found["second"], error=0.03)
+    require(found["counts"], error=0.01)
+
+
+def test_an_owner_slightly_favoured_is_seen():
+    assert seen(measure(8, FavouringClock())["counts"]) > 5
+
+
+def test_owners_that_take_turns_are_seen():
+    found = measure(8, RegularClock())
+    assert seen(found["mean"]) > 5
+    assert seen(found["second"]) > 5
+
+
+def test_a_cover_counted_one_short_is_seen():
+    found = measure(3, PoissonClock(), off=-1)
+    assert seen(found["mean"]) > 5
+    assert seen(found["tail"]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("n_owners", COVERS)
+def test_fresh_seeds(n_owners):
+    def fresh(seed, factor):
+        table = measure(n_owners, PoissonClock(), seed, factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

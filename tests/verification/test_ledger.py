@@ -1,0 +1,122 @@
+"""Oracle 24: what a ledger shows is releases × ε per answer, exactly, and never above ε."""
+
+from fractions import Fraction
+from functools import cache
+from math import exp, factorial
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.privacy import spent
+from asyncdp_sim.trace import EventKind
+
+from .networks import Latency, network, runs
+from .zscores import require, score, seen
+
+EPSILON = np.array([0.1, 1.0, 10 / 3])
+SLOW = {"latency": Latency(answer=Exponential(mean=0.3)), "compute": Constant(value=0.1)}
+CAP, TIME, OWNERS = 5, 6.0, 10
+
+
+def released(trace):
+    """Charge at release, as the simulator does."""
+    return trace.released
+
+
+def delivered(trace):
+    """Planted bug: charge at delivery."""
+    return np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
+
+
+def check(traces, allowed, charged=released):
+    """Recount the event log in integers and hold the ledger against exact rationals."""
+    for trace in traces:
+        sent = trace.events["owner"][trace.events["kind"] == EventKind.answer_released]
+        count = [int(np.count_nonzero(sent == number + 1)) for number in range(len(EPSILON))]
+        ledger = spent(EPSILON, np.array(allowed), charged(trace))
+        for i, epsilon in enumerate(EPSILON.tolist()):
+            exact = Fraction(count[i], allowed[i]) * Fraction(epsilon)
+            assert exact <= Fraction(epsilon), f"owner {i + 1} released {count[i]} answers"
+            assert abs(Fraction(float(ledger[i])) - exact) <= exact * Fraction(1, 2**52)
+            assert ledger[i] <= epsilon
+            assert (ledger[i] == epsilon) == (count[i] == allowed[i])
+
+
+@cache
+def cut_short():
+    """Return runs that a time limit ends, some with an answer on its way."""
+    net = network(3, 1000, until=5.0, **SLOW)
+    return list(runs(net, 1, 60, events=True))
+
+
+def capped(*answers):
+    """Return runs that end when every owner has released its last answer."""
+    net = network(3, 1000, answers_allowed=answers, **SLOW)
+    return list(runs(net, 1, 20, events=True))
+
+
+def test_charges_are_exact_in_runs_cut_short():
+    traces = cut_short()
+    check(traces, (1000,) * 3)
+    on_the_way = [trace for trace in traces if np.any(released(trace) != delivered(trace))]
+    assert 5 <= len(on_the_way) < len(traces)
+
+
+def test_a_budget_is_spent_to_the_last_answer():
+    for trace in capped(5, 1, 7):
+        assert trace.released.tolist() == [5, 1, 7]
+        assert spent(EPSILON, np.array([5, 1, 7]), trace.released).tolist() == EPSILON.tolist()
+
+
+@pytest.mark.parametrize("allowed", [1, 3, 7, 10, 49, 1000])
+def test_every_count_is_charged_to_the_last_bit(allowed):
+    for epsilon in (0.1, 1.0, 2.5, 1 / 3, 1e-9, 7e5):
+        count = np.arange(allowed + 1)
+        ledger = spent(np.full(allowed + 1, epsilon), np.full(allowed + 1, allowed), count)
+        exact = [Fraction(int(c), allowed) * Fraction(epsilon) for c in count]
+        assert all(
+            abs(Fraction(float(one)) - true) <= true * Fraction(1, 2**52)
+            for one, true in zip(ledger, exact, strict=True)
+        )
+        assert np.all(np.diff(ledger) > 0)
+        assert ledger[0] == 0
+        assert ledger[-1] == epsilon
+
+
+def releases(allowed):
+    """Return scores of releases by capped owners, min(Poisson(t), K), when nothing takes time."""
+    terms = [exp(-TIME) * TIME**c / factorial(c) for c in range(CAP)]
+    mean = CAP - sum((CAP - c) * term for c, term in enumerate(terms))
+    net = network(OWNERS, 1000, until=TIME, answers_allowed=(allowed,) * OWNERS)
+    rows = np.array([trace.released for trace in runs(net, 1, 1200)])
+    return {
+        "mean": [score("releases", rows.mean(axis=1), mean)],
+        "tail": [score("budget spent", np.mean(rows >= CAP, axis=1), 1 - sum(terms))],
+    }
+
+
+@cache
+def sound():
+    return releases(CAP)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for kind in sound().values() for each in kind]
+
+
+def test_capped_owners_release_min_poisson_k():
+    require(sound()["mean"], error=0.003)
+    require(sound()["tail"], error=0.01)
+
+
+def test_charging_at_delivery_is_seen():
+    with pytest.raises(AssertionError):
+        check(cut_short(), (1000,) * 3, charged=delivered)
+
+
+def test_one_release_too_many_is_seen():
+    with pytest.raises(AssertionError, match="released 6 answers"):
+        check(capped(6, 2, 8), (5, 1, 7))
+    assert seen(releases(CAP + 1)["mean"]) > 5

@@ -1,0 +1,156 @@
+"""Oracle 12: a locked learner that refuses, whatever the law of the service."""
+
+import secrets
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.measures import busy_ticks
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
+from asyncdp_sim.network.protocols import Request
+from asyncdp_sim.theory.lock import poisson_source, refusing, refusing_unequal
+from asyncdp_sim.units import to_units
+
+from .networks import (
+    EarlyRelease,
+    Latency,
+    LeakyLock,
+    RestlessOwner,
+    UncountedRefusal,
+    network,
+    runs,
+)
+from .zscores import counts, require, score, seen, two_stages
+
+RUNS = 40
+UPDATES = {"constant": 900, "exponential": 1800, "lognormal": 4400}
+"""Per run; what a standard error of 0.3 % takes."""
+SIZES = (2, 10, 50)
+CASES = [(law, n_owners) for law in UPDATES for n_owners in SIZES]
+UNEQUAL = (0.25, 0.5, 1.0, 2.25)
+
+
+def service(law, mean):
+    """Return the parts of a network whose lock lasts ``mean`` on average."""
+    if law == "constant":
+        quarter = Constant(value=mean / 4)
+        latency = Latency(query=quarter, answer=quarter)
+        return {"latency": latency, "compute": Constant(value=mean / 2)}
+    if law == "exponential":
+        latency = Latency(answer=Exponential(mean=mean / 2))
+        return {"latency": latency, "compute": Exponential(mean=mean / 2)}
+    return {"latency": Latency(answer=Lognormal(mean=mean, cv=2.0)), "compute": NoTime()}
+
+
+def measure(law, rates, theory, seed=1, factor=1, protocol=None):
+    """Return scores of a learner that is locked for 1/Λ on average, by kind."""
+    rates, total = np.array(rates), float(np.sum(rates))
+    n_owners, updates = len(rates), UPDATES[law]
+    net = network(
+        n_owners,
+        updates,
+        clock=PoissonClock(rate=tuple(rates.tolist())),
+        protocol=Request() if protocol is None else protocol,
+        **service(law, 1 / total),
+    )
+    rows, pairs = [], np.zeros((n_owners, n_owners))
+    for trace in runs(net, seed, RUNS * factor):
+        owner = trace.updates["owner"] - 1
+        np.add.at(pairs, (owner[0::2], owner[1::2]), 1)
+        time, busy = float(to_units(trace.end_tick)), float(to_units(busy_ticks(trace)))
+        rows.append([time, busy, trace.owners["refused"].sum(), trace.owners["attempts"].sum()])
+    time, busy, refused, attempts = np.array(rows).T
+    # busy − fraction·time and refused − probability·attempts have mean 0 in runs of T updates
+    length = updates / theory.update_rate
+    asked = updates / (1 - theory.refusal_probability)
+    share, refusal = theory.busy_fraction, theory.refusal_probability
+    pi = rates / total
+    return {
+        "mean": [
+            score("time of T updates", time, length),
+            score("busy", busy - share * time, 0, share * length),
+        ],
+        "tail": [score("refused", refused - refusal * attempts, 0, refusal * asked)],
+        "counts": [
+            counts("owner", pairs.sum(axis=0) + pairs.sum(axis=1), pi),
+            counts("owner × next owner", pairs.ravel(), np.outer(pi, pi).ravel()),
+        ],
+    }
+
+
+@cache
+def sound(law, n_owners):
+    return measure(law, (1.0,) * n_owners, refusing(n_owners, 1.0, 1 / n_owners))
+
+
+@cache
+def sound_unequal():
+    return measure("exponential", UNEQUAL, refusing_unequal(UNEQUAL, (1 / sum(UNEQUAL),) * 4))
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    tables = [sound(*case) for case in CASES] + [sound_unequal()]
+    return [each for table in tables for kind in table.values() for each in kind]
+
+
+@pytest.mark.parametrize(("law", "n_owners"), CASES)
+def test_rate_busy_fraction_and_refusals(law, n_owners):
+    found = sound(law, n_owners)
+    require(found["mean"], error=0.003)
+    require(found["tail"], error=0.01)
+    require(found["counts"][:1], error=0.05)
+    require(found["counts"], error=0.5)  # 2,500 cells for 50 owners
+
+
+def test_unequal_rates():
+    found = sound_unequal()
+    require(found["mean"], error=0.003)
+    require(found["tail"], error=0.01)
+    require(found["counts"], error=0.05)
+
+
+def planted(protocol=None, law="exponential", n_owners=10, theory=None):
+    right = refusing(n_owners, 1.0, 1 / n_owners) if theory is None else theory
+    return measure(law, (1.0,) * n_owners, right, protocol=protocol)
+
+
+def test_a_lock_released_early_is_seen():
+    found = planted(EarlyRelease())
+    assert seen(found["mean"]) > 5
+    assert seen(found["tail"]) > 5
+
+
+def test_a_leaky_lock_is_seen():
+    assert seen(planted(LeakyLock())["mean"]) > 5
+
+
+def test_own_ticks_while_served_are_seen():
+    found = planted(RestlessOwner())
+    assert seen(found["tail"]) > 5
+    require(found["mean"], error=0.003)  # nothing else changes
+
+
+def test_a_refused_request_counted_as_served_is_seen():
+    with pytest.raises(InvariantError, match="a request never ended"):
+        planted(UncountedRefusal())
+
+
+def test_the_formula_of_an_infinite_population_is_seen():
+    found = planted(theory=poisson_source(10.0, 0.1))
+    assert seen(found["tail"]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("law", "n_owners"), CASES)
+def test_fresh_seeds(law, n_owners):
+    theory = refusing(n_owners, 1.0, 1 / n_owners)
+
+    def fresh(seed, factor):
+        table = measure(law, (1.0,) * n_owners, theory, seed, factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

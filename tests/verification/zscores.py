@@ -1,0 +1,92 @@
+"""How far a simulation may be from theory: one run is one observation.
+
+A score compares the mean of independent runs with its exact value. Its z is the normal deviate
+with the tail of Student's t with R − 1 degrees, so that scores from few and many runs compare.
+The relative standard error says what a pass is worth; tests assert it too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, ndtri, stdtr
+
+LIMIT = 4.0
+"""|z| allowed with a fixed seed."""
+SEEN = 5.0
+"""|z| with which an oracle must see a planted bug."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One comparison; ``error`` is the standard error of the mean over the exact value."""
+
+    name: str
+    mean: float
+    exact: float
+    z: float
+    error: float
+
+
+def score(name, samples, exact, scale=None):
+    """Compare the mean of one value per independent run with its expectation.
+
+    Parameters
+    ----------
+    name : str
+    samples : array (R,)
+        One value per run, R ≥ 20.
+    exact : float
+        Its expectation.
+    scale : float, optional
+        What the standard error is relative to; |exact| by default.
+    """
+    samples = np.asarray(samples, dtype=float)
+    runs = len(samples)
+    assert runs >= 20, f"{name}: {runs} runs are too few to estimate a standard error"
+    mean = float(samples.mean())
+    error = float(samples.std(ddof=1)) / np.sqrt(runs)
+    t = (mean - exact) / error
+    z = -np.sign(t) * ndtri(stdtr(runs - 1, -abs(t)))
+    z = float(t if not np.isfinite(z) else z)  # beyond what a normal deviate can express
+    return Score(name, mean, float(exact), z, error / abs(exact if scale is None else scale))
+
+
+def counts(name, observed, probability):
+    """Compare independent draws with their probabilities by chi-square.
+
+    z is the normal deviate with the chi-square's tail; ``error`` is that of the rarest share.
+    """
+    observed, probability = np.asarray(observed, float), np.asarray(probability, float)
+    total = observed.sum()
+    chi2 = float(np.sum((observed - total * probability) ** 2 / (total * probability)))
+    freedom = len(observed) - 1
+    tail = chdtrc(freedom, chi2)
+    z = float(-ndtri(tail)) if tail > 0 else float((chi2 - freedom) / np.sqrt(2 * freedom))
+    rarest = probability.min()
+    error = float(np.sqrt((1 - rarest) / (rarest * total)))
+    return Score(name, chi2, freedom, z, error)
+
+
+def require(scores, *, error):
+    """Assert every |z| ≤ 4 and every relative standard error ≤ ``error``."""
+    assert len(scores) > 0
+    wrong = [s for s in scores if not abs(s.z) <= LIMIT]
+    vague = [s for s in scores if not s.error <= error]
+    assert not wrong, f"off theory: {wrong}"
+    assert not vague, f"standard error above {error:.1%}: {vague}"
+
+
+def seen(scores):
+    """Return the largest |z|; an oracle that sees a planted bug shows more than SEEN."""
+    return max(abs(s.z) for s in scores)
+
+
+def two_stages(measure, seed):
+    """Fail if a score is off at p < 1e-3 and again, on other numbers, with four times the runs.
+
+    ``measure(seed, factor)`` returns scores from ``factor`` times the usual number of runs.
+    """
+    print(f"fresh seed {seed}")  # shown by pytest when the test fails
+    suspects = {s.name for s in measure(seed, 1) if abs(s.z) > 3.29}
+    again = [s for s in measure(seed + 1, 4) if s.name in suspects] if suspects else []
+    assert not [s for s in again if abs(s.z) > 3.29], f"seed {seed}: {again}"
