@@ -1,0 +1,48 @@
+"""Dotted paths into plain tables, as ``--set`` and ``[sweep]`` use them."""
+
+import tomllib
+from typing import Any
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.spec import fields_of_kind
+
+Raw = dict[str, Any]
+"""A scenario as TOML tables."""
+
+
+def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
+    """Set a dotted path in plain tables; return in words what a change of kind dropped.
+
+    Setting ``X.kind`` drops X's fields that the new kind lacks.
+    """
+    *parents, last = _keys(path)
+    table: Any = raw
+    for parent in parents:
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            allowed = f"{parent!r} is not a table, so nothing can be set below it"
+            raise SpecError([Fault(path, repr(value), allowed)])
+    if last == "kind" and table.get("kind") != value:
+        keep = fields_of_kind(spec, parents, value)
+        dropped = sorted(key for key in table if keep is not None and key not in keep)
+        for key in dropped:
+            del table[key]
+        table["kind"] = value
+        where = ".".join(parents)
+        return [f"{path} = {value}: dropped {where}.{key}, which it lacks" for key in dropped]
+    table[last] = value
+    return []
+
+
+def _keys(path: str) -> list[str]:
+    """Split a dotted path as TOML does, so that quoted keys may hold dots."""
+    try:
+        table: Any = tomllib.loads(f"{path} = 0")
+    except tomllib.TOMLDecodeError:
+        allowed = "allowed is a dotted path such as privacy.epsilon"
+        raise SpecError([Fault("--set", repr(path), allowed)]) from None
+    keys = []
+    while isinstance(table, dict):
+        [(key, table)] = table.items()
+        keys.append(key)
+    return keys

@@ -1,0 +1,186 @@
+"""What decides a run's result: the union of all specifications."""
+
+import copy
+import itertools
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.network.availability import Always
+from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.clocks import Clock, PoissonClock
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.network.spec import Latency, Network
+from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.scenario.paths import Raw, set_path
+from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, faults_of, parse, per_owner
+
+
+def _identifier(text: str) -> str:
+    words = text.split("-")
+    if not all(word.isascii() and word.isalnum() and word == word.lower() for word in words):
+        raise PydanticCustomError("id", "allowed are lower-case words joined by hyphens")
+    return text
+
+
+class Run(Spec):
+    """How much is simulated.
+
+    Attributes
+    ----------
+    seed : int
+        ≥ 0; the only seed.
+    replicates : int
+        R ≥ 1 independent runs.
+    updates : int
+        T ≥ 1, the papers' horizon.
+    until : float, optional
+        Time units (> 0) at which a run ends even if T is not reached.
+    record_every : int
+        Distance in k between rows of the curve, ≥ 1.
+    ties : str
+        Order of like events at one tick: "declared" or "shuffled".
+    learning : str
+        "replay" learns over the recorded trace; "live" inside the simulation. The results are
+        the same; live is the definition, replay is faster.
+    """
+
+    seed: Annotated[int, Field(ge=0)] = 1
+    replicates: Count = 1
+    updates: Count
+    until: Positive | None = None
+    record_every: Count = 1
+    ties: Literal["declared", "shuffled"] = "declared"
+    learning: Literal["replay", "live"] = "replay"
+
+
+class Owners(Spec):
+    """Who takes part.
+
+    Attributes
+    ----------
+    count : int
+        N ≥ 1.
+    records : int or list, optional
+        n_i ≥ 1 per owner; absent where the data are split by a column.
+    """
+
+    count: Count
+    records: PerOwner[Count] | None = None
+
+
+class Scenario(Spec):
+    """Everything that decides a run's result, besides the software.
+
+    Raises
+    ------
+    SpecError
+        At construction, with every fault found.
+    """
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
+    id: Annotated[str, AfterValidator(_identifier)]
+    title: str = ""
+    description: str = ""
+    source: str = "synthetic"
+    run: Run
+    owners: Owners
+    data: DataSpec
+    model: Model
+    clock: Clock = PoissonClock()
+    availability: Always = Always()
+    channel: Channel = Ideal()
+    latency: Latency = Latency()
+    compute: Law = NoTime()
+    protocol: Protocol = Request()
+    algorithm: Algorithm
+    privacy: Privacy
+    sweep: dict[str, list[Any]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Scenario":
+        found = self._conflicts()
+        if found:
+            raise faults_of(found)
+        return self
+
+    def _conflicts(self) -> list[Fault]:
+        n_owners = self.owners.count
+        found = list(self.clock.faults(n_owners))
+        found += self.privacy.faults(n_owners, self.model.theta_max)
+        records = self.owners.records
+        if isinstance(records, tuple) and len(records) != n_owners:
+            allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
+            found.append(Fault("owners.records", f"{len(records)} values", allowed))
+        by_column = _splits_by_column(self.data)
+        if records is None and not by_column:
+            found.append(Fault("owners.records", "nothing", "this field is required"))
+        if records is not None and by_column:
+            allowed = "allowed is nothing where the data are split by a column"
+            found.append(Fault("owners.records", str(records), allowed))
+        return found
+
+    @property
+    def network(self) -> Network:
+        """The network part: all that a trace depends on, besides the seed."""
+        return Network(
+            answers_allowed=self.privacy.budget.answers_allowed(
+                self.owners.count, self.run.updates
+            ),
+            updates=self.run.updates,
+            until=self.run.until,
+            ties=self.run.ties,
+            clock=self.clock,
+            availability=self.availability,
+            channel=self.channel,
+            latency=self.latency,
+            compute=self.compute,
+            protocol=self.protocol,
+        )
+
+    @property
+    def records(self) -> tuple[int, ...] | None:
+        """n_i per owner; None where the data decide."""
+        records = self.owners.records
+        return None if records is None else per_owner(records, self.owners.count)
+
+    def plain(self) -> Raw:
+        """Return the scenario as TOML-ready tables, with every default filled in."""
+        raw: Raw = _listed(self.model_dump(by_alias=True, exclude_none=True))
+        return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
+
+    def base(self) -> "Scenario":
+        """Return the scenario without its sweep."""
+        return self if len(self.sweep) == 0 else self.model_copy(update={"sweep": {}})
+
+    def cells(self) -> Iterator[tuple[dict[str, Any], "Scenario"]]:
+        """Yield the swept values and the scenario of each cell of the grid, last path fastest."""
+        for values in itertools.product(*self.sweep.values()):
+            chosen = dict(zip(self.sweep, values, strict=True))
+            raw = self.base().plain()
+            for path, value in chosen.items():
+                set_path(Scenario, raw, path, copy.deepcopy(value))
+            yield chosen, parse(Scenario, raw)
+
+
+def _splits_by_column(data: object) -> bool:
+    named = getattr(data, "owner_column", None) is not None
+    return named or isinstance(getattr(data, "split", None), ByColumn)
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _listed(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(inner) for inner in value]
+    return value
