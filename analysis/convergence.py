@@ -16,7 +16,7 @@ from analysis.direct import end_labels
 from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result
-from analysis.style import BLUE, TIME_AXIS, canvas, colours, style
+from analysis.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
 from analysis.words import numbers
 
 Array = npt.NDArray[np.float64]
@@ -118,6 +118,7 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
             axes.plot(grid, middle, color=shade, linewidth=1.5 if len(lines) <= MOST_BANDS else 1)
         _mark_published(axes, lines, found, shades)
         axes.set_xlim(0, max(grid[-1] for grid, _ in found))
+        plain_numbers(axes)
         axes.grid(axis="y")
         axes.set_xlabel(across)
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.source import Result
 from analysis.style import VERMILION
-from analysis.words import as_float, numbers
+from analysis.words import MOST_NUMBERS, as_float, number, numbers
 
 POINTS = 7.0
 LONGEST = 100  # characters of a reason
@@ -46,9 +46,7 @@ def label(results: Sequence[Result]) -> Label:
         said = [f"NOT PRIVATE as claimed ({epsilon}){where}: {reasons(broken)}."]
     else:
         said = [f"Private as claimed: {epsilon}{_assumption(results)}."]
-    true = [as_float(result.summary.get("epsilon_true")) for result in results]
-    if any(t is not None and t != claim for t, claim in zip(true, claims, strict=True)):
-        said.append(f"True ε = {numbers(t for t in true if t is not None)}.")
+    said += _true_epsilon(results, claims)
     if any(result.summary.get("timing_accounted") is False for result in results):
         said.append("Timing not accounted.")
     if any(result.summary.get("not_for_release") is not False for result in results):
@@ -73,6 +71,19 @@ def put(figure: Figure, said: Label) -> None:
     figure.supxlabel(
         text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if said.private else VERMILION
     )
+
+
+def _true_epsilon(results: Sequence[Result], claims: Sequence[float]) -> list[str]:
+    """Return the sentence on the true ε, in the claims' order, where any differs from its claim."""
+    true = [as_float(result.summary.get("epsilon_true")) for result in results]
+    pairs = [(c, t) for c, t in zip(claims, true, strict=True) if t is not None]
+    if all(claim == given for claim, given in pairs):
+        return []
+    largest = {c: max(t for other, t in pairs if other == c) for c in sorted(dict(pairs))}
+    values = list(largest.values())
+    if len(values) == 1 or len(values) > MOST_NUMBERS or len(set(values)) == 1:
+        return [f"True ε = {numbers(t for _, t in pairs)}."]
+    return [f"True ε = {', '.join(map(number, values))}, respectively."]
 
 
 def _claimed(result: Result) -> float:

@@ -63,7 +63,7 @@ def by_owner(result: Result) -> Picture:
                 theory,
                 "_",
                 color=VERMILION,
-                markersize=10,
+                markersize=20,
                 markeredgewidth=1.6,
                 label=r"law $\lambda_i / \Sigma\lambda$",
             )

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
@@ -67,9 +67,22 @@ def colours(count: int) -> Sequence[str]:
 
 
 def owner_ticks(axis_of: Axes, side: str, n_owners: int) -> None:
-    """Put whole numbers on an owners' axis: every owner where there are few."""
+    """Put whole numbers on an owners' axis: every owner of a few, else 1 and round ones."""
     axis = axis_of.yaxis if side == "y" else axis_of.xaxis
     if n_owners <= FEW_OWNERS:
         axis.set_ticks(range(1, n_owners + 1))
-    else:
-        axis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]))
+        return
+    round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
+    axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Write a log axis' ticks as plain numbers where it spans less than a decade."""
+    low, high = axes.get_ylim()
+    if high < 10 * low:
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_minor_formatter(FuncFormatter(_plain))
+
+
+def _plain(value: float, _: int | None) -> str:
+    return f"{value:g}"

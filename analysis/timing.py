@@ -75,7 +75,7 @@ def by_time(
                 linewidth=0.6,
                 zorder=0,
             )
-        axes.set_ylim(0.4, result.n_owners + 0.6)
+        axes.set_ylim(0.7 - half, result.n_owners + 0.3 + half)
         axes.set_xlim(0 if first == 1 else None, rows["time"][-1] * 1.01)
         owner_ticks(axes, "y", result.n_owners)
         axes.set_xlabel(TIME_AXIS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from math import inf, isnan
 
-LISTED = 6  # more values than this are said as a range
+MOST_NUMBERS = 6  # more values than this are said as a range
 
 
 def number(value: float) -> str:
@@ -20,7 +20,7 @@ def number(value: float) -> str:
 def numbers(values: Iterable[float]) -> str:
     """Return distinct values in words, in ascending order; many as a range."""
     distinct = sorted(set(values))
-    if len(distinct) <= LISTED:
+    if len(distinct) <= MOST_NUMBERS:
         return ", ".join(number(value) for value in distinct)
     return f"{number(distinct[0])} to {number(distinct[-1])}"
 

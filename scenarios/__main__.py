@@ -13,6 +13,7 @@ from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep import sweep
 from scenarios.catalogue import catalogue, entry
+from scenarios.published import FINAL_PSI
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,7 +57,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     else:
         say(f"{scenario.id}: the result is there already; drawing it")
-    figures = draw(directory)
+    figures = draw(directory, published=FINAL_PSI.get(scenario.id))
     say(f"result in {directory}", *(f"  {path.relative_to(directory)}" for path in figures))
 
 
