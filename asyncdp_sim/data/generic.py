@@ -68,11 +68,9 @@ class TableData(TableRecipe):
         DataError
             With keys below ``data.`` and ``owners.``.
         """
-        if self.owner_column is not None:
-            by_column = self.model_copy(
-                update={"split": ByColumn(column=self.owner_column), "owner_column": None}
-            )
-            return by_column.build(n_owners, records, streams)
+        if self.owner_column is not None and not isinstance(self.split, ByColumn):
+            by_column = ByColumn(column=self.owner_column)
+            return self.model_copy(update={"split": by_column}).build(n_owners, records, streams)
         self._require_owners(n_owners, records)
         frame = read_table(self.path)
         self._require_columns(frame)
@@ -94,9 +92,10 @@ class TableData(TableRecipe):
             matrix[:, j], said = _encode(frame[name], str(name), first_public)
             notes += said
         table = Encoded(matrix, target, tuple(str(n) for n in names), tuple(notes))
+        key = "data.split" if self.owner_column is None else "data.owner_column"
         return self._dataset(
             table,
-            lambda column: raw_values(frame, column),
+            lambda column: raw_values(frame, column, key),
             n_owners,
             records,
             streams,

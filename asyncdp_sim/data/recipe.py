@@ -126,18 +126,16 @@ class TableRecipe(Spec):
         return owner_rows(self.split, available, public, records, streams), ()
 
 
-def raw_values(frame: "pd.DataFrame", column: str) -> Sequence[object]:
+def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
     """Return a raw column's values, None where empty.
 
     Raises
     ------
     DataError
-        On ``data.split``, naming the nearest column, when there is none of that name.
+        On ``key``, naming the nearest column, when there is none of that name.
     """
     if column not in frame.columns:
-        raise DataError(
-            [Fault("data.split", f"a column {column!r}", nearest(column, list(frame.columns)))]
-        )
+        raise DataError([Fault(key, f"a column {column!r}", nearest(column, list(frame.columns)))])
     values = frame[column].astype(object)
     result: list[object] = values.where(frame[column].notna(), None).tolist()
     return result
@@ -146,7 +144,7 @@ def raw_values(frame: "pd.DataFrame", column: str) -> Sequence[object]:
 def nearest(name: str, columns: Sequence[str]) -> str:
     """Return the text of an error about a column that is not there."""
     names = [str(c) for c in columns]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"nearest columns: {', '.join(near)}" if near else f"columns: {', '.join(names[:20])}"
 
 

@@ -1,6 +1,7 @@
 """Reading a table from a file, with every failure said in one line."""
 
 import hashlib
+import warnings
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,10 +38,19 @@ def read_table(path: str, *, skip_first_lines: int = 0) -> "pd.DataFrame":
         if path.endswith(".parquet"):
             frame = pd.read_parquet(path)
         else:
-            # Without low_memory=False pandas guesses types piece by piece and warns.
-            frame = pd.read_csv(
-                path, skiprows=skip_first_lines, low_memory=False, encoding="utf-8", index_col=False
-            )
+            with warnings.catch_warnings():
+                # A row with more fields than the header has would be cut, with a warning only.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                # Without low_memory=False pandas guesses types piece by piece and warns.
+                frame = pd.read_csv(
+                    path,
+                    skiprows=skip_first_lines,
+                    low_memory=False,
+                    encoding="utf-8",
+                    index_col=False,
+                )
+    except pd.errors.ParserWarning:
+        raise _unreadable(path, "a row has more fields than the header") from None
     except UnicodeDecodeError:
         raise _unreadable(path, "the file is not UTF-8 text") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:

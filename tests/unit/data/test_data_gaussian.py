@@ -53,7 +53,8 @@ def test_arrays_are_read_only_and_in_fortran_order():
     [
         (
             None,
-            "owners.records: given nothing; this field is required unless data.split names a column",
+            "owners.records: given nothing; this field is required unless data.split names a "
+            "column",
         ),
         ((1, 2), "owners.records: given 2 numbers; allowed is one number, or 3 (one per owner)"),
         ((1, 0, 2), "owners.records: given 0; allowed is a number ≥ 1"),

@@ -90,6 +90,8 @@ def test_rows_without_a_target_are_left_out(tmp_path):
          "no public row tells how to code it: name it in data.drop or raise public_records"),
         ({"public_records": 0, "drop": ("age",)}, "data.public_records: given a column 'sex' of "
          "texts; no public row tells how to code it: name it in data.drop or raise public_records"),
+        ({"owner_column": "hospitl"}, "data.owner_column: given a column 'hospitl'; nearest "
+         "columns: hospital"),
         ({"public_records": 7}, "data.public_records: given 7; allowed is at most 6, the number "
          "of rows of the table"),
         ({"features": 5}, "data.features: given 5; allowed is 4, the number of columns, with "
@@ -98,7 +100,7 @@ def test_rows_without_a_target_are_left_out(tmp_path):
 )  # fmt: skip
 def test_wrong_fields(path, fields, line):
     given = {"target": "los", "features": 4, "public_records": 2, "preprocessing": "none", **fields}
-    records = None if "split" in fields else (2, 2)
+    records = None if {"split", "owner_column"} & set(fields) else (2, 2)
     with pytest.raises(DataError) as caught:
         TableData(path=path, **given).build(2, records, Streams(1))
     assert str(caught.value) == line

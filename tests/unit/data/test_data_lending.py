@@ -18,7 +18,7 @@ def path(tmp_path):
 
 def amounts(path, n_owners=2, records=(30, 40), **fields):
     """Return each owner's loan_amnt − 1000, which is the row's number in the file."""
-    spec = LendingData(path=path, preprocessing="none", public_records=20, features=34, **fields)
+    spec = LendingData(path=path, preprocessing="none", public_records=20, features=46, **fields)
     data = spec.build(n_owners, records, Streams(1))
     return data, [x[:, data.columns.index("loan_amnt")] - 1000 for x in data.features]
 
@@ -121,18 +121,22 @@ def test_overlap_on_the_real_table(published):
 
 
 @needs_real
-@pytest.mark.parametrize("scalar", [True, False])
-def test_the_cost_of_privacy_is_of_the_published_size(published, scalar):
-    """Figures 5 and 6 draw E ψ = 2.1536e9/(ε n_i)², on the full table; this is its first part."""
-    epsilons = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
+@pytest.mark.parametrize(("scalar", "slope"), [(True, 0.3), (False, 0.1)])
+def test_the_cost_of_privacy_is_of_the_published_size(published, scalar, slope):
+    """Figures 5 and 6 draw E ψ = 2.1536e9/(ε n_i)², on the full table; this is its first part.
+
+    With 100 runs a slope has a standard error of 0.08 (one scalar draw of noise makes ψ nearly
+    χ² with one degree of freedom) or 0.03 (a vector). Over 2000 runs the slopes are -2.05
+    and -2.03 along n, -2.00 along ε; the constants 2.9e9 and 2.8e9.
+    """
+    epsilons, sizes = np.array([0.1, 0.316, 1.0, 3.16, 10.0]), np.array(list(published))
     psi = np.array(
         [
             [final_psi(data, e, scalar=scalar, seed=(n, j)).mean() for j, e in enumerate(epsilons)]
             for n, data in published.items()
         ]
     )
-    sizes = np.array(list(published))
     constant = np.exp(np.mean(np.log(psi * epsilons**2 * sizes[:, None] ** 2)))
     assert 1.9e9 < constant < 3.6e9
-    assert np.polyfit(np.log(epsilons), np.log(psi[-1]), 1)[0] == pytest.approx(-2, abs=0.1)
-    assert np.polyfit(np.log(sizes), np.log(psi[:, -1]), 1)[0] == pytest.approx(-2, abs=0.1)
+    assert np.polyfit(np.log(epsilons), np.log(psi[-1]), 1)[0] == pytest.approx(-2, abs=slope)
+    assert np.polyfit(np.log(sizes), np.log(psi[:, -1]), 1)[0] == pytest.approx(-2, abs=slope)

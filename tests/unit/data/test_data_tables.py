@@ -81,6 +81,11 @@ def blank(folder):
     return folder / "b.csv"
 
 
+def wide_row(folder):
+    (folder / "w.csv").write_text("a,b\n1,2,3\n4,5,6\n")
+    return folder / "w.csv"
+
+
 def no_columns(folder):
     pd.DataFrame(index=[0, 1]).to_parquet(folder / "n.parquet")
     return folder / "n.parquet"
@@ -102,8 +107,9 @@ def null_character(folder):
         (cut_gzip, "the file cannot be read ("),
         (no_rows, "the file has no rows"),
         (blank, "the file cannot be read ("),
+        (wide_row, "a row has more fields than the header"),
         (no_columns, "the file has no columns"),
-        (null_character, "the file cannot be read ("),
+        (null_character, "there is no such file"),
     ],
 )
 def test_every_failure_is_one_line_on_data_path(tmp_path, make, reason):
