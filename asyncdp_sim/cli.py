@@ -11,9 +11,7 @@ from asyncdp_sim.errors import InputError, ReplayError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from asyncdp_sim.run import Outcome
     from asyncdp_sim.scenario import Scenario
-    from asyncdp_sim.sweep import Cell
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
@@ -64,8 +62,7 @@ def run_command(
     with _stderr().status(f"running {scenario.id}"):
         outcome = run(scenario, workers=workers, events=events)
         write(outcome, directory)
-    _show_outcome(outcome)
-    typer.echo(f"result in {directory}")
+    _show(directory)
 
 
 @app.command("sweep")
@@ -85,14 +82,13 @@ def sweep_command(
     directory = default_directory(scenario) if out is None else out
     with Progress(console=_stderr(), disable=not sys.stderr.isatty()) as progress:
         bar = progress.add_task(f"sweeping {scenario.id}", total=None)
-        cells = sweep(
+        sweep(
             scenario,
             directory,
             workers=workers,
             on_cell=lambda _, total: progress.update(bar, advance=1, total=total),
         )
-    _show_sweep(directory, cells)
-    typer.echo(f"result in {directory}")
+    _show(directory)
 
 
 @app.command("check")
@@ -165,59 +161,10 @@ def _stderr() -> "Console":
     return Console(stderr=True)
 
 
-def _show_outcome(outcome: "Outcome") -> None:
-    """Print the figures that matter most, and every warning."""
-    figures, psi = outcome.summary, outcome.summary["psi_final"]
-    private = "yes" if figures["private"] else "NO"
-    rows = {
-        "replicates": f"{len(outcome.numbers)}",
-        "updates": f"{figures['updates']} in all",
-        "simulated time": f"{figures['simulated_time']:.6g} units per replicate",
-        "throughput": f"{_figure(figures['throughput'])} updates per unit",
-        "learner busy": _figure(figures["utilisation"]),
-        "requests refused": _figure(figures["refusal_rate"]),
-        "P(same owner twice)": f"{_figure(figures['p_repeat'])} "
-        f"(uniform choice: {figures['p_repeat_uniform']:.4g})",
-        "ψ at the end": f"median {psi['median']:.4g}, 25–75 % {psi['q25']:.4g} … {psi['q75']:.4g}, "
-        f"mean {psi['mean']:.4g}",
-        "budget spent": f"at most {_figure(figures['max_spent_ratio'])} of ε",
-        "private as claimed": f"{private} (true ε {figures['epsilon_true']:.4g})",
-        "not for release": "yes: private records were read"
-        if figures["not_for_release"]
-        else "no: synthetic records",
-    }
-    width = max(map(len, rows))
-    typer.echo("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
-    for warning in outcome.warnings:
-        _note(warning)
+def _show(directory: Path) -> None:
+    """Print the figures that matter most, where they are, and every warning."""
+    from asyncdp_sim.report import notes, report
 
-
-def _show_sweep(directory: Path, cells: "list[Cell]") -> None:
-    """Print one line per cell: the swept values and the final relative fitness."""
-    from rich.table import Table
-
-    from asyncdp_sim.result import read_manifest
-
-    table = Table(box=None)
-    for name in ["cell", *cells[0].values, "ψ median", "25 %", "75 %", "mean", "private", "true ε"]:
-        table.add_column(name, justify="right")
-    for cell in cells:
-        figures = read_manifest(directory / cell.name)["summary"]
-        psi = [_figure(figures["psi_final"][part]) for part in ("median", "q25", "q75", "mean")]
-        values = [str(value) for value in cell.values.values()]
-        private = "yes" if figures["private"] else "NO"
-        true = _figure(figures["epsilon_true"])
-        table.add_row(str(cell.number), *values, *psi, private, true)
-    _stdout().print(table)
-    for warning in read_manifest(directory)["warnings"]:
-        _note(warning)
-
-
-def _figure(value: float | str | None) -> str:
-    return "–" if value is None else f"{float(value):.4g}"
-
-
-def _stdout() -> "Console":
-    from rich.console import Console
-
-    return Console()
+    typer.echo("\n".join([*report(directory), f"result in {directory}"]))
+    for note in notes(directory):
+        _note(note)

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,9 +171,23 @@ def _close(scenario: Scenario, directory: Path, cells: list[Cell]) -> None:
             "fingerprints": {
                 c.name: m["fingerprints"] for c, m in zip(cells, manifests, strict=True)
             },
-            "warnings": sorted({said for manifest in manifests for said in manifest["warnings"]}),
+            "warnings": _gathered([manifest["warnings"] for manifest in manifests]),
         },
     )
+
+
+def _gathered(warnings: Sequence[Sequence[str]]) -> list[str]:
+    """Return every cell's warnings once, naming the cells where not all of them say it."""
+    cells: dict[str, list[int]] = {}
+    for number, said in enumerate(warnings):
+        for sentence in said:
+            cells.setdefault(sentence, []).append(number)
+    return [
+        sentence
+        if len(numbers) == len(warnings)
+        else f"cell{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {sentence}"
+        for sentence, numbers in cells.items()
+    ]
 
 
 def _column_value(value: Any) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from analysis import draw
 from asyncdp_sim.errors import InputError
 from asyncdp_sim.provenance import default_directory
+from asyncdp_sim.report import notes, report
 from asyncdp_sim.result import refuse_existing
 from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import Scenario
@@ -57,6 +58,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     else:
         say(f"{scenario.id}: the result is there already; drawing it")
+    say(*report(directory), *(f"note: {note}" for note in notes(directory)))
     figures = draw(directory, published=FINAL_PSI.get(scenario.id))
     say(f"result in {directory}", *(f"  {path.relative_to(directory)}" for path in figures))
 

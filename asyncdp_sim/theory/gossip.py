@@ -155,12 +155,9 @@ def gossip_map_of(
     Raises
     ------
     SpecError
-        If θ* lies on the boundary of Θ, where the projection acts.
+        If the unconstrained θ* is not inside Θ, so that the projection acts.
     """
-    bound = objective.theta_max
-    if bound is not None and np.max(np.abs(objective.optimum)) >= bound:
-        raise refused("theta_max", bound, "a box that holds the optimum in its interior, or none")
-    return gossip_map(
+    process = gossip_map(
         objective.gram,
         objective.moment,
         objective.weights,
@@ -170,3 +167,7 @@ def gossip_map_of(
         central_step=central_step,
         probability=probability,
     )
+    bound = objective.theta_max
+    if bound is not None and np.max(np.abs(process.optimum)) >= bound:
+        raise refused("theta_max", bound, "a box that holds the optimum in its interior, or none")
+    return process

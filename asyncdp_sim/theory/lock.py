@@ -27,7 +27,7 @@ class LockedLearner:
 
 
 def refusing(n_owners: int, rate: float, mean_service: float) -> LockedLearner:
-    """Return update rate Nλ/(1+Nρ), busy fraction Nρ/(1+Nρ), refusal (N−1)ρ/(1+(N−1)ρ); ρ = λm.
+    """Return update rate Nλ/(1+Nρ), busy share Nρ/(1+Nρ), refusals (N−1)ρ/(1+(N−1)ρ); ρ = λm.
 
     Notes
     -----
@@ -36,9 +36,9 @@ def refusing(n_owners: int, rate: float, mean_service: float) -> LockedLearner:
     which only the mean m enters. A tick of the owner that is being served is dropped and is not a
     request. The learner then alternates between waiting, exponential with mean 1/(Nλ), and
     serving; during a service the N−1 others send (N−1)ρ requests in the mean, all refused
-    (renewal-reward theorem). The owners served are independent and uniform. Without simulation
-    effects at the edges, a run of exactly T updates has mean length T(1/(Nλ) + m) and T(N−1)ρ
-    refusals in the mean, for every T.
+    (renewal-reward theorem). The owners served are independent and uniform. In a run of exactly
+    T updates from an idle start this holds without edge effects: mean length T(1/(Nλ) + m), and
+    T(N−1)ρ refusals in the mean, for every T.
 
     Parameters
     ----------

@@ -64,7 +64,8 @@ class Moments:
         Parameters
         ----------
         hessian, optimum : array (p, p), array (p,), optional
-            Of another quadratic fitness that judges the model; the training one by default.
+            Of another quadratic fitness (uᵀHu about its own optimum) that judges the model, such
+            as one over more records; the training one by default.
         """
         judge = self.hessian if hessian is None else hessian
         excess = np.einsum("kab,ab->k", self.second, judge)
@@ -97,6 +98,7 @@ def moments(
 
     the rest stays; the next moments are the averages over i with weights π_i. The recursion is
     affine in the noise variances: :mod:`~asyncdp_sim.theory.noise_gain` serves many budgets.
+    Where the algorithm diverges, so do its moments (to infinity or NaN).
 
     Parameters
     ----------
@@ -127,41 +129,46 @@ def moments(
     outer = np.concatenate([chance[:, None, None] * big / 2, (chance[:, None] * e)[:, :, None]], 2)
     outer = outer.reshape(stack, p + 1)
     blocks = np.arange(n_owners)
-    for _ in range(process.updates):
-        own = u[blocks, :, blocks, :]
-        cross = u_cross.transpose(1, 0, 2)  # (N, p, p): U_Li
-        q = (v_central + v) / 2
-        middle = (u_central + cross + cross.transpose(0, 2, 1) + own) / 4  # P_i
-        moved = (big @ q[:, :, None])[:, :, 0]  # M_i q_i
-        central_copy = (  # U_Li⁺ given i
-            m * middle @ big.transpose(0, 2, 1)
-            + m * q[:, :, None] * e[:, None, :]
-            + a[:, None] * (moved + e)[:, None, :]
-        )
-        mixed = moved[:, :, None] * e[:, None, :]
-        copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
-        copy += e[:, :, None] * e[:, None, :] + pushed  # U_ii⁺ given i
-        tilt = m * np.outer(chance @ q, a)
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for _ in range(process.updates):
+            own = u[blocks, :, blocks, :]
+            cross = u_cross.transpose(1, 0, 2)  # (N, p, p): U_Li
+            q = (v_central + v) / 2
+            middle = (u_central + cross + cross.transpose(0, 2, 1) + own) / 4  # P_i
+            moved = (big @ q[:, :, None])[:, :, 0]  # M_i q_i
+            central_copy = (  # U_Li⁺ given i
+                m * middle @ big.transpose(0, 2, 1)
+                + m * q[:, :, None] * e[:, None, :]
+                + a[:, None] * (moved + e)[:, None, :]
+            )
+            mixed = moved[:, :, None] * e[:, None, :]
+            copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
+            copy += e[:, :, None] * e[:, None, :] + pushed  # U_ii⁺ given i
+            tilt = m * np.outer(chance @ q, a)
 
-        met = (chance @ u.reshape(n_owners, -1)).reshape(p, n_owners, p)  # Σ_i π_i U_ij
-        rest = m / 2 * (u_cross + met) + a[:, None, None] * v  # every i; i = j is taken out next
-        alone = m / 2 * (cross + own) + a[:, None] * v[:, None, :]
-        part = chance[:, None, None]
-        u_cross = rest + (part * (central_copy - alone)).transpose(1, 0, 2)
+            met = (chance @ u.reshape(n_owners, -1)).reshape(p, n_owners, p)  # Σ_i π_i U_ij
+            rest = (
+                m / 2 * (u_cross + met) + a[:, None, None] * v
+            )  # every i; i = j is taken out next
+            alone = m / 2 * (cross + own) + a[:, None] * v[:, None, :]
+            part = chance[:, None, None]
+            u_cross = rest + (part * (central_copy - alone)).transpose(1, 0, 2)
 
-        change = (inner @ u.reshape(n_owners, p, stack)).reshape(stack, stack)
-        known = np.concatenate([cross.transpose(1, 0, 2).reshape(p, stack), v.reshape(1, stack)])
-        change += outer @ known
-        flat = u.reshape(stack, stack)
-        flat += change
-        flat += change.T
-        u[blocks, :, blocks, :] = own + part * (copy - own)
+            change = (inner @ u.reshape(n_owners, p, stack)).reshape(stack, stack)
+            known = np.concatenate(
+                [cross.transpose(1, 0, 2).reshape(p, stack), v.reshape(1, stack)]
+            )
+            change += outer @ known
+            flat = u.reshape(stack, stack)
+            flat += change
+            flat += change.T
+            u[blocks, :, blocks, :] = own + part * (copy - own)
 
-        u_central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
-        v_central = m * chance @ q + a
-        v = v + chance[:, None] * (moved + e - v)
-        mean.append(v_central)
-        second.append(u_central)
+            u_central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
+            v_central = m * chance @ q + a
+            v = v + chance[:, None] * (moved + e - v)
+            mean.append(v_central)
+            second.append(u_central)
     optimum = process.optimum
     return Moments(
         hessian=process.hessian,

@@ -46,6 +46,7 @@ def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
     if noise not in ("vector", "scalar-as-published"):
         raise refused("noise", repr(noise), "vector or scalar-as-published")
     n_owners, p, chance = process.n_owners, process.n_features, process.probability
+    view = "iaa->i" if noise == "vector" else "iab->i"  # tr(F G_ii)
     m, stack, blocks = process.central_factor, n_owners * p, np.arange(n_owners)
     back = np.ascontiguousarray(process.factor.transpose(0, 2, 1))  # M_iᵀ
     part = chance[:, None, None]
@@ -55,25 +56,26 @@ def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
     cross = np.zeros((p, n_owners, p))
     g = np.zeros((n_owners, p, n_owners, p))
     felt = np.zeros((process.updates + 1, n_owners))
-    for k in range(process.updates):
-        own = g[blocks, :, blocks, :]
-        view = "iaa->i" if noise == "vector" else "iab->i"
-        felt[k + 1] = felt[k] + np.einsum(view, own)
-        link = cross.transpose(1, 0, 2)  # G_Li
-        bent = m * link @ process.factor
-        kept = m * m * central + bent + bent.transpose(0, 2, 1)
-        kept = (kept + back @ own @ process.factor) / 4  # K_i
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for k in range(process.updates):
+            own = g[blocks, :, blocks, :]
+            felt[k + 1] = felt[k] + np.einsum(view, own)
+            link = cross.transpose(1, 0, 2)  # G_Li
+            bent = m * link @ process.factor
+            kept = m * m * central + bent + bent.transpose(0, 2, 1)
+            kept = (kept + back @ own @ process.factor) / 4  # K_i
 
-        flat = g.reshape(stack, stack)
-        rest = m / 2 * cross + (gather @ flat).reshape(p, n_owners, p)  # Σ_j π_j R_ji, every j
-        alone = (m * link + back @ own) / 2  # R_ii, to be taken out
-        cross_next = rest + (part * (kept - alone)).transpose(1, 0, 2)
+            flat = g.reshape(stack, stack)
+            rest = m / 2 * cross + (gather @ flat).reshape(p, n_owners, p)  # Σ_j π_j R_ji, every j
+            alone = (m * link + back @ own) / 2  # R_ii, to be taken out
+            cross_next = rest + (part * (kept - alone)).transpose(1, 0, 2)
 
-        change = inner @ g.reshape(n_owners, p, stack)
-        change += part * (m / 2 * cross.reshape(p, stack))
-        square = change.reshape(stack, stack)
-        flat += square
-        flat += square.T
-        g[blocks, :, blocks, :] = own + part * (kept - own)
-        central, cross = np.tensordot(chance, kept, 1), cross_next
-    return np.asarray(chance * process.step**2 * felt)
+            change = inner @ g.reshape(n_owners, p, stack)
+            change += part * (m / 2 * cross.reshape(p, stack))
+            square = change.reshape(stack, stack)
+            flat += square
+            flat += square.T
+            g[blocks, :, blocks, :] = own + part * (kept - own)
+            central, cross = np.tensordot(chance, kept, 1), cross_next
+        gain = chance * process.step**2 * felt
+    return np.asarray(gain)
