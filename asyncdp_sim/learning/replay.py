@@ -127,4 +127,6 @@ def replay(
             if k + 1 in ends:
                 done = updates == k + 1
                 final[done], clipped[done] = state.central[done], state.clipped[done]
+    for column, last in enumerate(updates.tolist()):
+        central[last // record_every + 1 :, column] = final[column]
     return Path(updates, record_every, central, final, clipped)

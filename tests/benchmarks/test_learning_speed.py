@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -9,7 +10,6 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
-
 from tests.benchmarks.ratio import best_times
 
 pytestmark = pytest.mark.benchmark
@@ -20,9 +20,7 @@ SIGMA, RHO = 1e-5, 0.3
 @pytest.fixture(scope="module")
 def problem():
     generator = np.random.default_rng(1)
-    features = [
-        np.asfortranarray(generator.standard_normal((RECORDS, P))) for _ in range(N_OWNERS)
-    ]
+    features = [np.asfortranarray(generator.standard_normal((RECORDS, P))) for _ in range(N_OWNERS)]
     targets = [x.sum(axis=1) + generator.standard_normal(RECORDS) for x in features]
     objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
     steps = AsyncGossip(rho=RHO).steps(objective.weights, P, T, SIGMA, 1e5)

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 import simpy
+
 from asyncdp_sim.kernel import Kernel, Priority
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder
-
 from tests.benchmarks.ratio import best_times
 
 pytestmark = pytest.mark.benchmark

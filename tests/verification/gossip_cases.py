@@ -1,4 +1,4 @@
-"""What the checks of asynchronous learning share: problems, slow twins, traces without a network."""
+"""What the checks of asynchronous learning share: problems, slow twins, made-up traces."""
 
 import itertools
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """Networks for the checks, sound and broken."""
 
-from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Gamma
 from asyncdp_sim.network.protocols import Request
@@ -64,9 +64,7 @@ class EarlyRelease(Request):
 
 
 class LeakyLock(Request):
-    """Planted bug: every twentieth request that finds the learner locked is served all the same."""
-
-    _asked = 0
+    """Planted bug: every twentieth request of an owner is served, locked or not."""
 
     @property
     def one_on_one(self):
@@ -74,13 +72,9 @@ class LeakyLock(Request):
         return False
 
     def attempt(self, owner, learner):
-        locked = learner.locked
-        if locked:
-            type(self)._asked += 1
-            learner.locked = type(self)._asked % 20 != 0
-        activity = super().attempt(owner, learner)
-        for event in activity:
-            yield event
+        if learner.recorder.attempts[owner.number] % 20 == 19:
+            learner.locked = False
+        yield from super().attempt(owner, learner)
 
 
 class UncountedRefusal(Request):
@@ -99,17 +93,3 @@ class RestlessOwner(Request):
         for event in super().attempt(owner, learner):
             owner.busy = False
             yield event
-
-
-__all__ = [
-    "EarlyRelease",
-    "FavouringClock",
-    "Latency",
-    "LeakyLock",
-    "LosingClock",
-    "RegularClock",
-    "RestlessOwner",
-    "UncountedRefusal",
-    "network",
-    "runs",
-]

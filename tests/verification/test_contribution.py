@@ -34,7 +34,7 @@ def covers(owner, n_owners, count):
     raise AssertionError(f"{len(lengths)} covers in {len(owner)} updates; {count} expected")
 
 
-def measure(n_owners, clock, seed=1, factor=1, off=0):
+def measure(n_owners, clock, seed=1, count=RUNS, off=0):
     """Return scores by kind; ``off`` plants an error in the length of a cover."""
     law = all_contributed(n_owners, 200)
     spans = [int(np.argmax(law >= level)) for level in (0.5, 0.7, 0.9)]
@@ -42,7 +42,7 @@ def measure(n_owners, clock, seed=1, factor=1, off=0):
     expected = SEGMENT / n_owners
     rows, total = [], np.zeros(n_owners)
     net = network(n_owners, UPDATES[n_owners], clock=clock)
-    for trace in runs(net, seed, RUNS * factor):
+    for trace in runs(net, seed, count):
         owner = trace.updates["owner"] - 1
         length = covers(owner, n_owners, COVERS[n_owners]) + off
         assert off or length[0] == updates_until_all(trace)
@@ -62,7 +62,7 @@ def measure(n_owners, clock, seed=1, factor=1, off=0):
         ]
         + [score(f"P(answers ≤ {middle})", low, below)],
         "second": [score("spread of answers", spread, n_owners - 1)],
-        "counts": [counts("owner", total, np.full(n_owners, 1 / n_owners))],
+        "owners": [counts("owner", total, np.full(n_owners, 1 / n_owners))],
     }
 
 
@@ -83,21 +83,21 @@ def test_covers_and_answers(n_owners):
     require(found["mean"], error=0.003)
     require(found["tail"], error=0.01)
     require(found["second"], error=0.03)
-    require(found["counts"], error=0.01)
+    require(found["owners"], error=0.01)
 
 
 def test_an_owner_slightly_favoured_is_seen():
-    assert seen(measure(8, FavouringClock())["counts"]) > 5
+    assert seen(measure(3, FavouringClock())["owners"]) > 5
 
 
 def test_owners_that_take_turns_are_seen():
-    found = measure(8, RegularClock())
+    found = measure(3, RegularClock(), count=30)
     assert seen(found["mean"]) > 5
     assert seen(found["second"]) > 5
 
 
 def test_a_cover_counted_one_short_is_seen():
-    found = measure(3, PoissonClock(), off=-1)
+    found = measure(3, PoissonClock(), count=30, off=-1)
     assert seen(found["mean"]) > 5
     assert seen(found["tail"]) > 5
 
@@ -106,7 +106,7 @@ def test_a_cover_counted_one_short_is_seen():
 @pytest.mark.parametrize("n_owners", COVERS)
 def test_fresh_seeds(n_owners):
     def fresh(seed, factor):
-        table = measure(n_owners, PoissonClock(), seed, factor)
+        table = measure(n_owners, PoissonClock(), seed, RUNS * factor)
         return [each for kind in table.values() for each in kind]
 
     two_stages(fresh, secrets.randbits(32))

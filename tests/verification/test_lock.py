@@ -8,6 +8,7 @@ import pytest
 
 from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.measures import busy_ticks
+from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Request
@@ -16,14 +17,13 @@ from asyncdp_sim.units import to_units
 
 from .networks import (
     EarlyRelease,
-    Latency,
     LeakyLock,
     RestlessOwner,
     UncountedRefusal,
     network,
     runs,
 )
-from .zscores import counts, require, score, seen, two_stages
+from .zscores import CELL, counts, require, score, seen, two_stages
 
 RUNS = 40
 UPDATES = {"constant": 900, "exponential": 1800, "lognormal": 4400}
@@ -45,7 +45,7 @@ def service(law, mean):
     return {"latency": Latency(answer=Lognormal(mean=mean, cv=2.0)), "compute": NoTime()}
 
 
-def measure(law, rates, theory, seed=1, factor=1, protocol=None):
+def measure(law, rates, theory, seed=1, count=RUNS, protocol=None):
     """Return scores of a learner that is locked for 1/Λ on average, by kind."""
     rates, total = np.array(rates), float(np.sum(rates))
     n_owners, updates = len(rates), UPDATES[law]
@@ -57,7 +57,7 @@ def measure(law, rates, theory, seed=1, factor=1, protocol=None):
         **service(law, 1 / total),
     )
     rows, pairs = [], np.zeros((n_owners, n_owners))
-    for trace in runs(net, seed, RUNS * factor):
+    for trace in runs(net, seed, count):
         owner = trace.updates["owner"] - 1
         np.add.at(pairs, (owner[0::2], owner[1::2]), 1)
         time, busy = float(to_units(trace.end_tick)), float(to_units(busy_ticks(trace)))
@@ -74,10 +74,8 @@ def measure(law, rates, theory, seed=1, factor=1, protocol=None):
             score("busy", busy - share * time, 0, share * length),
         ],
         "tail": [score("refused", refused - refusal * attempts, 0, refusal * asked)],
-        "counts": [
-            counts("owner", pairs.sum(axis=0) + pairs.sum(axis=1), pi),
-            counts("owner × next owner", pairs.ravel(), np.outer(pi, pi).ravel()),
-        ],
+        "owners": [counts("owner", pairs.sum(axis=0) + pairs.sum(axis=1), pi)],
+        "pairs": [counts("owner × next owner", pairs.ravel(), np.outer(pi, pi).ravel())],
     }
 
 
@@ -102,20 +100,22 @@ def test_rate_busy_fraction_and_refusals(law, n_owners):
     found = sound(law, n_owners)
     require(found["mean"], error=0.003)
     require(found["tail"], error=0.01)
-    require(found["counts"][:1], error=0.05)
-    require(found["counts"], error=0.5)  # 2,500 cells for 50 owners
+    require(found["owners"], error=0.05)
+    require(found["pairs"], error=CELL)
 
 
 def test_unequal_rates():
     found = sound_unequal()
     require(found["mean"], error=0.003)
     require(found["tail"], error=0.01)
-    require(found["counts"], error=0.05)
+    require(found["owners"], error=0.05)
+    require(found["pairs"], error=CELL)
 
 
-def planted(protocol=None, law="exponential", n_owners=10, theory=None):
-    right = refusing(n_owners, 1.0, 1 / n_owners) if theory is None else theory
-    return measure(law, (1.0,) * n_owners, right, protocol=protocol)
+def planted(protocol=None, theory=None):
+    """Return the scores of a broken protocol, or of a formula that does not apply."""
+    right = refusing(10, 1.0, 0.1) if theory is None else theory
+    return measure("exponential", (1.0,) * 10, right, count=20, protocol=protocol)
 
 
 def test_a_lock_released_early_is_seen():
@@ -131,7 +131,7 @@ def test_a_leaky_lock_is_seen():
 def test_own_ticks_while_served_are_seen():
     found = planted(RestlessOwner())
     assert seen(found["tail"]) > 5
-    require(found["mean"], error=0.003)  # nothing else changes
+    require(found["mean"], error=0.01)  # nothing else changes
 
 
 def test_a_refused_request_counted_as_served_is_seen():
@@ -150,7 +150,7 @@ def test_fresh_seeds(law, n_owners):
     theory = refusing(n_owners, 1.0, 1 / n_owners)
 
     def fresh(seed, factor):
-        table = measure(law, (1.0,) * n_owners, theory, seed, factor)
+        table = measure(law, (1.0,) * n_owners, theory, seed, RUNS * factor)
         return [each for kind in table.values() for each in kind]
 
     two_stages(fresh, secrets.randbits(32))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from asyncdp_sim.network import simulate
 from asyncdp_sim.run.problem import build_dataset, prepare
 from asyncdp_sim.run.replicates import learn_all

@@ -12,8 +12,8 @@ from scipy.special import chdtrc, ndtri, stdtr
 
 LIMIT = 4.0
 """|z| allowed with a fixed seed."""
-SEEN = 5.0
-"""|z| with which an oracle must see a planted bug."""
+CELL = 0.45
+"""Relative error of the rarest cell's count below which a chi-square is valid: 5 expected."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def require(scores, *, error):
 
 
 def seen(scores):
-    """Return the largest |z|; an oracle that sees a planted bug shows more than SEEN."""
+    """Return the largest |z|; an oracle that sees a planted bug shows more than 5."""
     return max(abs(s.z) for s in scores)
 
 

@@ -90,15 +90,24 @@ class Quadratic:
         return np.asarray(np.einsum("i,ij->j", self.weights, self.moment))
 
     @cached_property
+    def free_optimum(self) -> Array:
+        """Argmin of f over the whole space, shape (p,)."""
+        return np.asarray(np.linalg.solve(self.hessian, self.linear), dtype=np.float64)
+
+    @property
+    def interior(self) -> bool:
+        """Whether the free optimum lies in Θ, so that the slope at θ* is zero."""
+        return self.theta_max is None or bool(np.max(np.abs(self.free_optimum)) <= self.theta_max)
+
+    @cached_property
     def optimum(self) -> Array:
         """θ* = argmin of f over Θ, shape (p,)."""
-        free: Array = np.asarray(np.linalg.solve(self.hessian, self.linear), dtype=np.float64)
-        if self.theta_max is None or np.max(np.abs(free)) <= self.theta_max:
-            return free
+        bound = self.theta_max
+        if bound is None or self.interior:
+            return self.free_optimum
         from scipy.optimize import lsq_linear  # only where the box is active: a slow import
 
         root = np.linalg.cholesky(self.hessian)
-        bound = self.theta_max
         fit = lsq_linear(root.T, np.linalg.solve(root, self.linear), (-bound, bound), tol=1e-14)
         return np.asarray(fit.x)
 
@@ -128,10 +137,9 @@ class Quadratic:
         many are asked for.
         """
         step = theta - self.optimum
-        slope = 2 * (self.hessian @ self.optimum - self.linear)
         curved = np.matmul(step[..., None, :], self.hessian)[..., 0, :]
-        interior = self.theta_max is None or np.max(np.abs(self.optimum)) < self.theta_max
-        first = 0.0 if interior else np.einsum("...j,j->...", step, slope)
+        slope = 2 * (self.hessian @ self.optimum - self.linear)
+        first = 0.0 if self.interior else np.einsum("...j,j->...", step, slope)
         return np.asarray(np.einsum("...j,...j->...", curved, step) + first)
 
     def fitness(self, theta: Array) -> Array:
