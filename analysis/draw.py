@@ -75,6 +75,11 @@ def _curves(
     """Draw the convergence figures; a line's published end point goes by its value."""
     known = {str(value): psi for value, psi in published.items()}
     marked = [replace(line, published=known.pop(str(value), None)) for value, line in lines]
+    marked = [line for line in marked if line.result.summary["updates"] > 0]
+    if len(marked) < len(lines):
+        notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
+    if len(marked) == 0:
+        return []
     notes += [
         f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
     ]
@@ -88,7 +93,8 @@ def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
     lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
-    kept = [cell for cell in sweep.cells if cell.result.has("updates")]
+    moved = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
+    kept = [cell for cell in moved if cell.result.has("updates")]
     chosen = kept[0] if kept else sweep.cells[0]
     if len({cell.result.network for cell in sweep.cells}) > 1:
         rest = f"timing, gaps and shares of other networks than cell {chosen.number}'s"
@@ -112,6 +118,9 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
 
 def _of_network(result: Result, notes: list[str]) -> list[Shown]:
     """Draw what needs one result: timing, gaps, shares."""
+    if result.summary["updates"] == 0:
+        notes.append(f"timing, gaps and shares: nothing was updated in {result.directory.name}")
+        return []
     figures = [*(NEED_UPDATES if result.has("updates") else ()), shares.by_owner]
     if not result.has("updates"):
         notes.append(f"timing and gaps: {result.directory.name} kept no updates.parquet")

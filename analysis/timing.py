@@ -31,7 +31,7 @@ def by_update(
     ResultError
         If the result kept no updates, or none of this replicate in this window.
     """
-    chosen = result.replicates[0] if replicate is None else replicate
+    chosen = first_with_updates(result) if replicate is None else replicate
     rows = window(result, chosen, first, last)
     with style():
         figure, axes = canvas(height=2.6 if result.n_owners <= FEW_OWNERS else 3.6)
@@ -58,7 +58,7 @@ def by_time(
     ResultError
         As :func:`by_update`.
     """
-    chosen = result.replicates[0] if replicate is None else replicate
+    chosen = first_with_updates(result) if replicate is None else replicate
     rows = window(result, chosen, first, last)
     few = result.n_owners <= FEW_OWNERS
     with style():
@@ -103,3 +103,9 @@ def window(result: Result, replicate: int, first: int, last: int | None) -> Wind
         given = f"no updates k = {first} to {final} of replicate {replicate}"
         raise not_a_result(result.directory, given)
     return {"k": k[rows], "time": time[rows], "owner": owner[rows]}
+
+
+def first_with_updates(result: Result) -> int:
+    """Return the first replicate in which something was updated; else the first of all."""
+    (numbers,) = result.columns("updates", "replicate")
+    return int(numbers[0]) if len(numbers) > 0 else result.replicates[0]

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from analysis import draw
+from analysis import draw_all
 from asyncdp_sim.errors import InputError
 from asyncdp_sim.provenance import default_directory
 from asyncdp_sim.report import notes, report
@@ -59,8 +59,12 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     else:
         say(f"{scenario.id}: the result is there already; drawing it")
     say(*report(directory), *(f"note: {note}" for note in notes(directory)))
-    figures = draw(directory, published=FINAL_PSI.get(scenario.id))
-    say(f"result in {directory}", *(f"  {path.relative_to(directory)}" for path in figures))
+    drawing = draw_all(directory, published=FINAL_PSI.get(scenario.id))
+    say(
+        f"result in {directory}",
+        *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
+        *(f"  not drawn: {note}" for note in drawing.notes),
+    )
 
 
 def say(*lines: str) -> None:

@@ -123,7 +123,7 @@ def warnings(
         said.append(f"the model diverged in {diverged} of {len(traces)} replicates: lower rho")
     if dataset.real:
         said.append("private records were read: fitness, optimum and curves are not for release")
-    return said + list(dataset.notes)
+    return [*said, *problem.notes, *dataset.notes]
 
 
 def _why_short(scenario: Scenario, problem: Problem, traces: Sequence[Trace]) -> str:

@@ -52,6 +52,8 @@ class Problem:
         K_i.
     xi : float or None
         Ξ that the noise is scaled for; None without a mechanism.
+    notes : tuple of str
+        What was done to the records, for the user.
     """
 
     task: Task
@@ -59,6 +61,7 @@ class Problem:
     epsilon: Array
     answers_allowed: npt.NDArray[np.int64]
     xi: float | None
+    notes: tuple[str, ...] = ()
 
 
 def build_dataset(scenario: Scenario) -> Dataset:
@@ -83,8 +86,10 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     model, privacy, run = scenario.model, scenario.privacy, scenario.run
     features, targets = list(dataset.features), list(dataset.targets)
     sensitivity = None if privacy.mechanism == "none" else privacy.sensitivity
+    notes: tuple[str, ...] = ()
     if isinstance(sensitivity, Domain):
         features, targets = sensitivity.confine(features, targets)
+        notes = (_confined(dataset, features, targets),)
     objective = Quadratic.from_records(features, targets, model.sigma, model.theta_max)
     p = objective.n_features
     objective.least  # noqa: B018  # a useless objective is refused before anything is simulated
@@ -103,4 +108,20 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     )
     allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
     epsilon = privacy.epsilons(objective.n_owners)
-    return Problem(task, records, epsilon, np.array(allowed, dtype=np.int64), xi)
+    return Problem(task, records, epsilon, np.array(allowed, dtype=np.int64), xi, notes)
+
+
+def _confined(dataset: Dataset, features: list[Array], targets: list[Array]) -> str:
+    """Say how many records the bounded domain has changed."""
+    rows = sum(
+        int(np.count_nonzero((x != z).any(axis=1)))
+        for x, z in zip(dataset.features, features, strict=True)
+    )
+    values = sum(
+        int(np.count_nonzero(y != z)) for y, z in zip(dataset.targets, targets, strict=True)
+    )
+    total = sum(dataset.records)
+    return (
+        f"the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
+        "fitness, optimum and ψ are those of the changed records"
+    )
