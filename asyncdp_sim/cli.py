@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from asyncdp_sim.errors import InputError, ReplayError
+from asyncdp_sim.errors import InputError, ReplayError, blaming
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from asyncdp_sim.scenario import Scenario
+
+INTERRUPTED = 130
+"""What typer returns for Ctrl-C."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
@@ -27,7 +30,28 @@ File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default
 Out = Annotated[
     Path | None, typer.Option("--out", help="Result directory; must not exist.", show_default=False)
 ]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes; never change a result.")]
+
+
+def whole_number(given: str | int) -> int:
+    """Read an option's whole number."""
+    text = str(given)
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise typer.BadParameter(f"given {text!r}; allowed is a whole number")
+    return int(text)
+
+
+def worker_count(given: str | int) -> int:
+    """Read the number of processes, ≥ 1."""
+    number = whole_number(given)
+    if number < 1:
+        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 1")
+    return number
+
+
+Workers = Annotated[
+    int,
+    typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
+]
 Settings = Annotated[
     list[str],
     typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),
@@ -38,9 +62,12 @@ Settings = Annotated[
 def run_command(
     file: File,
     out: Out = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Replaces run.seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", parser=whole_number, help="Replaces run.seed.")
+    ] = None,
     replicates: Annotated[
-        int | None, typer.Option("--replicates", help="Replaces run.replicates.")
+        int | None,
+        typer.Option("--replicates", parser=whole_number, help="Replaces run.replicates."),
     ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
@@ -48,7 +75,7 @@ def run_command(
 ) -> None:
     """Simulate one scenario and learn; write a result directory."""
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.result import refuse_existing
+    from asyncdp_sim.result import require_free
     from asyncdp_sim.run import run, write
 
     extra = [f"run.seed={seed}"] * (seed is not None)
@@ -57,9 +84,9 @@ def run_command(
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: running its base cell")
     scenario = scenario.base()
-    directory = default_directory(scenario) if out is None else out
-    refuse_existing(directory)
-    with _stderr().status(f"running {scenario.id}"):
+    with blaming(file), _stderr().status(f"running {scenario.id}"):
+        directory = default_directory(scenario) if out is None else out
+        require_free(directory)
         outcome = run(scenario, workers=workers, events=events)
         write(outcome, directory)
     _show(directory)
@@ -79,8 +106,9 @@ def sweep_command(
     from asyncdp_sim.sweep import sweep
 
     scenario = _load(file, settings)
-    directory = default_directory(scenario) if out is None else out
-    with Progress(console=_stderr(), disable=not sys.stderr.isatty()) as progress:
+    progress = Progress(console=_stderr(), disable=not sys.stderr.isatty())
+    with blaming(file), progress:
+        directory = default_directory(scenario) if out is None else out
         bar = progress.add_task(f"sweeping {scenario.id}", total=None)
         sweep(
             scenario,
@@ -115,11 +143,11 @@ def replay_command(
     workers: Workers = 1,
 ) -> None:
     """Run a result again from its manifest and compare fingerprints."""
-    from asyncdp_sim.run import reproduce
+    from asyncdp_sim.sweep import reproduce_all
 
-    outcome = reproduce(directory, workers=workers)
-    layers = ", ".join(outcome.fingerprints)
-    typer.echo(f"{directory}: reproduced ({layers} agree)")
+    results = reproduce_all(directory, workers=workers)
+    which = "" if results == 1 else f" in {results} cells"
+    typer.echo(f"{directory}: reproduced (order, time, accounts, models, curve agree{which})")
 
 
 def main() -> None:
@@ -136,9 +164,11 @@ def main() -> None:
     except ReplayError as error:
         typer.echo(str(error), err=True)
         code = 3
-    except (KeyboardInterrupt, typer.Abort):
+    except MemoryError:
+        typer.echo("asyncdp: given more than fits in memory; lower owners.records or run", err=True)
+        code = 2
+    if code == INTERRUPTED:
         typer.echo("interrupted", err=True)
-        code = 130
     sys.exit(code)
 
 

@@ -116,7 +116,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
 
 def _sweep(scenario: Scenario) -> Iterator[str]:
     if len(scenario.sweep) > 0:
-        cells = sum(1 for _ in scenario.cells())
+        cells = sum(1 for _ in scenario.grid())
         swept = ", ".join(
             f"{path} ({len(values)} values)" for path, values in scenario.sweep.items()
         )

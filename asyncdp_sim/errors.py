@@ -1,6 +1,7 @@
 """What the package raises, and the one-line form in which it reports bad input."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 
@@ -59,6 +60,17 @@ class InputError(AsyncDPError):
     def __reduce__(self) -> tuple[type["InputError"], tuple[tuple[Fault, ...], str | None]]:
         """Pickle by faults and file, so that a worker process can raise it to its parent."""
         return type(self), (self.faults, self.file)
+
+
+@contextmanager
+def blaming(file: object) -> Iterator[None]:
+    """Name the file in input errors from within that name none yet."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise type(error)(error.faults, str(file)) from None
 
 
 class SpecError(InputError):

@@ -14,6 +14,8 @@ import numpy as np
 import simpy
 from simpy.events import NORMAL, Event, EventPriority, Process
 
+from asyncdp_sim.units import LAST_TICK
+
 Activity = Generator[Event, None, None]
 """What a process runs: a generator that yields the events it waits for."""
 
@@ -101,8 +103,14 @@ class Kernel(simpy.Environment):
             _Continued(self, activity, target)
 
     def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
-        """Schedule an event, except the end of a process that nobody waits for."""
-        if isinstance(event, Process) and event._ok and event.callbacks == []:
+        """Schedule an event, except the end of a process that nobody waits for.
+
+        Such a process has done its work, or has failed: then its exception is raised here, so
+        that it cannot be lost to :meth:`stop`.
+        """
+        if isinstance(event, Process) and event.callbacks == []:
+            if not event._ok:
+                raise event._value
             event.callbacks = cast("Any", None)  # SimPy's mark of a processed event
             return
         super().schedule(event, priority, delay)
@@ -111,15 +119,13 @@ class Kernel(simpy.Environment):
         """End the run after the event that is being processed."""
         self._stopped = True
 
-    def run_before(self, horizon: int | None) -> bool:
-        """Process events with tick < ``horizon`` (all of them if None) until :meth:`stop`.
+    def run_before(self, horizon: int = LAST_TICK) -> bool:
+        """Process events with tick < ``horizon`` until :meth:`stop`.
 
         Returns whether the run was stopped, rather than reaching the horizon.
         """
         queue: list[Any] = self._queue
-        while queue and not self._stopped:
-            if horizon is not None and queue[0][0] >= horizon:
-                break
+        while queue and not self._stopped and queue[0][0] < horizon:
             self._now, _, _, event = heappop(queue)
             callbacks, event.callbacks = event.callbacks, None
             for callback in callbacks:

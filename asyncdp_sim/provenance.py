@@ -14,8 +14,20 @@ import numpy.typing as npt
 
 import asyncdp_sim
 from asyncdp_sim.data.tables import source_of
-from asyncdp_sim.scenario import Scenario, jsonable
+from asyncdp_sim.scenario import Scenario, data_files, jsonable, unplaced
 from asyncdp_sim.trace import Trace
+
+
+def placeless(scenario: Scenario) -> dict[str, Any]:
+    """Return the scenario as plain tables that name every data file by name and SHA-256.
+
+    Raises
+    ------
+    DataError
+        If a data file cannot be read.
+    """
+    digests = {path: source_of(path).sha256 for path in data_files(scenario)}
+    return unplaced(scenario, digests)
 
 
 def described(scenario: Scenario) -> dict[str, Any]:
@@ -26,11 +38,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
     DataError
         If the data file cannot be read.
     """
-    raw = scenario.plain()
-    if "path" in raw["data"]:
-        source = source_of(raw["data"]["path"])
-        raw["data"] |= {"path": source.name, "sha256": source.sha256}
-    return dict(jsonable(raw))
+    return dict(jsonable(placeless(scenario)))
 
 
 def digest(described_scenario: Mapping[str, Any]) -> str:

@@ -11,24 +11,34 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.scenario import Scenario, data_path_from, dump, jsonable
+from asyncdp_sim.scenario import Scenario, dump, jsonable
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
 
 
-def refuse_existing(directory: Path) -> None:
-    """Raise if something stands where a result is to be written.
+def require_free(directory: Path) -> None:
+    """Raise if a result cannot be written here.
 
     Raises
     ------
     ResultError
-        If the path exists.
+        If something stands there already, or the place cannot be written to.
     """
-    if directory.exists():
-        allowed = "allowed is a directory that does not exist yet: name another with --out"
-        raise ResultError([Fault("--out", "an existing path", allowed)], str(directory))
+    try:
+        if os.path.lexists(directory):
+            allowed = "allowed is a directory that does not exist yet: name another with --out"
+            raise ResultError([Fault("--out", "an existing path", allowed)], str(directory))
+        parent = next(p for p in directory.absolute().parents if os.path.lexists(p))
+        os.lstat(parent / f".partial-{directory.name}.tmp")  # is the name too long, say?
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        raise _unwritable(directory, error) from None
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        said = "not a directory" if not parent.is_dir() else "not writable"
+        raise _unwritable(directory, OSError(0, f"{parent} is {said}"))
 
 
 class Writer:
@@ -48,7 +58,7 @@ class Writer:
     """
 
     def __init__(self, directory: Path) -> None:
-        refuse_existing(directory)
+        require_free(directory)
         self.directory = directory
         self._partial = directory.with_name(f".partial-{directory.name}")
 
@@ -64,8 +74,13 @@ class Writer:
         if kind is not None:
             shutil.rmtree(self._partial, ignore_errors=True)
             return
-        refuse_existing(self.directory)
-        os.rename(self._partial, self.directory)
+        try:
+            require_free(self.directory)
+            os.rename(self._partial, self.directory)
+        except OSError as error:
+            raise _unwritable(self.directory, error) from None
+        finally:
+            shutil.rmtree(self._partial, ignore_errors=True)
 
     def text(self, name: str, text: str) -> None:
         """Write a text file."""
@@ -81,7 +96,7 @@ class Writer:
 
     def scenario(self, scenario: Scenario) -> None:
         """Write ``scenario.toml``, with a data path that loads from where the file will lie."""
-        self.text("scenario.toml", dump(scenario, data_path_from(scenario, self.directory)))
+        self.text("scenario.toml", dump(scenario, self.directory))
 
 
 def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> None:
@@ -178,6 +193,32 @@ def optimum_columns(theta: npt.NDArray[np.float64]) -> Columns:
     return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
 
 
+def summary_column(name: str, values: Sequence[Any]) -> Any:
+    """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
+    import pyarrow as pa
+
+    yes_or_no = ("private", "bound_exceeded", "timing_accounted", "not_for_release")
+    if name in yes_or_no:
+        return pa.array(values, pa.bool_())
+    whole = pa.int64() if name in ("updates", "clip_count") else pa.float64()
+    return pa.array([None if value is None else float(value) for value in values]).cast(whole)
+
+
+def swept_column(values: Sequence[Any]) -> Any:
+    """Return a column of swept values: as they are where all are alike, else as JSON texts."""
+    import pyarrow as pa
+
+    if all(isinstance(value, str) for value in values):
+        return pa.array(values)
+    if all(type(value) is bool for value in values):
+        return pa.array(values, pa.bool_())
+    if all(type(value) is int and abs(value) < 2**63 for value in values):
+        return pa.array(values, pa.int64())
+    if all(type(value) in (int, float) for value in values):
+        return pa.array([float(value) for value in values])
+    return pa.array([json.dumps(jsonable(value)) for value in values])
+
+
 def read_table(directory: Path, name: str) -> Any:
     """Return a table of a result as a pandas frame.
 
@@ -195,8 +236,14 @@ def read_table(directory: Path, name: str) -> Any:
         raise _not_a_result(directory, f"no readable {name}.parquet") from None
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
-    """Return the manifest of a result.
+def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
+    """Return the manifest of a result or a sweep.
+
+    Parameters
+    ----------
+    directory : Path
+    needed : str
+        Keys that it must have besides those that every manifest has.
 
     Raises
     ------
@@ -204,9 +251,17 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         If there is none or it is damaged.
     """
     try:
-        manifest: dict[str, Any] = json.loads((directory / "manifest.json").read_bytes())
+        manifest = json.loads((directory / "manifest.json").read_bytes())
     except (OSError, ValueError):
         raise _not_a_result(directory, "no readable manifest.json") from None
+    tables = ("scenario", "versions", "fingerprints")
+    wanted = {"digest", "seed", "warnings", *tables, *needed}
+    if "summary" in needed:
+        wanted |= {"events", "replicates"}
+    if not isinstance(manifest, dict) or not wanted <= manifest.keys():
+        raise _not_a_result(directory, "a damaged manifest.json")
+    if not all(isinstance(manifest[key], dict) for key in tables):
+        raise _not_a_result(directory, "a damaged manifest.json")
     return manifest
 
 
@@ -219,6 +274,7 @@ def _not_a_result(directory: Path, given: str) -> ResultError:
     return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
 
 
-def _unwritable(directory: Path, error: OSError) -> ResultError:
+def _unwritable(directory: Path, error: OSError | ValueError) -> ResultError:
     allowed = "allowed is a place that can be written to"
-    return ResultError([Fault("--out", str(error.strerror or error), allowed)], str(directory))
+    said = getattr(error, "strerror", None) or str(error)
+    return ResultError([Fault("--out", said, allowed)], str(directory))

@@ -1,19 +1,30 @@
 """Many scenarios: the grid of a ``[sweep]``, cell by cell, each network simulated once."""
 
+import itertools
 import json
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, ResultError, SpecError
-from asyncdp_sim.provenance import cpu_features, described, digest, git_commit, versions
-from asyncdp_sim.result import Writer, read_manifest, update_columns, write_into
-from asyncdp_sim.run import Outcome, run, write
+from asyncdp_sim.provenance import cpu_features, digest, git_commit, placeless, versions
+from asyncdp_sim.result import (
+    Writer,
+    read_manifest,
+    summary_column,
+    swept_column,
+    update_columns,
+    write_into,
+)
+from asyncdp_sim.run import Outcome, reproduce, run, write
 from asyncdp_sim.run.problem import build_dataset
-from asyncdp_sim.scenario import Scenario, data_path_from, dump, jsonable
+from asyncdp_sim.scenario import Scenario, dump, jsonable
 from asyncdp_sim.trace import Trace
 
 
@@ -84,8 +95,9 @@ def sweep(
     """
     if len(scenario.sweep) == 0:
         raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    cells = [Cell(i, chosen, scenario.cell(chosen)) for i, chosen in enumerate(scenario.grid())]
+    said = placeless(scenario)  # reads every data file once, before anything is written
     _open(scenario, directory)
-    cells = [Cell(i, values, cell) for i, (values, cell) in enumerate(scenario.cells())]
     first: dict[str, int] = {}
     for cell in cells:
         first.setdefault(cell.network, cell.number)
@@ -96,8 +108,27 @@ def sweep(
             _share_updates(directory, cell, outcome)
             write(outcome, directory / cell.name, updates=False)
         on_cell(cell, len(cells))
-    _close(scenario, directory, cells)
+    _close(scenario, said, directory, cells)
     return cells
+
+
+def reproduce_all(directory: Path, *, workers: int = 1) -> int:
+    """Run a result, or every cell of a sweep, again; return how many were reproduced.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither.
+    ReplayError
+        If a data file or a fingerprint differs, naming what does.
+    """
+    manifest = read_manifest(directory)
+    cells = [] if "summary" in manifest else list(manifest["fingerprints"])
+    for name in cells:
+        reproduce(directory / name, workers=workers)
+    if len(cells) == 0:
+        reproduce(directory, workers=workers)
+    return max(1, len(cells))
 
 
 class _Memory:
@@ -121,8 +152,8 @@ class _Memory:
 
 
 def _open(scenario: Scenario, directory: Path) -> None:
-    text = dump(scenario, data_path_from(scenario, directory))
-    if directory.exists():
+    text = dump(scenario, directory)
+    if os.path.lexists(directory):
         known = directory / "scenario.toml"
         unfinished = known.exists() and not (directory / "manifest.json").exists()
         if not unfinished or known.read_text(encoding="utf-8") != text:
@@ -143,26 +174,25 @@ def _share_updates(directory: Path, cell: Cell, outcome: Outcome) -> None:
             writer.table("updates.parquet", columns)
 
 
-def _close(scenario: Scenario, directory: Path, cells: list[Cell]) -> None:
-    manifests = [read_manifest(directory / cell.name) for cell in cells]
-    columns: dict[str, list[Any]] = {"cell": [cell.number for cell in cells]}
-    for path in scenario.sweep:
-        columns[path] = [_column_value(cell.values[path]) for cell in cells]
+def _close(scenario: Scenario, said: dict[str, Any], directory: Path, cells: list[Cell]) -> None:
+    manifests = [read_manifest(directory / cell.name, "summary") for cell in cells]
+    columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
+    for path, values in _swept(said, len(cells)):
+        columns[path] = swept_column(values)
     columns["status"] = ["done"] * len(cells)
     columns["seed"] = [cell.scenario.run.seed for cell in cells]
     columns["network"] = [cell.network for cell in cells]
     summaries = [_flat(manifest["summary"]) for manifest in manifests]
     for name in summaries[0]:
-        columns[name] = [_number(summary[name]) for summary in summaries]
+        columns[name] = summary_column(name, [summary[name] for summary in summaries])
     write_into(directory, "cells.parquet", columns)
-    said = described(scenario)
     write_into(
         directory,
         "manifest.json",
         {
             "schema": 1,
-            "scenario": said,
-            "digest": digest(said),
+            "scenario": jsonable(said),
+            "digest": digest(jsonable(said)),
             "seed": scenario.run.seed,
             "cells": len(cells),
             "versions": versions(),
@@ -190,8 +220,12 @@ def _gathered(warnings: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _column_value(value: Any) -> Any:
-    return json.dumps(jsonable(value)) if isinstance(value, dict | list) else value
+def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each swept path and its value in every cell, data files by name and digest."""
+    sweep: Mapping[str, list[Any]] = said["sweep"]
+    grid = list(itertools.product(*sweep.values()))
+    for place, path in enumerate(sweep):
+        yield path, [grid[cell][place] for cell in range(cells)]
 
 
 def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,7 +236,3 @@ def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-def _number(value: Any) -> Any:
-    return float(value) if value in ("inf", "-inf") else value

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 TICKS_PER_UNIT = 10**9
+LAST_TICK = 2**62
+"""No run goes beyond this tick (4.6·10⁹ time units): tables hold 64-bit integers."""
 
 
 def to_ticks(units: float) -> int:
@@ -37,6 +39,11 @@ def to_units(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def block_to_ticks(units: npt.NDArray[np.float64]) -> list[int]:
-    """Return a block of durations as Python integers; the same rounding as :func:`to_ticks`."""
-    ticks: list[Any] = np.rint(units * TICKS_PER_UNIT).astype(np.int64).tolist()
-    return ticks
+    """Return a block of durations as Python integers; the same rounding as :func:`to_ticks`.
+
+    A duration beyond :data:`LAST_TICK` becomes that: no run sees its end.
+    """
+    within = np.minimum(units, 1e10)  # beyond the last tick, yet a product that fits a float
+    ticks = np.minimum(np.rint(within * TICKS_PER_UNIT), LAST_TICK)
+    whole: list[Any] = ticks.astype(np.int64).tolist()
+    return whole

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from analysis import draw_all
 from asyncdp_sim.errors import InputError
-from asyncdp_sim.provenance import default_directory
+from asyncdp_sim.provenance import default_directory, described, digest
 from asyncdp_sim.report import notes, report
-from asyncdp_sim.result import refuse_existing
+from asyncdp_sim.result import read_manifest, require_free
 from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep import sweep
@@ -49,15 +49,16 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     A finished result of the very same scenario is not computed again, only drawn.
     """
     began = time.perf_counter()
-    if not (directory / "manifest.json").exists():
-        if len(scenario.sweep) > 0:
-            sweep(scenario, directory, workers=workers)
-        else:
-            refuse_existing(directory)
-            write(run(scenario, workers=workers), directory)
+    finished = (directory / "manifest.json").exists()
+    if finished and read_manifest(directory)["digest"] == digest(described(scenario)):
+        say(f"{scenario.id}: the result is there already; drawing it")
+    elif len(scenario.sweep) > 0:
+        sweep(scenario, directory, workers=workers)
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     else:
-        say(f"{scenario.id}: the result is there already; drawing it")
+        require_free(directory)
+        write(run(scenario, workers=workers), directory)
+        say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     say(*report(directory), *(f"note: {note}" for note in notes(directory)))
     drawing = draw_all(directory, published=FINAL_PSI.get(scenario.id))
     say(

@@ -10,7 +10,7 @@ from asyncdp_sim.data.recipe import TableRecipe, nearest, raw_values
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.data.tables import read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import faults_of
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:

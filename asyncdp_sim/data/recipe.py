@@ -18,7 +18,8 @@ from asyncdp_sim.data.splitting import (
     rows_by_value,
 )
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import Spec, faults_of
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:

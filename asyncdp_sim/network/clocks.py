@@ -11,7 +11,7 @@ from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.spec import NonNegative, PerOwner, Positive, Several, Spec, per_owner
+from asyncdp_sim.spec import Duration, PerOwner, Positive, Several, Spec, per_owner
 from asyncdp_sim.units import to_ticks
 
 
@@ -69,7 +69,7 @@ class DeterministicClock(Spec):
 
     kind: Literal["deterministic"] = "deterministic"
     rate: PerOwner[Positive] = 1.0
-    phase: PerOwner[NonNegative] = 0.0
+    phase: PerOwner[Duration] = 0.0
 
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
         """Yield the ticks of owner ``owner`` (from 0), without end."""
@@ -98,7 +98,7 @@ class ScriptedClock(Spec):
     """Ticks at given times (time units, ≥ 0, increasing), one list per owner; then never again."""
 
     kind: Literal["scripted"] = "scripted"
-    times: Several[Annotated[tuple[NonNegative, ...], Field(strict=False)]]
+    times: Several[Annotated[tuple[Duration, ...], Field(strict=False)]]
 
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
         """Yield the ticks of owner ``owner`` (from 0)."""

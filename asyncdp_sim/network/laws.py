@@ -7,15 +7,18 @@ blocks; the size of a block never changes the values.
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from math import fsum, log, sqrt
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from asyncdp_sim.spec import NonNegative, Positive, Several, Spec
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import Duration, Positive, Several, Spec
 from asyncdp_sim.units import block_to_ticks, to_ticks
 
+Mean = Annotated[Positive, Field(le=1e9)]
 Source = Callable[[], np.random.Generator]
 """Makes the law's random stream when the first duration is drawn."""
 
@@ -66,7 +69,7 @@ class Constant(Spec):
     """Always ``value`` time units (≥ 0); takes an event even when the value is 0."""
 
     kind: Literal["constant"] = "constant"
-    value: NonNegative
+    value: Duration
 
     @property
     def mean(self) -> float:
@@ -89,7 +92,7 @@ class Exponential(_Drawn):
     """Exponential with the given mean (> 0): density e^{−x/mean}/mean."""
 
     kind: Literal["exponential"] = "exponential"
-    mean: Positive
+    mean: Mean
 
     @property
     def variance(self) -> float:
@@ -108,7 +111,7 @@ class Lognormal(_Drawn):
     """
 
     kind: Literal["lognormal"] = "lognormal"
-    mean: Positive
+    mean: Mean
     cv: Positive
 
     @property
@@ -126,7 +129,7 @@ class Gamma(_Drawn):
     """Gamma by its mean (> 0) and coefficient of variation cv (> 0): shape 1/cv²."""
 
     kind: Literal["gamma"] = "gamma"
-    mean: Positive
+    mean: Mean
     cv: Positive
 
     @property
@@ -143,8 +146,15 @@ class Uniform(_Drawn):
     """Uniform on [low, high), 0 ≤ low < high."""
 
     kind: Literal["uniform"] = "uniform"
-    low: NonNegative
-    high: Positive
+    low: Duration
+    high: Duration
+
+    @model_validator(mode="after")
+    def _is_an_interval(self) -> Self:
+        if self.low >= self.high:
+            allowed = f"allowed is a number > low = {self.low}"
+            raise faults_of([Fault("high", str(self.high), allowed)])
+        return self
 
     @property
     def mean(self) -> float:
@@ -165,7 +175,7 @@ class Empirical(_Drawn):
     """Drawn with replacement from a list of durations (each ≥ 0)."""
 
     kind: Literal["empirical"] = "empirical"
-    values: Several[NonNegative]
+    values: Several[Duration]
 
     @property
     def mean(self) -> float:

@@ -71,7 +71,7 @@ class Learner:
         self._horizon = updates
         self._learning = learning
         self._open: dict[int, Exchange] = {}
-        self._active = len(answers_allowed)
+        self._active = set(range(1, len(answers_allowed) + 1))
         self._pending = 0
         self._messages = 0
 
@@ -99,7 +99,7 @@ class Learner:
         self.answers_left[owner] -= 1
         if self.answers_left[owner] == 0:
             self.recorder.event(BUDGET_EXHAUSTED, owner)
-            self._active -= 1
+            self._active.discard(owner)
 
     def apply(self, exchange: Exchange) -> None:
         """Use the answer that has arrived: one more update."""
@@ -119,14 +119,15 @@ class Learner:
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        if self._active == 0 and self._pending == 0:
-            self.kernel.stop()
+        self._stop_if_over()
 
     def leave(self, owner: int) -> None:
         """Note that an owner will never ask again because its clock has stopped."""
-        if self.answers_left[owner] > 0:
-            self._active -= 1
-        if self._active == 0 and self._pending == 0:
+        self._active.discard(owner)
+        self._stop_if_over()
+
+    def _stop_if_over(self) -> None:
+        if self._pending == 0 and len(self._active) == 0:
             self.kernel.stop()
 
     def close(self, end_tick: int) -> None:

@@ -8,7 +8,7 @@ from asyncdp_sim.network.owner import Owner, live
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import EventRecorder, Recorder, Trace
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.units import LAST_TICK, to_ticks
 
 
 def simulate(
@@ -43,9 +43,8 @@ def simulate(
         block = _block(network.n_owners)
         ticks = network.clock.ticks(number - 1, partial(own.generator, "clock"), block)
         kernel.start(live(_owner(network, number, own, block), ticks, kernel, learner, attempt))
-    horizon = None if network.until is None else to_ticks(network.until)
-    ended = kernel.run_before(horizon)
-    end_tick = kernel.now if ended or horizon is None else horizon
+    horizon = LAST_TICK if network.until is None else to_ticks(network.until)
+    end_tick = kernel.now if kernel.run_before(horizon) else horizon
     learner.close(end_tick)
     return recorder.trace(end_tick, network.protocol.one_on_one)
 

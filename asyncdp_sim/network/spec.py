@@ -2,14 +2,17 @@
 
 import hashlib
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
-from asyncdp_sim.network.availability import Always
+from pydantic import Field, model_validator
+
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.spec import Count, Positive, Several, Spec
+from asyncdp_sim.spec import Count, Several, Spec
 
 
 class Latency(Spec):
@@ -43,14 +46,21 @@ class Network(Spec):
 
     answers_allowed: Several[Count]
     updates: Count
-    until: Positive | None = None
+    until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
     clock: Clock = PoissonClock()
-    availability: Always = Always()
+    availability: Availability = Always()
     channel: Channel = Ideal()
     latency: Latency = Latency()
     compute: Law = NoTime()
     protocol: Protocol = Request()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Network":
+        found = self.clock.faults(self.n_owners)
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
 
     @property
     def n_owners(self) -> int:

@@ -192,14 +192,15 @@ def reproduce(directory: Path, *, workers: int = 1) -> Outcome:
     ReplayError
         If the data file or any fingerprint differs, naming what does.
     """
-    before = read_manifest(directory)
+    before = read_manifest(directory, "summary")
     scenario, _ = load(directory / "scenario.toml")
-    outcome = run(scenario, workers=workers, events=bool(before.get("events")))
+    outcome = run(scenario, workers=workers, events=before["events"] is True)
     after = manifest(outcome)
-    differ = [f"{k} (versions)" for k, v in after["versions"].items() if before["versions"][k] != v]
-    if before["scenario"] != after["scenario"]:
-        differ.insert(0, "scenario or data file")
-    layers = [k for k, v in after["fingerprints"].items() if before["fingerprints"].get(k) != v]
-    if len(layers) > 0:
-        raise ReplayError(f"{directory}: not reproduced: {', '.join(layers + differ)} differ")
+    differ = [k for k, v in after["fingerprints"].items() if before["fingerprints"].get(k) != v]
+    if before["digest"] != after["digest"]:
+        differ.append("scenario or data file")
+    if len(differ) > 0:
+        old = before["versions"]
+        differ += [f"version of {k}" for k, v in after["versions"].items() if old.get(k) != v]
+        raise ReplayError(f"{directory}: not reproduced: {', '.join(differ)} differ")
     return outcome

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ def owner_columns(
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
-        "records": np.tile(problem.task.objective.records.astype(np.int32), replicates),
+        "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": epsilon,
         "epsilon_spent": _spent(problem, dataset, released, replicates),
         "answers_released": released.astype(np.int32),
@@ -76,7 +76,6 @@ def summary(
     """Return the figures of the manifest's ``summary``."""
     curve = learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    psi = curve["relative_fitness"][last]
     released = np.concatenate([trace.released for trace in traces])
     with np.errstate(invalid="ignore"):  # ∞ spent of an infinite budget is no ratio
         used = _spent(problem, dataset, released, len(traces))
@@ -85,12 +84,7 @@ def summary(
     return {
         **asdict(summarise(traces)),
         "clip_count": int(learned.clipped.sum()),
-        "psi_final": {
-            "mean": float(psi.mean()),
-            "median": float(np.median(psi)),
-            "q25": float(np.quantile(psi, 0.25)),
-            "q75": float(np.quantile(psi, 0.75)),
-        },
+        "psi_final": _spread(curve["relative_fitness"][last]),
         "max_spent_ratio": float(finite.max()) if len(finite) > 0 else None,
         "private": judged.private,
         "epsilon_true": judged.epsilon_true,
@@ -118,12 +112,24 @@ def warnings(
             f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
             f"updates ({min(short)} to {max(short)}): {_why_short(scenario, problem, traces)}"
         )
-    diverged = int(np.count_nonzero(~np.isfinite(learned.models).all(axis=1)))
+    curve = learned.curve
+    lost = curve["replicate"][~np.isfinite(curve["relative_fitness"])]
+    diverged = len(np.unique(lost))
     if diverged > 0:
         said.append(f"the model diverged in {diverged} of {len(traces)} replicates: lower rho")
     if dataset.real:
         said.append("private records were read: fitness, optimum and curves are not for release")
     return [*said, *problem.notes, *dataset.notes]
+
+
+def _spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Return mean and quartiles; what has overflowed counts as infinite."""
+    psi = np.where(np.isnan(psi), np.inf, psi)
+    between: Literal["linear", "nearest"] = "linear" if np.isfinite(psi).all() else "nearest"
+    with np.errstate(over="ignore"):
+        low, middle, high = np.quantile(psi, (0.25, 0.5, 0.75), method=between)
+        mean = psi.mean()
+    return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
 
 
 def _why_short(scenario: Scenario, problem: Problem, traces: Sequence[Trace]) -> str:

@@ -1,7 +1,7 @@
 """A scenario: everything that decides a run's result, read from and written to TOML."""
 
-from asyncdp_sim.scenario.files import data_path_from, dump, jsonable, load
+from asyncdp_sim.scenario.files import data_files, dump, jsonable, load, unplaced
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import parse
 
-__all__ = ["Scenario", "data_path_from", "dump", "jsonable", "load", "parse"]
+__all__ = ["Scenario", "data_files", "dump", "jsonable", "load", "parse", "unplaced"]

@@ -1,15 +1,15 @@
 """Scenario files: TOML in and out."""
 
-import copy
 import math
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.scenario.paths import Raw, set_path
+from asyncdp_sim.errors import Fault, SpecError, blaming
+from asyncdp_sim.faults import show
+from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import parse
 
@@ -35,41 +35,52 @@ def load(file: Path, settings: Sequence[str] = ()) -> tuple[Scenario, list[str]]
         With every fault found, naming the file.
     """
     raw = _read(file)
-    _resolve_paths(raw, file.parent)
+    _map_paths(raw, lambda path: str((file.parent / path).absolute()))
     notes: list[str] = []
-    for setting in settings:
-        path, equals, text = setting.partition("=")
-        if equals == "" or path.strip() == "":
-            raise SpecError([Fault("--set", repr(setting), "allowed is path=value")])
-        value = _toml_value(text)
-        if path.strip() == "data.path" and isinstance(value, str):
-            value = str(Path(value).absolute())
-        try:
-            notes += set_path(Scenario, raw, path.strip(), value)
-        except SpecError as error:
-            raise SpecError(error.faults, str(file)) from None
-    try:
+    with blaming(file):
+        for setting in settings:
+            notes += _set(raw, setting)
         scenario: Scenario = parse(Scenario, raw)
-        _check_sweep(scenario)
-    except SpecError as error:
-        raise SpecError(error.faults, str(file)) from None
+        _check_grid(scenario)
     return scenario, notes
 
 
-def dump(scenario: Scenario, data_path: str | None) -> str:
-    """Return a scenario as TOML text, with ``data.path`` as it loads from where the text lies."""
+def dump(scenario: Scenario, directory: Path) -> str:
+    """Return a scenario as TOML text, whose data paths load when it lies in ``directory``."""
     import tomli_w  # only where a scenario is written
 
     raw = scenario.plain()
-    if data_path is not None:
-        raw["data"]["path"] = data_path
+    _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
     return tomli_w.dumps(raw)
 
 
-def data_path_from(scenario: Scenario, directory: Path) -> str | None:
-    """Return the data file's path as seen from a directory; None without a file."""
-    path = getattr(scenario.data, "path", None)
-    return None if path is None else os.path.relpath(path, directory.absolute())
+def data_files(scenario: Scenario) -> list[str]:
+    """Return the paths of all data files that a scenario and its sweep name, once each."""
+    found: list[str] = []
+
+    def note(path: str) -> str:
+        found.append(path)
+        return path
+
+    _map_paths(scenario.plain(), note)
+    return list(dict.fromkeys(found))
+
+
+def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
+    """Return the scenario as plain tables that name a data file by name and digest, not place.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    digests : mapping
+        From the paths of :func:`data_files` to the files' digests.
+    """
+    raw = scenario.plain()
+    path = raw["data"].pop("path", None)
+    _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
+    if path is not None:
+        raw["data"] |= {"path": Path(path).name, "sha256": digests[path]}
+    return raw
 
 
 def jsonable(value: Any) -> Any:
@@ -83,26 +94,42 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def _check_sweep(scenario: Scenario) -> None:
-    """Check every swept value by itself, so that a sweep does not fail half-way."""
-    found: list[Fault] = []
-    for path, values in scenario.sweep.items():
-        if len(values) == 0:
-            found.append(Fault(f"sweep.{path}", "[]", "allowed is a list with at least one value"))
-        for value in values:
-            raw = scenario.base().plain()
-            try:
-                set_path(Scenario, raw, path, copy.deepcopy(value))
-                parse(Scenario, raw)
-            except SpecError as error:
-                found += [fault.under("sweep") for fault in error.faults]
-    if found:
+def _set(raw: Raw, setting: str) -> list[str]:
+    """Apply one ``path=value``; return in words what a change of kind dropped."""
+    path, equals, text = setting.partition("=")
+    if equals == "" or path.strip() == "":
+        raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
+    try:
+        table: Raw = {}
+        set_path(Scenario, table, path, _toml_value(text))
+        _map_paths(table, lambda path: str(Path(path).absolute()))
+        value: Any = table
+        for key in keys(path):
+            value = value[key]
+        return set_path(Scenario, raw, path, value)
+    except SpecError as error:
+        named = [fault if fault.key != "" else fault.under("--set") for fault in error.faults]
+        raise SpecError(named) from None
+
+
+def _check_grid(scenario: Scenario) -> None:
+    """Check every cell of a sweep, so that none fails half-way; each fault is told once."""
+    found: dict[Fault, None] = {}
+    grid = scenario.grid()
+    for chosen in grid:
+        try:
+            scenario.cell(chosen)
+        except SpecError as error:
+            found |= dict.fromkeys(fault.under("sweep") for fault in error.faults)
+        if len(found) >= _MOST_FAULTS:
+            break
+    if len(found) > 0:
         raise SpecError(found)
 
 
 def _read(file: Path) -> Raw:
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
         return tomllib.loads(text)
     except FileNotFoundError:
         given, allowed = "no such file", "allowed is a scenario file in TOML"
@@ -120,19 +147,26 @@ def _read(file: Path) -> Raw:
     raise SpecError([Fault("", given, allowed)], str(file))
 
 
-def _resolve_paths(raw: Raw, folder: Path) -> None:
-    data, sweep = raw.get("data"), raw.get("sweep")
-    if isinstance(data, dict) and isinstance(data.get("path"), str):
-        data["path"] = str((folder / data["path"]).absolute())
-    if isinstance(sweep, dict) and isinstance(sweep.get("data.path"), list):
-        listed = sweep["data.path"]
-        sweep["data.path"] = [
-            str((folder / path).absolute()) if isinstance(path, str) else path for path in listed
-        ]
+def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
+    """Replace every path of a data file, those of a sweep among them."""
+    sweep = raw.get("sweep")
+    swept = sweep if isinstance(sweep, dict) else {}
+    tables = [raw.get("data"), *(swept["data"] if isinstance(swept.get("data"), list) else [])]
+    for table in tables:
+        if isinstance(table, dict) and isinstance(table.get("path"), str):
+            table["path"] = change(table["path"])
+    for key, values in swept.items():
+        if key.replace(" ", "") == "data.path" and isinstance(values, list):
+            swept[key] = [change(path) if isinstance(path, str) else path for path in values]
 
 
 def _toml_value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    return table["value"] if len(table) == 1 else text
+
+
+_MOST_FAULTS = 20
+"""A grid repeats its faults; this many are enough to tell."""

@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.spec import fields_of_kind
+from asyncdp_sim.faults import fields_of_kind, show
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""
@@ -15,13 +15,13 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
 
     Setting ``X.kind`` drops X's fields that the new kind lacks.
     """
-    *parents, last = _keys(path)
+    *parents, last = keys(path)
     table: Any = raw
     for parent in parents:
         table = table.setdefault(parent, {})
         if not isinstance(table, dict):
             allowed = f"{parent!r} is not a table, so nothing can be set below it"
-            raise SpecError([Fault(path, repr(value), allowed)])
+            raise SpecError([Fault(path, show(value), allowed)])
     if last == "kind" and table.get("kind") != value:
         keep = fields_of_kind(spec, parents, value)
         dropped = sorted(key for key in table if keep is not None and key not in keep)
@@ -34,15 +34,23 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
     return []
 
 
-def _keys(path: str) -> list[str]:
-    """Split a dotted path as TOML does, so that quoted keys may hold dots."""
+def keys(path: str) -> list[str]:
+    """Split a dotted path as TOML does.
+
+    Raises
+    ------
+    SpecError
+        If it is not a dotted path.
+    """
+    found: list[str] = []
     try:
         table: Any = tomllib.loads(f"{path} = 0")
     except tomllib.TOMLDecodeError:
-        allowed = "allowed is a dotted path such as privacy.epsilon"
-        raise SpecError([Fault("--set", repr(path), allowed)]) from None
-    keys = []
-    while isinstance(table, dict):
+        table = {}
+    while isinstance(table, dict) and len(table) == 1:
         [(key, table)] = table.items()
-        keys.append(key)
-    return keys
+        found.append(key)
+    if table != 0:
+        allowed = "allowed is a dotted path such as privacy.epsilon"
+        raise SpecError([Fault("", show(path), allowed)])
+    return found

@@ -2,26 +2,27 @@
 
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splitting import ByColumn
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.network.availability import Always
+from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Latency, Network
 from asyncdp_sim.privacy import Privacy
-from asyncdp_sim.scenario.paths import Raw, set_path
-from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, faults_of, parse, per_owner
+from asyncdp_sim.scenario.paths import Raw, keys, set_path
+from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner
 
 
 def _identifier(text: str) -> str:
@@ -29,6 +30,27 @@ def _identifier(text: str) -> str:
     if not all(word.isascii() and word.isalnum() and word == word.lower() for word in words):
         raise PydanticCustomError("id", "allowed are lower-case words joined by hyphens")
     return text
+
+
+def _canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Spell every swept path as ``a.b``, so that one path cannot stand twice."""
+    found: list[Fault] = []
+    spelled: dict[str, list[Any]] = {}
+    for path, values in sweep.items():
+        try:
+            parts = keys(path)
+        except SpecError as error:
+            found += error.faults
+            continue
+        name = ".".join(parts)
+        if parts[0] in ("schema", "id", "sweep") or name in spelled:
+            found.append(Fault(path, "this path", "allowed is a field of the run, once each"))
+        if len(values) == 0:
+            found.append(Fault(path, "[]", "allowed is a list with at least one value"))
+        spelled[name] = values
+    if len(found) > 0:
+        raise faults_of(found)
+    return spelled
 
 
 class Run(Spec):
@@ -53,10 +75,10 @@ class Run(Spec):
         the same; live is the definition, replay is faster.
     """
 
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     replicates: Count = 1
     updates: Count
-    until: Positive | None = None
+    until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     record_every: Count = 1
     ties: Literal["declared", "shuffled"] = "declared"
     learning: Literal["replay", "live"] = "replay"
@@ -86,8 +108,6 @@ class Scenario(Spec):
         At construction, with every fault found.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
     schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
     id: Annotated[str, AfterValidator(_identifier)]
     title: str = ""
@@ -98,14 +118,14 @@ class Scenario(Spec):
     data: DataSpec
     model: Model
     clock: Clock = PoissonClock()
-    availability: Always = Always()
+    availability: Availability = Always()
     channel: Channel = Ideal()
     latency: Latency = Latency()
     compute: Law = NoTime()
     protocol: Protocol = Request()
     algorithm: Algorithm
     privacy: Privacy
-    sweep: dict[str, list[Any]] = Field(default_factory=dict)
+    sweep: Annotated[dict[str, list[Any]], AfterValidator(_canonical)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Scenario":
@@ -163,14 +183,25 @@ class Scenario(Spec):
         """Return the scenario without its sweep."""
         return self if len(self.sweep) == 0 else self.model_copy(update={"sweep": {}})
 
-    def cells(self) -> Iterator[tuple[dict[str, Any], "Scenario"]]:
-        """Yield the swept values and the scenario of each cell of the grid, last path fastest."""
-        for values in itertools.product(*self.sweep.values()):
-            chosen = dict(zip(self.sweep, values, strict=True))
-            raw = self.base().plain()
-            for path, value in chosen.items():
-                set_path(Scenario, raw, path, copy.deepcopy(value))
-            yield chosen, parse(Scenario, raw)
+    def grid(self) -> Iterator[dict[str, Any]]:
+        """Yield the swept values of each cell of the grid, last path fastest; none without one."""
+        if len(self.sweep) > 0:
+            for values in itertools.product(*self.sweep.values()):
+                yield dict(zip(self.sweep, values, strict=True))
+
+    def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
+        """Return the scenario of one cell.
+
+        Raises
+        ------
+        SpecError
+            If the values do not fit together.
+        """
+        raw = self.base().plain()
+        for path, value in chosen.items():
+            set_path(Scenario, raw, path, copy.deepcopy(value))
+        cell: Scenario = parse(Scenario, raw)
+        return cell
 
 
 def _splits_by_column(data: object) -> bool:

@@ -66,6 +66,9 @@ def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
         EventKind.answer_released: int(trace.released.sum()),
         EventKind.update_applied: len(trace.updates),
     }
+    if trace.one_on_one:  # every tick that finds its owner free is an attempt
+        tallies[EventKind.clock_tick] = int(owners["attempts"].sum())
+        tallies[EventKind.answer_delivered] = len(trace.updates)
     for kind, tally in tallies.items():
         seen = int(np.count_nonzero(events["kind"] == kind))
         _require(seen == tally, f"events and tables disagree on {kind.name}")

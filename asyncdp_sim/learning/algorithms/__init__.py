@@ -1,18 +1,19 @@
 """Learning algorithms, one file each, on arrays with a leading replicate axis."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.faults import lone
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.streams import Scope
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-Algorithm = AsyncGossip
+Algorithm = Annotated[AsyncGossip, lone(AsyncGossip)]
 """Every algorithm; a new one joins the union here."""
 
 

@@ -1,7 +1,8 @@
 """What is minimised: models as scenarios name them, fitness, gradients, optimum, constants."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from asyncdp_sim.faults import lone
 from asyncdp_sim.learning.objectives.constants import Constants, constants
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import Norm, RidgeRecords
@@ -33,7 +34,7 @@ class Ridge(Spec):
         return self.regularisation * (1 if self.regulariser == "half-square" else 2)
 
 
-Model = Ridge
+Model = Annotated[Ridge, lone(Ridge)]
 """Every model; a new one joins the union here."""
 
 __all__ = ["Constants", "Model", "Norm", "Quadratic", "Ridge", "RidgeRecords", "constants"]

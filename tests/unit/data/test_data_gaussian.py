@@ -70,7 +70,7 @@ def test_domains():
     with pytest.raises(SpecError) as caught:
         GaussianData(features=100_001, noise=-1.0, condition=0.5)
     assert caught.value.lines() == [
-        "features: given 100001; allowed is a number ≤ 100000",
+        "features: given 100001; allowed is a whole number ≤ 100000",
         "noise: given -1.0; allowed is a number ≥ 0",
         "condition: given 0.5; allowed is a number ≥ 1",
     ]

@@ -4,6 +4,7 @@ import pytest
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splitting import owner_rows, rows_by_value
 from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.faults import show
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
@@ -61,7 +62,7 @@ def test_a_wrong_split_is_one_line(split):
     with pytest.raises(SpecError) as caught:
         parse(DataSpec, {**LENDING, "split": split})
     assert caught.value.lines() == [
-        f'split: given {split!r}; allowed: in-order, shuffled, or {{ column = "name" }}'
+        f'split: given {show(split)}; allowed: in-order, shuffled, or {{ column = "name" }}'
     ]
 
 
@@ -79,6 +80,6 @@ def test_bounds_are_reported_together():
     with pytest.raises(SpecError) as caught:
         parse(DataSpec, {"kind": "lending", "features": 0, "public_records": -1})
     assert caught.value.lines() == [
-        "features: given 0; allowed is a number ≥ 1",
-        "public_records: given -1; allowed is a number ≥ 0",
+        "features: given 0; allowed is a whole number ≥ 1",
+        "public_records: given -1; allowed is a whole number ≥ 0",
     ]

@@ -23,7 +23,7 @@ def test_start_runs_up_to_the_first_event_without_an_event() -> None:
     kernel.start(activity())
     assert done == ["before"]
     assert [(tick, priority) for tick, priority, _, _ in kernel._queue] == [(5, 6)]
-    kernel.run_before(None)
+    kernel.run_before()
     assert done == ["before", "after"]
 
 
@@ -65,7 +65,7 @@ def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
         ticks.append(kernel.now)
 
     kernel.start(parent())
-    kernel.run_before(None)
+    kernel.run_before()
     assert ticks == [4]
 
 
@@ -84,7 +84,7 @@ def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
 
     kernel.start(waiter())
     kernel.start(other())
-    kernel.run_before(None)
+    kernel.run_before()
     assert ticks == [7]
 
 
@@ -113,7 +113,7 @@ def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> No
     kernel.start(other())
     kernel.start(failing())
     with pytest.raises(BrokenError):
-        kernel.run_before(None)
+        kernel.run_before()
     assert happened == []
     assert kernel.now == 3
 
@@ -140,4 +140,4 @@ def test_a_failure_after_stop_is_not_ignored() -> None:
 
     kernel.start(failing())
     with pytest.raises(BrokenError):
-        kernel.run_before(None)
+        kernel.run_before()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.units import LAST_TICK
 
 
 def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
@@ -18,7 +19,7 @@ def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
 
     for step in plan:
         kernel.start(wait(*step))
-    kernel.run_before(None)
+    kernel.run_before()
     return happened
 
 
@@ -27,7 +28,7 @@ def test_the_clock_counts_integers_from_zero() -> None:
     assert kernel.now == 0
     assert type(kernel.now) is int
     kernel.at(2**60 + 1, Priority.CLOCK_TICK)  # a float would lose the one
-    kernel.run_before(None)
+    kernel.run_before()
     assert kernel.now == 2**60 + 1
     assert type(kernel.now) is int
 
@@ -42,7 +43,7 @@ def test_after_counts_from_now() -> None:
             ticks.append(kernel.now)
 
     kernel.start(activity())
-    kernel.run_before(None)
+    kernel.run_before()
     assert ticks == [5, 5, 12]
 
 
@@ -89,8 +90,8 @@ def test_shuffled_ties_stay_within_their_class() -> None:
     assert len(orders) > 10
 
 
-@pytest.mark.parametrize(("horizon", "seen"), [(9, []), (10, []), (11, [10]), (None, [10])])
-def test_the_horizon_is_half_open(horizon: int | None, seen: list[int]) -> None:
+@pytest.mark.parametrize(("horizon", "seen"), [(9, []), (10, []), (11, [10]), (LAST_TICK, [10])])
+def test_the_horizon_is_half_open(horizon: int, seen: list[int]) -> None:
     kernel = Kernel()
     happened = []
 
@@ -115,7 +116,7 @@ def test_stop_ends_the_run_before_the_next_event_of_the_same_tick() -> None:
 
     kernel.start(activity("first"))
     kernel.start(activity("second"))
-    assert kernel.run_before(None) is True
+    assert kernel.run_before() is True
     assert happened == ["first", "first to its end"]
 
 
@@ -136,7 +137,7 @@ def test_back_to_back_intervals_never_overlap() -> None:
 
     for j in range(number):
         kernel.start(transmission(j * length))
-    kernel.run_before(None)
+    kernel.run_before()
     assert (most, used, using) == (1, number, 0)
     assert kernel.now == number * length
 
@@ -156,5 +157,5 @@ def test_simpys_own_order_would_collide() -> None:
 
     for j in range(1000):
         kernel.start(transmission(j * 3))
-    kernel.run_before(None)
+    kernel.run_before()
     assert collided == 999

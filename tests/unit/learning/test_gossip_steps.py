@@ -10,15 +10,17 @@ N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
 SHARE = np.array([0.5, 0.2, 0.3])
 
 
-def algorithm_1(theta_L, copies, i, answer, central_step, theta_max):  # noqa: N803, ANN001, ANN201
+def algorithm_1(theta_L, copies, i, answer, central_step, theta_max):  # noqa: N803
     """One update, coordinate by coordinate, as the paper writes it."""
     touched = False
     for j in range(P):
         bar = (theta_L[j] + copies[i][j]) / 2
         grad_g = SIGMA * bar
         local = bar - N * RHO / (T**2 * SIGMA) * (grad_g / (2 * N) + SHARE[i] * answer[j])
-        beta = (N - 1) * RHO / (N * T**2 * SIGMA) if central_step == "text" else (
-            RHO / (2 * T**2 * SIGMA)
+        beta = (
+            (N - 1) * RHO / (N * T**2 * SIGMA)
+            if central_step == "text"
+            else (RHO / (2 * T**2 * SIGMA))
         )
         central = bar - beta * grad_g
         box = [min(max(v, -theta_max), theta_max) for v in (local, central)]

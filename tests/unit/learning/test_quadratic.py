@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.unit.learning.problems import loss, objective, records
 
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Quadratic, Ridge, RidgeRecords, constants
+from tests.unit.learning.problems import loss, objective, records
 
 SIZES = (40, 7, 23)
 

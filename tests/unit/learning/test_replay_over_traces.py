@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.unit.learning.problems import records, traces
 
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.objectives import Quadratic, RidgeRecords
@@ -10,6 +9,7 @@ from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
+from tests.unit.learning.problems import records, traces
 
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
@@ -21,9 +21,7 @@ def path(
 ) -> Path:  # fmt: skip
     x, y = records(1, SIZES, p)
     quadratic = Quadratic.from_records(x, y, 0.3, theta_max)
-    steps = AsyncGossip(rho=60.0, initial="uniform").steps(
-        quadratic.weights, p, 40, 0.3, theta_max
-    )
+    steps = AsyncGossip(rho=60.0, initial="uniform").steps(quadratic.weights, p, 40, 0.3, theta_max)
     gradients = quadratic if moments else RidgeRecords(x, y, clip)
     scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
     return replay(several, steps, gradients, LaplaceNoise(SCALE), scopes, record_every)

@@ -80,7 +80,7 @@ def test_a_replicate_is_the_same_alone_or_among_others() -> None:
 def test_a_failing_learner_is_not_silently_ignored() -> None:
     class Failing(Diary):
         def apply(self, owner: int, message: int) -> None:
-            raise ZeroDivisionError
+            raise ZeroDivisionError(owner, message)
 
     with pytest.raises(ZeroDivisionError):
         simulate(BUSY, scope(), learning=Failing())
@@ -89,7 +89,7 @@ def test_a_failing_learner_is_not_silently_ignored() -> None:
 def test_a_failing_learner_is_not_silently_ignored_without_any_delay() -> None:
     class Failing(Diary):
         def read(self, owner: int, message: int) -> None:
-            raise ZeroDivisionError
+            raise ZeroDivisionError(owner, message)
 
     with pytest.raises(ZeroDivisionError):
         simulate(Network(answers_allowed=(1,), updates=1), scope(), learning=Failing())

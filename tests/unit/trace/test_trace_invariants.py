@@ -103,9 +103,7 @@ BREAKS: dict[str, Callable[[Draft], None]] = {
     "staleness and jobs in flight do not balance": lambda d: setattr(d, "in_flight_total", 1),
     "a request ended twice": lambda d: d.set("owners", 0, attempts=1),
     "a request never ended": lambda d: d.set("owners", 0, attempts=4),
-    "two exchanges overlap in a one-on-one protocol": lambda d: d.set(
-        "exchanges", 1, read_tick=19
-    ),
+    "two exchanges overlap in a one-on-one protocol": lambda d: d.set("exchanges", 1, read_tick=19),
     "events go back in time": _swap_events,
 }
 _TALLIES = inspect.getsource(invariants).split("tallies = {")[1].split("}")[0]

@@ -1,6 +1,7 @@
 """Tables: what they hold, and that nobody can change them."""
 
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -87,13 +88,9 @@ def test_a_recorder_without_events_keeps_none() -> None:
 def test_measures_equal_slow_loops(trace: Trace) -> None:
     owners = trace.updates["owner"].tolist()
     ticks = trace.updates["tick"].tolist()
-    seen: set[int] = set()
-    for k, owner in enumerate(owners, start=1):
-        seen.add(owner)
-        if len(seen) == 3:
-            break
+    k = max(owners.index(i) + 1 for i in (1, 2, 3))
     assert updates_until_all(trace) == k
-    assert repeated(trace) == sum(a == b for a, b in zip(owners, owners[1:], strict=False))
+    assert repeated(trace) == sum(a == b for a, b in pairwise(owners))
     assert shares(trace).tolist() == [owners.count(i) / len(owners) for i in (1, 2, 3)]
     assert np.allclose(np.cumsum(gaps(trace)), np.array(ticks) / 1e9, rtol=0, atol=1e-12)
     busy = sum(int(x["end_tick"] - x["read_tick"]) for x in trace.exchanges)

@@ -1,0 +1,206 @@
+"""What a validation error says, in our words: dotted key, what was given, what is allowed.
+
+Names of the validation library never show.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic_core import PydanticCustomError
+
+from asyncdp_sim.errors import Fault
+
+_CONFLICTS = "fields_that_do_not_fit"
+_BOUNDS = {
+    "greater_than": ("gt", ">"),
+    "greater_than_equal": ("ge", "≥"),
+    "less_than": ("lt", "<"),
+    "less_than_equal": ("le", "≤"),
+}
+_WORDS = {
+    "missing": "this field is required",
+    "finite_number": "allowed is a finite number",
+    "int_type": "allowed is a whole number",
+    "int_from_float": "allowed is a whole number",
+    "float_type": "allowed is a number",
+    "string_type": "allowed is a text",
+    "bool_type": "allowed is true or false",
+    "model_type": "allowed is a table",
+    "model_attributes_type": "allowed is a table",
+    "dict_type": "allowed is a table",
+    "tuple_type": "allowed is a list",
+    "list_type": "allowed is a list",
+    "too_short": "allowed is a list with at least one value",
+}
+
+
+TAGS = ("<number>", "<list>")
+"""What tells a number from a list in a union of the two; never part of a key."""
+
+
+def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
+    """Return what a validator raises to report several faults of fields that do not fit."""
+    return PydanticCustomError(_CONFLICTS, "fields do not fit together", {"faults": list(found)})
+
+
+def lone(member: type[BaseModel]) -> BeforeValidator:
+    """Ask for ``kind`` in a table even where a family has one member so far.
+
+    Only the kind is reported where it is missing or wrong, as in a family of many.
+    """
+    [kind] = get_args(member.model_fields["kind"].annotation)
+
+    def check(value: object) -> object:
+        if isinstance(value, Mapping) and "kind" not in value:
+            raise PydanticCustomError("union_tag_not_found", "kind is missing")
+        if isinstance(value, Mapping) and value["kind"] != kind:
+            raise PydanticCustomError("union_tag_invalid", "no such kind", {"expected_tags": kind})
+        return value
+
+    return BeforeValidator(check)
+
+
+def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set[str] | None:
+    """Return the fields that the member of this kind has at ``path``; None if there is none."""
+    here = _members_at(spec, None, path)
+    named = [member for member in here if _is_kind(member, kind)]
+    return {field for member in named for field in member.model_fields} if named else None
+
+
+def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
+    """Return every fault of a validation error, with the user's own key paths."""
+    found: list[Fault] = []
+    for item in error.errors(include_url=False):
+        key = _user_path(item["loc"], raw)
+        kind, given = item["type"], item["input"]
+        if kind == _CONFLICTS:
+            found += [fault.under(_dotted(key)) for fault in item["ctx"]["faults"]]
+            continue
+        if kind == "too_short" and isinstance(given, Sequence) and len(given) > 0:
+            continue  # its values are wrong, and each has a line of its own
+        if kind in ("union_tag_invalid", "union_tag_not_found"):
+            key = [*key, "kind"]
+            given = given.get("kind") if isinstance(given, Mapping) else None
+        if kind == "extra_forbidden":
+            said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
+        else:
+            absent = kind in ("missing", "union_tag_not_found")
+            said = "nothing" if absent else show(given)
+            allowed = _allowed(item, spec, raw, key)
+        found.append(Fault(_dotted(key), said, allowed))
+    return found
+
+
+def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
+    """Drop from a location what only the validation library put there (tags of unions)."""
+    path: list[str | int] = []
+    here = raw
+    for part in location:
+        if isinstance(here, Mapping):
+            if part in here:
+                here = here[part]
+            elif part == here.get("kind") or part in TAGS:
+                continue
+            else:
+                here = None
+        elif isinstance(here, list | tuple) and isinstance(part, int):
+            here = here[part] if part < len(here) else None
+        else:
+            continue
+        path.append(part)
+    return path
+
+
+def _dotted(path: list[str | int]) -> str:
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+
+
+def show(value: object) -> str:
+    """Return a value as TOML would spell it, cut short where it is long."""
+    text = _spelled(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_spelled(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    return value.isoformat() if isinstance(value, date | time) else repr(value)
+
+
+def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str | int]) -> str:
+    """Say what may stand where something else was given."""
+    kind, context = item["type"], item.get("ctx", {})
+    if kind in _BOUNDS:
+        name, sign = _BOUNDS[kind]
+        limit = context[name]
+        if isinstance(limit, int):
+            return f"allowed is a whole number {sign} {limit}"
+        return f"allowed is a number {sign} {limit:g}"
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind == "literal_error":
+        return f"allowed: {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
+    if kind == "union_tag_invalid":
+        return f"allowed: {context['expected_tags'].replace(chr(39), '')}"
+    if kind == "union_tag_not_found":
+        return f"allowed: {', '.join(_kinds(spec, raw, key[:-1]))}"
+    message: str = item["msg"]
+    return message
+
+
+def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
+    known = [
+        field.alias or name
+        for member in _members_at(spec, raw, key[:-1])
+        for name, field in member.model_fields.items()
+    ]
+    near = difflib.get_close_matches(str(key[-1]), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}known keys: {', '.join(known)}"
+
+
+def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str]:
+    for member in _members_at(spec, raw, path):
+        yield from (
+            get_args(member.model_fields["kind"].annotation)
+            if "kind" in member.model_fields
+            else ()
+        )
+
+
+def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[type[BaseModel]]:
+    """Return the models that may stand at ``path``; where a kind is given, that one alone."""
+    here = list(_members(spec))
+    for part in [*path, None]:
+        if isinstance(raw, Mapping) and "kind" in raw:
+            named = [m for m in here if _is_kind(m, raw["kind"])]
+            here = named or here
+        if part is None:
+            break
+        raw = raw.get(part) if isinstance(raw, Mapping) else None
+        fields = [
+            m.model_fields[part] for m in here if isinstance(part, str) and part in m.model_fields
+        ]
+        here = [member for field in fields for member in _members(field.annotation)]
+    return here
+
+
+def _is_kind(model: type[BaseModel], kind: object) -> bool:
+    field = model.model_fields.get("kind")
+    return field is not None and kind in get_args(field.annotation)
+
+
+def _members(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the models inside an annotation, looking through unions, Annotated and tuples."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif get_origin(annotation) is not Literal:
+        for inner in get_args(annotation):
+            yield from _members(inner)

@@ -1,0 +1,106 @@
+"""Malformed scenario files: each says at its top what a user must read.
+
+One line per error on stderr, naming the file, the key path, what was given and what is allowed;
+exit code 2; nothing written; at once.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bad_input.transcript import FILES, Transcript, agrees, leaked, transcript
+from tests.cli.command import Command, program
+
+EACH = [transcript(file) for file in sorted(FILES.glob("*.toml"))]
+AS_A_PROGRAM = ("several-faults", "data-missing", "sweep-bad-values", "key-twice", "option-unknown")
+LONGEST_WAIT = 1.0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _imports_are_paid_for() -> None:
+    import pandas as pd  # noqa: F401
+    import pyarrow.parquet as pq  # noqa: F401
+
+    import asyncdp_sim.sweep  # noqa: F401
+
+
+def below(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b""
+        for path in folder.rglob("*")
+    }
+
+
+def compare(lines: list[str], case: Transcript) -> None:
+    assert len(lines) == len(case.expected), lines
+    for line, expected in zip(lines, case.expected, strict=True):
+        assert agrees(line, expected), f"\nsaid     {line}\nexpected {expected}"
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(EACH) >= 48
+    for case in EACH:
+        assert case.name in case.arguments
+        assert len(case.expected) > 0
+        for line in case.expected:
+            assert line.startswith((f"{case.name}: ", "asyncdp: ")), line
+
+
+@pytest.mark.parametrize("case", EACH, ids=lambda case: case.name.removesuffix(".toml"))
+def test_what_is_said(
+    case: Transcript, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FILES)
+    before = below(FILES)
+    said = command(*case.arguments, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert said.out == ""
+    compare(said.lines, case)
+    assert leaked(said.err) == []
+    assert list(tmp_path.iterdir()) == []
+    assert below(FILES) == before
+    assert said.seconds < LONGEST_WAIT
+
+
+@pytest.mark.parametrize("name", AS_A_PROGRAM)
+def test_what_is_said_by_the_program(name: str, tmp_path: Path) -> None:
+    case = transcript(FILES / f"{name}.toml")
+    said = program(*case.arguments, "--out", tmp_path / "out", folder=FILES)
+    assert said.code == 2
+    assert said.out == ""
+    compare(said.lines, case)
+    assert leaked(said.err) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", [case.name for case in EACH if case.arguments == ("run", case.name)]
+)
+def test_check_says_the_same_unless_the_data_are_wrong(
+    name: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FILES)
+    checked = command("check", name)
+    case = transcript(FILES / name)
+    if checked.code == 0:  # no data are read
+        keys = [line.removeprefix(f"{name}: ") for line in case.expected]
+        assert all(key.startswith(("data.", "owners.")) for key in keys)
+        assert checked.err == ""
+        return
+    assert checked.code == 2
+    compare(checked.lines, case)
+
+
+def test_check_reports_the_faults_of_all_files(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FILES)
+    names = ["several-faults.toml", "nowhere.toml", "zero-epsilon.toml"]
+    said = command("check", *names)
+    assert said.code == 2
+    expected = [
+        *transcript(FILES / names[0]).expected,
+        "nowhere.toml: given no such file; allowed is a scenario file in TOML",
+        *transcript(FILES / names[2]).expected,
+    ]
+    assert said.lines == expected

@@ -1,0 +1,239 @@
+"""Files that cannot be stored as text, places that cannot be written, and wrong commands.
+
+The tests may run as root, whom file permissions do not stop; a loop of links stops everybody.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bad_input.transcript import FILES, leaked
+from tests.cli.command import Command, Said, program
+
+GOOD = """schema = 1
+id = "small"
+[run]
+updates = 5
+[owners]
+count = 2
+records = 10
+[data]
+kind = "gaussian"
+features = 2
+[model]
+kind = "ridge"
+regularisation = 1e-5
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "clip", bound = 1.0 }
+"""
+SWEEP = GOOD + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
+TAKEN = "allowed is a directory that does not exist yet: name another with --out"
+UNWRITABLE = "allowed is a place that can be written to"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.toml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+def refused(said: Said, *expected: str) -> None:
+    assert said.code == 2
+    assert said.out == ""
+    assert said.lines == list(expected)
+    assert leaked(said.err) == []
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+UNREADABLE = {
+    "not UTF-8": (b'schema = 1\nid = "caf\xe9"\n', "given bytes that are not UTF-8 at offset 20; "),
+    "UTF-16": (GOOD.encode("utf-16"), "given bytes that are not UTF-8 at offset 0; "),
+    "zeros": (b"\0" * 10, "given text that is not TOML ("),
+    "cut off": (GOOD.encode()[:-30], "given text that is not TOML ("),
+}
+
+
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("verb", ["run", "sweep", "check"])
+def test_bytes(verb: str, content: tuple[bytes, str], command: Command, here: Path) -> None:
+    (here / "bad.toml").write_bytes(content[0])
+    said = command(verb, "bad.toml")
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith(f"bad.toml: {content[1]}")
+    assert names(here) == ["bad.toml", "good.toml", "sweep.toml"]
+
+
+def test_empty_file(command: Command, here: Path) -> None:
+    (here / "bad.toml").write_bytes(b"")
+    sections = ("id", "run", "owners", "data", "model", "algorithm", "privacy")
+    said = command("run", "bad.toml")
+    refused(said, *(f"bad.toml: {s}: given nothing; this field is required" for s in sections))
+
+
+def test_places_that_are_no_file(command: Command, here: Path) -> None:
+    allowed = "allowed is a scenario file in TOML"
+    (here / "loop.toml").symlink_to("loop.toml")
+    (here / "dangling.toml").symlink_to("nowhere.toml")
+    (here / "folder.toml").mkdir()
+    refused(command("run", "nowhere.toml"), f"nowhere.toml: given no such file; {allowed}")
+    refused(command("run", "dangling.toml"), f"dangling.toml: given no such file; {allowed}")
+    refused(command("run", "folder.toml"), f"folder.toml: given a directory; {allowed}")
+    for file in ("loop.toml", "good.toml/below.toml", "x" * 300):
+        [line] = command("run", file).lines
+        assert line.startswith(f"{file}: given an unreadable file (")
+
+
+def test_unreadable_data(command: Command, here: Path) -> None:
+    (here / "loop.csv").symlink_to("loop.csv")
+    (here / "dangling.csv").symlink_to("nowhere.csv")
+    table = 'kind = "table"\ntarget = "y"\nfeatures = 2\npublic_records = 2\n'
+    for name in ("loop.csv", "dangling.csv"):
+        data = f'{table}path = "{name}"'
+        text = GOOD.replace('kind = "gaussian"\nfeatures = 2', data)
+        (here / "bad.toml").write_text(text, encoding="utf-8")
+        said = command("run", "bad.toml")
+        assert said.code == 2
+        [line] = said.lines
+        assert line.startswith(f"bad.toml: data.path: given '{here / name}'; there is no such file")
+
+
+def test_an_existing_place_is_never_overwritten(command: Command, here: Path) -> None:
+    (here / "taken").mkdir()
+    (here / "taken" / "mine.txt").write_text("mine", encoding="utf-8")
+    for place in ("taken", "good.toml"):
+        said = command("run", "good.toml", "--out", place)
+        refused(said, f"{place}: --out: given an existing path; {TAKEN}")
+        said = command("sweep", "sweep.toml", "--out", place)
+        allowed = "allowed is a new directory, or an unfinished sweep of this very scenario"
+        refused(said, f"{place}: --out: given an existing path; {allowed}")
+    assert (here / "taken" / "mine.txt").read_text(encoding="utf-8") == "mine"
+    assert names(here / "taken") == ["mine.txt"]
+    assert (here / "good.toml").read_text(encoding="utf-8") == GOOD
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_a_link_to_nowhere_is_an_existing_place(verb: str, command: Command, here: Path) -> None:
+    (here / "link").symlink_to("nowhere/deep")
+    said = command(verb, "sweep.toml", "--out", "link")
+    assert said.code == 2
+    [line] = [line for line in said.lines if not line.startswith("note: ")]
+    assert line.startswith("link: --out: given ")
+    assert names(here) == ["good.toml", "link", "sweep.toml"]
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_places_that_cannot_be(verb: str, command: Command, here: Path) -> None:
+    for place in ("good.toml/below/it", "/proc/nowhere/result", "x" * 300):
+        said = command(verb, "sweep.toml", "--out", place)
+        assert said.code == 2
+        [line] = [line for line in said.lines if not line.startswith("note: ")]
+        assert line.startswith(f"{place}: --out: given ")
+        assert line.endswith(f"; {UNWRITABLE}")
+    assert names(here) == ["good.toml", "sweep.toml"]
+
+
+def test_an_impossible_place_is_refused_before_the_work(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asyncdp_sim.run.prepare", lambda *_: pytest.fail("it began to work"))
+    said = command("run", "good.toml", "--out", here / "good.toml" / "below")
+    assert said.code == 2
+
+
+def test_no_command(command: Command) -> None:
+    said = command()
+    assert said.code == 2
+    assert said.lines == ["asyncdp: say which command"]
+    for verb in ("run", "sweep", "check", "replay"):
+        assert verb in said.out
+
+
+def test_wrong_commands_and_options(command: Command, here: Path) -> None:
+    unknown = "asyncdp: No such command"
+    refused(command("frobnicate"), f"{unknown} 'frobnicate'.")
+    refused(command("rum", "good.toml"), f"{unknown} 'rum'. Did you mean 'run'?")
+    refused(command("run"), "asyncdp: Missing argument 'file'.")
+    said = command("run", "good.toml", "--sede", "3")
+    refused(said, "asyncdp: No such option: --sede (Possible options: --seed, --set)")
+    said = command("run", "good.toml", "--set")
+    refused(said, "asyncdp: Option '--set' requires an argument.")
+    assert names(here) == ["good.toml", "sweep.toml"]
+
+
+@pytest.mark.parametrize("value", ["one", "1.5", ""])
+@pytest.mark.parametrize("option", ["--seed", "--replicates", "--workers"])
+def test_options_that_are_no_numbers(option: str, value: str, command: Command, here: Path) -> None:
+    said = command("run", "good.toml", option, value)
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith("asyncdp: ")
+    assert option in line
+    assert leaked(line) == []
+    assert names(here) == ["good.toml", "sweep.toml"]
+
+
+def test_replay_of_what_is_no_result(command: Command, here: Path) -> None:
+    (here / "empty").mkdir()
+    for place in ("empty", "nowhere", "good.toml"):
+        said = command("replay", place)
+        refused(said, f"{place}: given no readable manifest.json; allowed is a result directory")
+
+
+DAMAGED = {
+    "no object": [1],
+    "empty": {},
+    "parts missing": {"versions": {}, "fingerprints": {}, "scenario": {}},
+    "parts of wrong types": {"versions": 1, "fingerprints": "x", "scenario": None},
+}
+
+
+@pytest.mark.parametrize("manifest", DAMAGED.values(), ids=DAMAGED)
+def test_replay_of_a_damaged_manifest(manifest: object, command: Command, here: Path) -> None:
+    command.done("run", "good.toml", "--out", "result")
+    (here / "result" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    said = command("replay", "result")
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith("result")
+    assert leaked(line) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_replay_of_an_intact_sweep_does_not_claim_a_difference(command: Command) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    said = command("replay", "result")
+    assert "not reproduced" not in said.err
+    if said.code == 0:
+        assert "reproduced" in said.out
+    else:
+        assert said.code == 2
+        [line] = said.lines
+        assert line.startswith("result: given a sweep")
+
+
+def test_a_program_that_meets_bytes_says_one_line(here: Path) -> None:
+    (here / "bad.toml").write_bytes(b'schema = 1\nid = "caf\xe9"\n')
+    said = program("run", "bad.toml", folder=here)
+    assert said.code == 2
+    assert said.out == ""
+    assert said.lines == [
+        "bad.toml: given bytes that are not UTF-8 at offset 20; allowed is UTF-8 text"
+    ]
+
+
+def test_the_good_scenario_is_good(command: Command, here: Path) -> None:
+    """Or else the refusals above would prove little."""
+    command.done("run", "good.toml", "--out", "result")
+    assert (here / "result" / "manifest.json").exists()
+    assert FILES.is_dir()

@@ -1,0 +1,194 @@
+"""Every scenario of the catalogue loads, is described, runs small, and is drawn."""
+
+import importlib
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.run import run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweep import sweep
+from scenarios import Entry, catalogue, entry
+from tests.cli.command import Command
+
+ENTRIES = catalogue()
+EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
+PROMISED = {"lending-convergence", "lending-sound", "lending-timing"}
+SMALL = (
+    "owners.records=400",
+    "data.public_records=200",
+    "run.replicates=2",
+    "run.updates=20",
+    "algorithm.rho=0.1",
+)
+"""Settings that make an entry quick; a step fit for few updates keeps it from diverging."""
+
+
+def test_the_list_is_not_empty() -> None:
+    names = [found.name for found in ENTRIES]
+    assert len(names) >= 3
+    assert set(names) >= PROMISED
+    assert names == sorted(set(names))
+    files = Path(entry("lending-sound").file).parent.glob("*.toml")
+    assert {file.stem for file in files} == set(names)
+
+
+@EACH
+def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
+    scenario = found.scenario()
+    assert scenario.id == found.name == found.file.stem
+    assert scenario.title != ""
+    assert len(scenario.description.strip()) > 40
+    assert scenario.source != ""
+    assert getattr(scenario.data, "path", None) is None  # no file of ours is needed
+
+
+@EACH
+def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
+    """T, ε and the step have no default where a paper or a user must choose."""
+    text = found.file.read_text(encoding="utf-8")
+    for key in ("seed", "replicates", "updates", "rho", "epsilon", "mechanism", "noise"):
+        assert f"\n{key} = " in text, key
+
+
+@EACH
+def test_is_described(found: Entry, command: Command) -> None:
+    said = command.done("check", found.file)
+    scenario = found.scenario()
+    assert said.err == ""
+    assert said.out.startswith(f"{found.file}: valid\n")
+    assert f"owners: {scenario.owners.count}," in said.out
+    assert f"T = {scenario.run.updates} updates" in said.out
+
+
+@EACH
+def test_runs_small_and_is_drawn(found: Entry, tmp_path: Path) -> None:
+    scenario = found.scenario(SMALL)
+    directory = tmp_path / "result"
+    if len(scenario.sweep) > 0:
+        cells = sweep(scenario, directory)
+        assert len(cells) == sum(1 for _ in scenario.grid())
+        assert (directory / "cells.parquet").exists()
+    else:
+        outcome = run(scenario)
+        assert outcome.summary["updates"] > 0
+        write(outcome, directory)
+    assert (directory / "manifest.json").exists()
+    draw = importlib.import_module("analysis").draw  # its absence is a failure, not a skip
+    pictures = draw(directory)
+    assert len(pictures) > 0
+    for picture in pictures:
+        assert picture.is_relative_to(directory / "figures")
+        assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@EACH
+def test_a_published_fault_is_labelled(found: Entry) -> None:
+    """An as-published option is never silent: the result says that it is not private."""
+    scenario = found.scenario(SMALL).base()
+    outcome = run(scenario)
+    as_published = scenario.privacy.noise == "scalar-as-published"
+    assert outcome.summary["private"] is not as_published
+    assert any("not private" in warning for warning in outcome.warnings) is as_published
+
+
+def scenarios_program(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    root = Path(__file__).resolve().parents[2]
+    return subprocess.run(
+        [sys.executable, "-m", "scenarios", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_the_program_lists(tmp_path: Path) -> None:
+    said = scenarios_program(folder=tmp_path)
+    assert said.returncode == 0
+    assert said.stderr == ""
+    lines = said.stdout.splitlines()
+    assert len(lines) == len(ENTRIES)
+    for line, found in zip(lines, ENTRIES, strict=True):
+        assert line.split()[0] == found.name
+        assert line.endswith(found.scenario().title)
+    assert list(tmp_path.iterdir()) == []
+
+
+def scenarios_command(
+    *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("scenarios", run_name="__main__")
+    captured = capsys.readouterr()
+    return int(end.value.code or 0), captured.out, captured.err
+
+
+def test_an_unknown_name_is_refused_with_the_catalogue(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = scenarios_command("lendin", monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 2
+    assert out == ""
+    [line] = err.splitlines()
+    assert "'lendin'" in line
+    for name in PROMISED:
+        assert name in line
+    with pytest.raises(SpecError):
+        entry("../catalogue/lending-sound")
+
+
+def test_the_program_runs_and_draws_and_never_overwrites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    (tmp_path / "taken").mkdir()
+    name = "lending-timing"
+    code, _, err = scenarios_command(
+        name, "--out", "taken", *settings, monkeypatch=monkeypatch, capsys=capsys
+    )
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert list((tmp_path / "taken").iterdir()) == []
+    code, out, err = scenarios_command(
+        name, "--out", "new", *settings, monkeypatch=monkeypatch, capsys=capsys
+    )
+    assert (code, err) == (0, "")
+    assert "result in new" in out
+    assert len(list((tmp_path / "new" / "figures").glob("*.png"))) > 0
+
+
+def test_the_program_refuses_a_wrong_setting_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = scenarios_command(
+        "lending-sound", "--set", "run.updates=0", monkeypatch=monkeypatch, capsys=capsys
+    )
+    assert code == 2
+    [line] = err.splitlines()
+    assert line.endswith("run.updates: given 0; allowed is a whole number ≥ 1")
+
+
+def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command draws a finished result again; it must be the result that was asked for."""
+    other: Scenario = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
+    write(run(other), tmp_path / "result")
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    code, _, err = scenarios_command(
+        "lending-timing", "--out", str(tmp_path / "result"), *settings,
+        monkeypatch=monkeypatch, capsys=capsys,
+    )  # fmt: skip
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "result" / "figures").exists()

@@ -1,0 +1,183 @@
+"""``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import PROGRAM, Command, program
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+
+HEAVY = ("matplotlib", "scipy.stats", "dp_accounting", "pandas")
+"""Not imported at start-up (DESIGN, "Speed, by design")."""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+def change(directory: Path, change_it) -> None:
+    file = directory / "manifest.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    change_it(manifest)
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_check_describes_and_writes_nothing(command: Command, here: Path) -> None:
+    said = command.done("check", "small.toml", "sweep.toml")
+    assert said.err == ""
+    first, second = said.out.split("sweep.toml: valid")
+    assert first.startswith("small.toml: valid\n")
+    for words in ("owners: 3, 20 records each", "2 replicates of T = 12 updates", "offered load",
+                  "ε 1 per owner over 12 answers, 0.08333 per answer"):  # fmt: skip
+        assert words in first
+    assert "sweep: 6 cells over privacy.epsilon (3 values), run.seed (2 values)" in second
+    assert sorted(os.listdir(here)) == ["small.toml", "sweep.toml"]
+
+
+def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
+    """Oracle 12: N/(1 + Nρ), Nρ/(1 + Nρ), (N−1)ρ/(1 + (N−1)ρ) at N = 3, ρ = 0.1."""
+    text = SMALL.replace('kind = "gamma"', 'kind = "poisson"').replace("cv = 0.5\n", "")
+    (here / "poisson.toml").write_text(text, encoding="utf-8")
+    said = command.done("check", "poisson.toml")
+    assert f"{3 / 1.3:.4g} updates per unit" in said.out
+    assert f"learner busy {0.3 / 1.3:.4g}" in said.out
+    assert f"requests refused {0.2 / 1.2:.4g}" in said.out
+
+
+def test_check_needs_no_data(command: Command, here: Path) -> None:
+    (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    said = command.done("check", "table.toml")
+    assert "table data" in said.out
+
+
+def test_check_says_what_is_not_private(command: Command, here: Path) -> None:
+    text = SMALL.replace(
+        'sensitivity = { kind = "clip", bound = 1.0 }',
+        'noise = "scalar-as-published"\n'
+        'sensitivity = { kind = "declared", bound = 1.0, norm = "l2-as-published" }',
+    )
+    (here / "published.toml").write_text(text, encoding="utf-8")
+    said = command.done("check", "published.toml")
+    assert "not private: one noise draw on all coordinates" in said.out
+    assert "not private as claimed" in said.out
+
+
+@pytest.mark.parametrize("events", [[], ["--events"]], ids=["bare", "with events"])
+@pytest.mark.parametrize("learning", ["replay", "live"])
+def test_replay_of_what_was_run(
+    events: list[str], learning: str, command: Command, here: Path
+) -> None:
+    command.done("run", "small.toml", "--out", "r", "--set", f"run.learning={learning}", *events)
+    before = {path.name: path.read_bytes() for path in (here / "r").iterdir()}
+    said = command.done("replay", "r")
+    assert said.out == "r: reproduced (order, time, accounts, models, curve agree)\n"
+    assert said.err == ""
+    assert {path.name: path.read_bytes() for path in (here / "r").iterdir()} == before
+
+
+@pytest.mark.parametrize("layer", ["order", "time", "accounts", "models", "curve"])
+def test_replay_names_the_fingerprint_that_differs(
+    layer: str, command: Command, here: Path
+) -> None:
+    command.done("run", "small.toml", "--out", "r")
+    change(here / "r", lambda m: m["fingerprints"].update({layer: "0" * 64}))
+    said = command("replay", "r")
+    assert said.code == 3
+    assert said.out == ""
+    assert said.lines == [f"r: not reproduced: {layer} differ"]
+
+
+def test_replay_of_a_missing_fingerprint_fails(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "r")
+    change(here / "r", lambda m: m["fingerprints"].pop("models"))
+    said = command("replay", "r")
+    assert said.code in (2, 3)
+    assert len(said.lines) == 1
+
+
+def test_replay_of_an_edited_scenario_fails(command: Command, here: Path) -> None:
+    """Also where the change alters no fingerprint: the result is not of that scenario."""
+    command.done("run", "small.toml", "--out", "r")
+    file = here / "r" / "scenario.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("A small one", "Another one"), encoding="utf-8")
+    said = command("replay", "r")
+    assert said.code == 3
+    assert said.lines == ["r: not reproduced: scenario or data file differ"]
+
+
+def test_replay_notices_that_the_data_changed(command: Command, here: Path) -> None:
+    rates(here / "rates.csv")
+    (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    command.done("run", "table.toml", "--out", "r")
+    command.done("replay", "r")
+    rates(here / "rates.csv", 1.0)
+    said = command("replay", "r")
+    assert said.code == 3
+    [line] = said.lines
+    assert "data file" in line
+    (here / "rates.csv").unlink()
+    said = command("replay", "r")
+    assert said.code == 2
+    assert "there is no such file" in said.lines[0]
+
+
+def test_replay_names_other_versions_only_when_something_differs(
+    command: Command, here: Path
+) -> None:
+    command.done("run", "small.toml", "--out", "r")
+    change(here / "r", lambda m: m["versions"].update(numpy="1.0"))
+    command.done("replay", "r")
+    change(here / "r", lambda m: m["fingerprints"].update(models="0" * 64))
+    said = command("replay", "r")
+    assert said.code == 3
+    assert said.lines == ["r: not reproduced: models, version of numpy differ"]
+
+
+def test_help(here: Path) -> None:
+    said = program("--help", folder=here)
+    assert said.code == 0
+    assert said.err == ""
+    for verb in ("run", "sweep", "check", "replay"):
+        assert verb in said.out
+    assert said.seconds < 1.5  # DESIGN says 0.4 s; machines that run tests are busy
+
+
+def test_help_of_a_command(command: Command) -> None:
+    said = command.done("run", "--help")
+    for option in ("--out", "--seed", "--replicates", "--workers", "--set", "--events"):
+        assert option in said.out
+
+
+@pytest.mark.parametrize(
+    "doing",
+    [
+        "import asyncdp_sim",
+        "import asyncdp_sim.cli",
+        "import asyncdp_sim.run, asyncdp_sim.sweep, asyncdp_sim.scenario",
+        "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)",
+    ],
+)
+def test_imports_nothing_heavy(doing: str, here: Path) -> None:
+    found = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    code = f"{doing}\nimport sys\nprint(*{found}, file=sys.stderr)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
+    )
+    assert ended.stderr.split() == []
+
+
+def test_python_m_is_the_same(here: Path) -> None:
+    outputs = [
+        subprocess.run([*start, "check", "small.toml"], cwd=here, capture_output=True, check=True)
+        for start in ([PROGRAM], [sys.executable, "-m", "asyncdp_sim"])
+    ]
+    assert outputs[0].stdout == outputs[1].stdout != b""

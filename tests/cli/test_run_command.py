@@ -1,0 +1,387 @@
+"""``asyncdp run``: exit code, what is printed, and what lies in the result directory."""
+
+import getpass
+import json
+import os
+import platform
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim import result
+from tests.cli.command import Command, program
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+
+CATEGORY = pa.dictionary(pa.int8(), pa.string())
+I2, I4, I8, F8 = pa.int16(), pa.int32(), pa.int64(), pa.float64()
+TABLES = {
+    "updates": {
+        "replicate": I4, "k": I4, "tick": I8, "time": F8, "owner": I4, "read_tick": I8,
+        "staleness": I4, "message": I8,
+    },
+    "curve": {
+        "replicate": I4, "k": I4, "tick": I8, "time": F8, "relative_fitness": F8, "fitness": F8,
+    },
+    "owners": {
+        "replicate": I4, "owner": I4, "records": I8, "epsilon": F8, "epsilon_spent": F8,
+        "answers_released": I4, "updates": I4, "attempts": I4, "refused": I4, "collided": I4,
+        "lost": I4, "online_fraction": F8,
+    },
+    "events": {
+        "replicate": I4, "seq": I8, "tick": I8, "time": F8, "kind": CATEGORY, "owner": I4,
+        "message": I8, "attempt": I2, "detail": CATEGORY,
+    },
+    "models": {"replicate": I4, "coordinate": I4, "theta_L": F8},
+    "optimum": {"coordinate": I4, "theta": F8},
+}  # fmt: skip
+"""CONTRACT, "The result directory"."""
+
+SUMMARY = {
+    "updates", "simulated_time", "throughput", "utilisation", "collision_rate", "refusal_rate",
+    "mean_staleness", "p_repeat", "p_repeat_uniform", "clip_count", "psi_final",
+    "max_spent_ratio", "private", "epsilon_true", "bound_exceeded", "timing_accounted",
+    "not_for_release",
+}  # fmt: skip
+MANIFEST = {
+    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "fingerprints",
+    "warnings", "summary",
+}  # fmt: skip
+EVENT_KINDS = {
+    "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
+    "query_sent", "answer_released", "answer_resent", "answer_delivered", "answer_collided",
+    "answer_lost", "update_applied", "broadcast_sent", "timeout", "retry", "went_online",
+    "went_offline", "budget_exhausted",
+}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    return tmp_path
+
+
+def manifest(directory: Path) -> dict:
+    return json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+
+
+def leftovers(folder: Path) -> list[str]:
+    found = (str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return [name for name in found if name.endswith(".tmp") or ".partial" in name]
+
+
+def test_says_what_matters_and_where_the_result_is(command: Command, here: Path) -> None:
+    said = command.done("run", "small.toml", "--out", "result")
+    table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
+    assert table["replicates"].strip() == "2"
+    assert table["updates"].strip() == "24 in all"
+    assert "(uniform choice: 0.3333)" in table["P(same owner twice)"]
+    assert table["private as claimed"].strip() == "yes (true ε 1)"
+    assert said.out.splitlines()[-1] == "result in result"
+    assert all(line.startswith("note: ") for line in said.lines)
+    assert leftovers(here) == []
+
+
+def test_result_has_exactly_the_files_and_columns_of_the_contract(
+    command: Command, here: Path
+) -> None:
+    command.done("run", "small.toml", "--out", "bare")
+    command.done("run", "small.toml", "--out", "whole", "--events")
+    fixed = {"manifest.json", "scenario.toml"}
+    tables = {f"{name}.parquet" for name in TABLES}
+    assert set(os.listdir("bare")) == fixed | tables - {"events.parquet"}
+    assert set(os.listdir("whole")) == fixed | tables
+    for name in tables - {"events.parquet"}:
+        assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_column_types(name: str, command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "result", "--events")
+    schema = pq.read_schema(here / "result" / f"{name}.parquet")
+    assert list(schema.names) == list(TABLES[name])
+    assert {field.name: field.type for field in schema} == TABLES[name]
+
+
+@pytest.mark.usefixtures("here")
+def test_tables_are_sorted_and_complete(command: Command) -> None:
+    command.done("run", "small.toml", "--out", "result", "--events", "--set", "run.record_every=5")
+    updates = pq.read_table("result/updates.parquet").to_pydict()
+    assert updates["replicate"] == [1] * 12 + [2] * 12
+    assert updates["k"] == [*range(1, 13), *range(1, 13)]
+    assert set(updates["owner"]) == {1, 2, 3}
+    curve = pq.read_table("result/curve.parquet").to_pydict()
+    assert curve["replicate"] == [1] * 4 + [2] * 4
+    assert curve["k"] == [0, 5, 10, 12] * 2
+    ticks = dict(zip(zip(updates["replicate"], updates["k"], strict=True), updates["tick"],
+                     strict=True))  # fmt: skip
+    for replicate, k, tick in zip(curve["replicate"], curve["k"], curve["tick"], strict=True):
+        assert tick == (0 if k == 0 else ticks[replicate, k])
+    owners = pq.read_table("result/owners.parquet").to_pydict()
+    assert owners["replicate"] == [1] * 3 + [2] * 3
+    assert owners["owner"] == [1, 2, 3] * 2
+    assert sum(owners["updates"]) == 24
+    assert owners["epsilon"] == [1.0] * 6
+    for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
+        assert spent == pytest.approx(released / 12, rel=1e-15)
+    events = pq.read_table("result/events.parquet")
+    assert set(events["kind"].to_pylist()) <= EVENT_KINDS
+    first = events["replicate"].to_pylist().index(2)
+    assert events["seq"].to_pylist() == [*range(first), *range(len(events) - first)]
+    applied = [tick for tick, kind in zip(events["tick"].to_pylist(), events["kind"].to_pylist(),
+                                          strict=True) if kind == "update_applied"]  # fmt: skip
+    assert applied == updates["tick"]
+    models = pq.read_table("result/models.parquet").to_pydict()
+    assert models["replicate"] == [1, 1, 2, 2]
+    assert models["coordinate"] == [0, 1, 0, 1]
+
+
+def test_absent_is_null(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "result", "--events", "--set",
+                 "privacy.mechanism=none")  # fmt: skip
+    assert pq.read_table("result/owners.parquet")["epsilon"].to_pylist() == [None] * 6
+    events = pq.read_table("result/events.parquet").to_pylist()
+    ticks = [event for event in events if event["kind"] == "clock_tick"]
+    assert len(ticks) > 0
+    assert {event["message"] for event in ticks} == {None}
+    assert {event["detail"] for event in events} == {None}
+    summary = manifest(here / "result")["summary"]
+    assert summary["collision_rate"] is None
+    assert summary["bound_exceeded"] is None
+
+
+def test_an_infinite_budget_is_the_text_inf_in_json(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "result", "--set", "privacy.epsilon=inf")
+    assert manifest(here / "result")["scenario"]["privacy"]["epsilon"] == "inf"
+    assert manifest(here / "result")["summary"]["epsilon_true"] == "inf"
+    assert pq.read_table("result/owners.parquet")["epsilon"].to_pylist() == [float("inf")] * 6
+
+
+def test_manifest(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "result")
+    found = manifest(here / "result")
+    assert set(found) >= MANIFEST
+    assert set(found["summary"]) == SUMMARY
+    assert set(found["summary"]["psi_final"]) == {"mean", "median", "q25", "q75"}
+    assert found["schema"] == 1
+    assert found["seed"] == found["scenario"]["run"]["seed"] == 3
+    assert set(found["versions"]) >= {"asyncdp_sim", "python", "numpy", "simpy"}
+    assert set(found["fingerprints"]) >= {"order", "time", "models", "curve"}
+    assert all(len(bits) == 64 for bits in found["fingerprints"].values())
+    assert found["scenario"]["clock"] == {"kind": "gamma", "rate": 1.0, "cv": 0.5}
+    assert found["scenario"]["protocol"]["busy"] == "refuse"  # defaults are written out
+
+
+def test_manifest_names_no_host_no_user_no_path_and_no_arguments(
+    command: Command, here: Path
+) -> None:
+    rates(here / "rates.csv")
+    (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    command.done("run", here / "table.toml", "--out", here / "result", "--set", "run.updates=11")
+    text = (here / "result" / "manifest.json").read_text(encoding="utf-8")
+    host = platform.node()
+    for word in (str(here), str(Path.home()), "--out", "--set", "argv", "table.toml"):
+        assert word not in text
+    assert "/" not in text
+    if len(host) > 3:
+        assert host not in text
+    if len(getpass.getuser()) > 4:
+        assert getpass.getuser() not in text
+    source = json.loads(text)["scenario"]["data"]
+    assert source["path"] == "rates.csv"
+    assert len(source["sha256"]) == 64
+
+
+def test_scenario_toml_loads_again_and_gives_the_same(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "first", "--set", "privacy.epsilon=[1, inf, 0.5]")
+    command.done("run", "first/scenario.toml", "--out", "second")
+    first, second = manifest(here / "first"), manifest(here / "second")
+    assert first == second
+    for name in ("updates", "curve", "owners", "models", "optimum"):
+        bits = [(here / d / f"{name}.parquet").read_bytes() for d in ("first", "second")]
+        assert bits[0] == bits[1]
+
+
+def test_a_data_path_is_found_from_wherever_the_scenario_lies(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "papers" / "data").mkdir(parents=True)
+    rates(here / "papers" / "data" / "rates.csv")
+    text = ON_A_TABLE.replace('path = "rates.csv"', 'path = "data/rates.csv"')
+    (here / "papers" / "table.toml").write_text(text, encoding="utf-8")
+    command.done("run", "papers/table.toml", "--out", "a/b/first")
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    command.done("run", "../a/b/first/scenario.toml", "--out", "second")
+    command.done("replay", "../a/b/first")
+    assert manifest(here / "a/b/first") == manifest(here / "elsewhere/second")
+    said = (here / "elsewhere/second/scenario.toml").read_text(encoding="utf-8")
+    assert 'path = "../../papers/data/rates.csv"' in said
+    monkeypatch.chdir(here / "papers")
+    told = command.done(
+        "run", "table.toml", "--set", "data.path=data/rates.csv", "--out", here / "third"
+    )
+    assert "private records were read" in told.err
+    assert manifest(here / "third") == manifest(here / "a/b/first")
+
+
+def test_replacing_options(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "r", "--seed", "9", "--replicates", "3")
+    run = manifest(here / "r")["scenario"]["run"]
+    assert (run["seed"], run["replicates"]) == (9, 3)
+    assert manifest(here / "r")["replicates"] == [1, 2, 3]
+
+
+def test_setting_a_kind_drops_fields_and_says_so(command: Command, here: Path) -> None:
+    said = command.done(
+        "run", "small.toml", "--out", "r",
+        "--set", "clock.kind=poisson", "--set", "compute.kind=constant",
+        "--set", "compute.value=0.25", "--set", 'privacy.sensitivity={kind="clip", bound=2.0}',
+    )  # fmt: skip
+    notes = [line for line in said.lines if "dropped" in line]
+    assert notes == [
+        "note: clock.kind = poisson: dropped clock.cv, which it lacks",
+        "note: compute.kind = constant: dropped compute.cv, which it lacks",
+        "note: compute.kind = constant: dropped compute.mean, which it lacks",
+    ]
+    scenario = manifest(here / "r")["scenario"]
+    assert scenario["clock"] == {"kind": "poisson", "rate": 1.0}
+    assert scenario["compute"] == {"kind": "constant", "value": 0.25}
+
+
+def test_setting_the_kind_that_is_there_drops_nothing(command: Command, here: Path) -> None:
+    said = command.done("run", "small.toml", "--out", "r", "--set", "clock.kind=gamma")
+    assert "dropped" not in said.err
+    assert manifest(here / "r")["scenario"]["clock"]["cv"] == 0.5
+
+
+def test_default_directory_is_named_by_id_and_digest(command: Command, here: Path) -> None:
+    said = command.done("run", "small.toml")
+    digest = manifest(next((here / "results").iterdir()))["digest"]
+    assert said.out.splitlines()[-1] == f"result in results/small-{digest[:8]}"
+    again = command("run", "small.toml")
+    assert again.code == 2
+    assert again.lines[0].startswith(f"results/small-{digest[:8]}: --out: given an existing path")
+
+
+def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command: Command, here: Path) -> None:
+    (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    said = command.done("run", "sweep.toml", "--out", "base")
+    assert said.lines[0] == (
+        "note: sweep.toml has a sweep over privacy.epsilon, run.seed: running its base cell"
+    )
+    command.done("run", "small.toml", "--out", "small")
+    assert manifest(here / "base") == manifest(here / "small")
+
+
+def test_an_early_end_is_a_warning(command: Command, here: Path) -> None:
+    cap = 'privacy.budget={kind="per-owner-cap", answers=2}'
+    said = command.done("run", "small.toml", "--out", "r", "--set", cap)
+    [warning] = [w for w in manifest(here / "r")["warnings"] if "ended before T = 12" in w]
+    assert warning == (
+        "2 of 2 replicates ended before T = 12 updates (6 to 6): every owner has spent its budget"
+    )
+    assert f"note: {warning}" in said.lines
+    assert len(pq.read_table("r/updates.parquet")) == 12
+
+
+def steep(box: str) -> str:
+    """Return a scenario whose step is far too long, with this line for Θ."""
+    text = SMALL.replace("theta_max = 10.0", box).replace("updates = 12", "updates = 99")
+    return text.replace("rho = 0.01", "rho = 1e60")
+
+
+@pytest.mark.parametrize("box", ["", "theta_max = 1e300"], ids=["no box", "a box too large"])
+def test_a_diverging_run_says_so_in_our_words(box: str, here: Path) -> None:
+    (here / "steep.toml").write_text(steep(box), encoding="utf-8")
+    said = program("run", "steep.toml", "--out", "r", folder=here)
+    assert said.code == 0
+    assert all(line.startswith("note: ") for line in said.lines), said.err
+    assert any("the model diverged in 2 of 2 replicates" in line for line in said.lines)
+
+
+def test_figures_of_an_infinite_fitness_are_infinite(here: Path) -> None:
+    (here / "steep.toml").write_text(steep("theta_max = 1e300"), encoding="utf-8")
+    program("run", "steep.toml", "--out", "r", folder=here)
+    curve = pq.read_table("r/curve.parquet").to_pylist()
+    assert [row["relative_fitness"] for row in curve if row["k"] == 99] == [float("inf")] * 2
+    figures = manifest(here / "r")["summary"]["psi_final"]
+    assert figures == {"mean": "inf", "median": "inf", "q25": "inf", "q75": "inf"}
+
+
+FAILING = ["updates.parquet", "optimum.parquet", "scenario.toml", "manifest.json"]
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failure_in_writing_leaves_nothing_behind(
+    name: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def full(path: Path, target: Path) -> Path:
+        if target.name == name:
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    said = command("run", "small.toml", "--out", "deep/result")
+    assert said.code == 2
+    [line] = said.lines
+    assert "No space left on device" in line
+    assert [path.name for path in here.rglob("*") if path.is_file()] == ["small.toml"]
+    assert leftovers(here) == []
+    assert not (here / "deep" / "result").exists()
+
+
+@pytest.mark.parametrize("where", ["asyncdp_sim.run.learn_all", "asyncdp_sim.run.optimum_columns"])
+def test_an_interruption_exits_130_and_leaves_nothing_behind(
+    where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupt)
+    said = command("run", "small.toml", "--out", "result")
+    assert said.code == 130
+    assert said.lines == ["interrupted"]
+    assert [path.name for path in here.iterdir()] == ["small.toml"]
+
+
+def test_an_unfinished_file_is_never_named_parquet(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(here / "folder")))
+    (here / "folder").mkdir()
+    result.write_into(here / "folder", "a.parquet", {"x": [1, 2]})
+    result.write_into(here / "folder", "b.json", {"x": float("inf")})
+    assert seen[0] == ["a.parquet.tmp"]
+    assert sorted(seen[1]) == ["a.parquet", "b.json.tmp"]
+    assert sorted(os.listdir(here / "folder")) == ["a.parquet", "b.json"]
+
+
+def test_a_result_that_appears_meanwhile_is_not_overwritten(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = result.write_into
+
+    def meanwhile(directory: Path, name: str, content: object) -> None:
+        (here / "result").mkdir(exist_ok=True)
+        write(directory, name, content)
+
+    monkeypatch.setattr(result, "write_into", meanwhile)
+    said = command("run", "small.toml", "--out", "result")
+    assert said.code == 2
+    assert os.listdir(here / "result") == []
+    assert leftovers(here) == []
+
+
+def test_quiet_in_a_pipe(here: Path) -> None:
+    said = program("run", "small.toml", "--out", "result", folder=here)
+    assert said.code == 0
+    for stream in (said.out, said.err):
+        assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
+    assert "running" not in said.err
+    assert said.out.endswith("result in result\n")

@@ -1,0 +1,309 @@
+"""``asyncdp sweep``: the directory, shared traces, interruption and resumption."""
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweep import Cell, sweep
+from tests.cli.command import Command, program
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
+
+CELL = {
+    "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet", "models.parquet",
+    "optimum.parquet",
+}  # fmt: skip
+FIGURES = [
+    "updates", "simulated_time", "throughput", "utilisation", "collision_rate", "refusal_rate",
+    "mean_staleness", "p_repeat", "p_repeat_uniform", "clip_count", "psi_final.mean",
+    "psi_final.median", "psi_final.q25", "psi_final.q75", "max_spent_ratio", "private",
+    "epsilon_true", "bound_exceeded", "timing_accounted", "not_for_release",
+]  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+def manifest(directory: Path) -> dict:
+    return json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_the_directory(command: Command, here: Path) -> None:
+    said = command.done("sweep", "sweep.toml", "--out", "result")
+    assert said.out.splitlines()[-1] == "result in result"
+    cells = {f"cell-{i:04d}" for i in range(6)}
+    top = {"manifest.json", "scenario.toml", "cells.parquet", "traces"}
+    assert set(os.listdir("result")) == top | cells
+    for cell in cells:
+        assert set(os.listdir(here / "result" / cell)) == CELL
+    assert manifest(here / "result")["cells"] == 6
+    assert set(manifest(here / "result")["fingerprints"]) == cells
+    assert not any(".partial" in name or ".tmp" in name for name in contents(here))
+
+
+def test_cells_that_have_one_network_share_its_traces(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    table = pq.read_table("result/cells.parquet").to_pydict()
+    first, second = table["network"][:2]
+    assert table["network"] == [first, second] * 3
+    assert first != second
+    assert set(os.listdir("result/traces")) == {first, second}
+    for network, seed in ((first, 3), (second, 4)):
+        assert os.listdir(here / "result" / "traces" / network) == ["updates.parquet"]
+        command.done(
+            "run", "sweep.toml", "--out", f"alone-{seed}", "--seed", seed,
+            "--set", "privacy.epsilon=2.5",
+        )  # fmt: skip
+        alone = (here / f"alone-{seed}" / "updates.parquet").read_bytes()
+        shared = here / "result" / "traces" / network / "updates.parquet"
+        assert shared.read_bytes() == alone
+
+
+def test_cells_parquet(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    read = pq.read_table("result/cells.parquet")
+    table = read.to_pydict()
+    swept = ["privacy.epsilon", "run.seed"]
+    assert list(table) == ["cell", *swept, "status", "seed", "network", *FIGURES]
+    assert table["cell"] == [0, 1, 2, 3, 4, 5]
+    assert table["privacy.epsilon"] == [1.0, 1.0, 2.5, 2.5, float("inf"), float("inf")]
+    assert table["run.seed"] == table["seed"] == [3, 4, 3, 4, 3, 4]
+    assert table["status"] == ["done"] * 6
+    assert table["private"] == [True] * 4 + [False] * 2
+    assert table["epsilon_true"] == table["privacy.epsilon"]
+    for number, median in enumerate(table["psi_final.median"]):
+        summary = manifest(here / "result" / f"cell-{number:04d}")["summary"]
+        assert summary["psi_final"]["median"] == median
+
+
+def test_cells_parquet_types(command: Command, here: Path) -> None:
+    """Types come from meaning, so that the tables of two sweeps can be put together."""
+    command.done("sweep", "sweep.toml", "--out", "result")
+    schema = pq.read_schema(here / "result" / "cells.parquet")
+    assert schema.field("cell").type == pa.int32()
+    assert schema.field("collision_rate").type == pa.float64()
+    assert schema.field("bound_exceeded").type == pa.bool_()
+    assert schema.field("psi_final.median").type == pa.float64()
+    assert schema.field("network").type == pa.string()
+
+
+def test_a_cell_is_the_run_of_its_own_scenario(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    command.done(
+        "run", "sweep.toml", "--out", "alone", "--set", "privacy.epsilon=2.5", "--seed", "4"
+    )
+    cell = contents(here / "result" / "cell-0003")
+    alone = contents(here / "alone")
+    assert set(alone) - set(cell) == {"updates.parquet"}
+    assert {name: alone[name] for name in cell} == cell
+    command.done("replay", "result/cell-0003")
+
+
+def test_swept_tables_are_json(command: Command, here: Path) -> None:
+    text = SMALL + '\n[sweep]\ncompute = [{ kind = "none" }, { kind = "constant", value = 0.5 }]\n'
+    (here / "tables.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "tables.toml", "--out", "result")
+    column = pq.read_table("result/cells.parquet")["compute"].to_pylist()
+    assert [json.loads(cell) for cell in column] == [
+        {"kind": "none"},
+        {"kind": "constant", "value": 0.5},
+    ]
+
+
+def test_a_path_may_take_numbers_and_lists(command: Command, here: Path) -> None:
+    text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0, [1.0, 2.0, inf]]\n'
+    (here / "mixed.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "mixed.toml", "--out", "result")
+    column = pq.read_table("result/cells.parquet")["privacy.epsilon"].to_pylist()
+    assert len(set(map(str, column))) == 2
+    cells = [manifest(here / "result" / f"cell-{i:04d}") for i in range(2)]
+    assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == [1.0, [1.0, 2.0, "inf"]]
+
+
+def test_a_path_may_be_spelled_as_toml_allows(command: Command, here: Path) -> None:
+    text = SMALL + '\n[sweep]\n"privacy . epsilon" = [1.0, 2.0]\n'
+    (here / "spaced.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "spaced.toml", "--out", "result")
+    cells = [manifest(here / "result" / f"cell-{i:04d}") for i in range(2)]
+    assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == [1.0, 2.0]
+
+
+def test_one_path_spelled_twice_is_refused(command: Command, here: Path) -> None:
+    text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0]\n"privacy . epsilon" = [2.0]\n'
+    (here / "twice.toml").write_text(text, encoding="utf-8")
+    said = command("sweep", "twice.toml", "--out", "result")
+    assert said.code == 2
+    assert said.lines[0].startswith("twice.toml: sweep.privacy . epsilon: given ")
+    assert not (here / "result").exists()
+
+
+def test_a_large_seed(command: Command, here: Path) -> None:
+    """Any seed that ``run`` takes, ``sweep`` takes."""
+    seed = 2**63 + 1
+    (here / "seed.toml").write_text(SWEEP.replace("[3, 4]", f"[{seed}]"), encoding="utf-8")
+    run = command("run", "seed.toml", "--seed", seed, "--out", "run")
+    swept = command("sweep", "seed.toml", "--out", "sweep")
+    assert run.code == swept.code
+
+
+def test_swept_data_files_leave_no_path_behind(command: Command, here: Path) -> None:
+    (here / "data").mkdir()
+    for shift, name in enumerate(("a.csv", "b.csv")):
+        rates(here / "data" / name, 5.0 * shift)
+    text = ON_A_TABLE.replace('"rates.csv"', '"data/a.csv"')
+    text += '\n[sweep]\n"data.path" = ["data/a.csv", "data/b.csv"]\n'
+    (here / "files.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "files.toml", "--out", "result")
+    least = [
+        manifest(here / "result" / f"cell-{i:04d}")["constants"]["least_fitness"] for i in range(2)
+    ]
+    assert least[0] != least[1]
+    folder = str(here)
+    assert folder not in (here / "result" / "scenario.toml").read_text(encoding="utf-8")
+    assert folder not in (here / "result" / "manifest.json").read_text(encoding="utf-8")
+    assert folder not in str(pq.read_table("result/cells.parquet").to_pydict())
+
+
+def test_swept_data_tables_resolve_paths_against_the_file(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "papers").mkdir()
+    rates(here / "papers" / "rates.csv")
+    inline = TABLE.replace("\n", ", ")
+    text = SMALL.replace("records = 20", "records = 10") + f"\n[sweep]\ndata = [{{ {inline} }}]\n"
+    (here / "papers" / "tables.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "papers/tables.toml", "--out", "result")
+    monkeypatch.chdir("/")
+    command.done("replay", here / "result" / "cell-0000")
+
+
+@pytest.mark.parametrize("stop_after", [1, 4])
+def test_an_interrupted_sweep_goes_on_to_the_same_result(
+    stop_after: int, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, _ = load(here / "sweep.toml")
+    told: list[int] = []
+
+    def interrupt(cell: Cell, total: int) -> None:
+        assert total == 6
+        told.append(cell.number)
+        if len(told) == stop_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, here / "broken", on_cell=interrupt)
+    done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
+    assert len(done) == stop_after
+    assert not (here / "broken" / "manifest.json").exists()
+    (here / "broken" / ".partial-cell-0005").mkdir()  # as a killed process leaves it
+    kept = {path: path.stat().st_mtime_ns for path in (here / "broken").rglob("cell-*/*")}
+
+    ran: list[int] = []
+    from asyncdp_sim.sweep import run
+
+    monkeypatch.setattr("asyncdp_sim.sweep.run", lambda *a, **k: (ran.append(1), run(*a, **k))[1])
+    sweep(scenario, here / "broken")
+    assert len(ran) == 6 - stop_after
+    sweep(scenario, here / "whole")
+    assert contents(here / "broken") == contents(here / "whole")
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    assert not any(".partial" in str(path) for path in (here / "broken").rglob("*"))
+
+
+def test_an_interrupted_command_keeps_its_state_and_goes_on(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from asyncdp_sim.sweep import write
+
+    def interrupt(outcome: object, directory: Path, **options: bool) -> None:
+        if directory.name == "cell-0003":
+            raise KeyboardInterrupt
+        write(outcome, directory, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncdp_sim.sweep.write", interrupt)
+        said = command("sweep", "sweep.toml", "--out", "broken")
+    assert said.code == 130
+    assert said.lines == ["interrupted"]
+    command.done("sweep", "sweep.toml", "--out", "broken")
+    command.done("sweep", "sweep.toml", "--out", "whole")
+    assert contents(here / "broken") == contents(here / "whole")
+
+
+def test_a_half_written_trace_is_replaced(here: Path) -> None:
+    scenario, _ = load(here / "sweep.toml")
+    sweep(scenario, here / "whole")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, here / "broken", on_cell=interrupt)
+    all_of_them = set(os.listdir(here / "whole" / "traces"))
+    [network] = all_of_them - set(os.listdir(here / "broken" / "traces"))
+    leftover = here / "broken" / "traces" / f".partial-{network}"
+    leftover.mkdir()
+    (leftover / "updates.parquet.tmp").write_bytes(b"half")
+    sweep(scenario, here / "broken")
+    assert contents(here / "broken") == contents(here / "whole")
+    assert not leftover.exists()
+
+
+def test_a_finished_sweep_is_refused(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    before = contents(here)
+    said = command("sweep", "sweep.toml", "--out", "result")
+    assert said.code == 2
+    assert said.lines == [
+        "result: --out: given an existing path; "
+        "allowed is a new directory, or an unfinished sweep of this very scenario"
+    ]
+    assert contents(here) == before
+
+
+def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    (here / "result" / "manifest.json").unlink()
+    before = contents(here)
+    said = command("sweep", "sweep.toml", "--out", "result", "--set", "run.updates=13")
+    assert said.code == 2
+    assert contents(here) == before
+    command.done("sweep", "sweep.toml", "--out", "result")
+
+
+def test_quiet_and_whole_in_a_pipe(here: Path) -> None:
+    said = program("sweep", "sweep.toml", "--out", "result", folder=here)
+    assert said.code == 0
+    for stream in (said.out, said.err):
+        assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
+    assert "…" not in said.out  # no figure is cut
+    rows = [line.split() for line in said.out.splitlines() if line.split()[0].isdigit()]
+    assert [[float(figure) for figure in row[:3]] for row in rows] == [
+        [0, 1, 3], [1, 1, 4], [2, 2.5, 3], [3, 2.5, 4],
+        [4, float("inf"), 3], [5, float("inf"), 4],
+    ]  # fmt: skip
+
+
+def test_a_table_of_swept_tables_can_be_read_in_a_pipe(here: Path) -> None:
+    values = ", ".join(f'{{ kind = "constant", value = 0.{i} }}' for i in (1, 2))
+    text = SMALL + f"\n[sweep]\ncompute = [{values}]\n"
+    (here / "tables.toml").write_text(text, encoding="utf-8")
+    said = program("sweep", "tables.toml", "--out", "result", folder=here)
+    assert said.code == 0
+    assert "…" not in said.out
+    medians = pq.read_table("result/cells.parquet")["psi_final.median"].to_pylist()
+    for median in medians:
+        assert f"{median:.4g}" in said.out

@@ -1,0 +1,135 @@
+"""Every algorithm: shapes, determinism, projection, replicates apart, live = replay."""
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import Algorithm, Steps
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Trace
+from tests.conformance.members import examples, said
+
+ALGORITHMS = examples(Algorithm)
+EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
+N, P, T, R = 3, 4, 30, 5
+SIGMA, BOX = 0.3, 0.5
+NETWORK = Network(
+    answers_allowed=(12,) * N,
+    updates=T,
+    until=17.0,
+    latency=Latency(request=Exponential(mean=0.1), answer=Exponential(mean=0.2)),
+)
+NOISE = LaplaceNoise(np.array([0.1, 0.0, 2.0]))
+
+
+def scopes(count: int = R) -> list[Scope]:
+    return [Streams(1).within("replicate", r) for r in range(1, count + 1)]
+
+
+@pytest.fixture(scope="module")
+def quadratic() -> Quadratic:
+    rng = np.random.default_rng(1)
+    x = [rng.normal(size=(n, P)) for n in (30, 10, 20)]
+    y = [a @ np.arange(1.0, P + 1) + rng.normal(size=len(a)) for a in x]
+    return Quadratic.from_records(x, y, SIGMA, BOX)
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[Trace]:
+    return [simulate(NETWORK, scope) for scope in scopes()]
+
+
+def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX) -> Steps:
+    return algorithm.steps(quadratic.weights, P, T, SIGMA, box)
+
+
+def replayed(algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace], every: int) -> Path:
+    steps = steps_of(algorithm, quadratic)
+    return replay(traces, steps, quadratic, NOISE, scopes(len(traces)), every)
+
+
+@EACH
+def test_shapes(algorithm: Algorithm, quadratic: Quadratic) -> None:
+    steps = steps_of(algorithm, quadratic)
+    assert steps.n_features == P
+    state = steps.init(scopes())
+    assert state.central.shape == (R, P)
+    assert state.clipped.shape == (R,)
+    owners = np.array([0, 1, 2, 0, 1])
+    points = steps.query(state, owners)
+    assert points.shape == (R, P)
+    steps.apply(state, owners, points, np.ones((R, P)))
+    assert state.central.shape == (R, P)
+    assert np.isfinite(state.central).all()
+
+
+@EACH
+def test_a_query_is_a_copy_and_changes_nothing(algorithm: Algorithm, quadratic: Quadratic) -> None:
+    steps = steps_of(algorithm, quadratic)
+    state = steps.init(scopes())
+    before = state.central.copy()
+    owners = np.zeros(R, dtype=np.int64)
+    points = steps.query(state, owners)
+    kept = points.copy()
+    points[:] = np.nan
+    assert np.array_equal(state.central, before)
+    assert np.array_equal(steps.query(state, owners), kept)
+
+
+@EACH
+def test_the_same_answers_give_the_same_bits(
+    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
+) -> None:
+    one, two = (replayed(algorithm, quadratic, traces, 1) for _ in range(2))
+    assert np.array_equal(one.central, two.central)
+    assert np.array_equal(one.final, two.final)
+
+
+@EACH
+def test_models_stay_in_the_box_and_projections_are_counted(
+    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
+) -> None:
+    found = replayed(algorithm, quadratic, traces, 1)
+    for r in range(R):
+        assert np.abs(found.models(r)[1:]).max() <= BOX
+    assert np.all(found.clipped > 0)
+    assert np.all(found.clipped <= found.updates)
+    free = steps_of(algorithm, quadratic, None)
+    wide = replay(traces, free, quadratic, NOISE, scopes(), 1)
+    assert not wide.clipped.any()
+
+
+@EACH
+def test_replicates_do_not_touch_each_other(
+    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
+) -> None:
+    together = replayed(algorithm, quadratic, traces, 1)
+    for count in (1, 2, 4):
+        few = replayed(algorithm, quadratic, traces[:count], 1)
+        assert np.array_equal(few.final, together.final[:count])
+
+
+@EACH
+@pytest.mark.parametrize("every", [1, 7])
+def test_live_equals_replay(
+    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace], every: int
+) -> None:
+    path = replayed(algorithm, quadratic, traces, every)
+    for r, scope in enumerate(scopes()):
+        steps = steps_of(algorithm, quadratic)
+        live = LiveLearning(steps, quadratic, NOISE, scope, every)
+        trace = simulate(NETWORK, scope, learning=live)
+        assert trace.exchanges.tolist() == traces[r].exchanges.tolist()
+        found = live.path()
+        assert np.array_equal(found.ks(0), path.ks(r))
+        assert np.array_equal(found.models(0), path.models(r))
+        assert found.clipped[0] == path.clipped[r]
+
+
+def test_the_traces_end_at_different_updates(traces: list[Trace]) -> None:
+    assert len({len(trace.updates) for trace in traces}) > 1

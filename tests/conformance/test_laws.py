@@ -1,0 +1,76 @@
+"""Every law of durations knows its moments and draws integers that do not depend on blocks."""
+
+from itertools import islice
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.units import TICKS_PER_UNIT
+from tests.conformance.members import examples, said
+
+LAWS = examples(Law)
+EACH = pytest.mark.parametrize("law", [law for law in LAWS if law.kind != "none"], ids=said)
+DRAWS = 100_000
+
+
+def drawn(law: Law, count: int, block: int, seed: int = 1) -> list[int]:
+    generator = Streams(seed).within("law")
+    return list(islice(law.durations(generator.generator, block), count))
+
+
+def test_none_gives_none() -> None:
+    assert NoTime() in LAWS
+    assert NoTime().durations(Streams(1).generator, 16) is None
+    assert (NoTime().mean, NoTime().variance) == (0, 0)
+
+
+@EACH
+def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
+    """z-tests, |z| < 4 (fixed seed).
+
+    Standard errors: √(variance/n) for the mean, with the law's own variance; √((m₄ − s⁴)/n) for
+    the variance, with the sample's fourth central moment m₄. Rounding to ticks adds 10⁻⁹.
+    """
+    sample = np.array(drawn(law, DRAWS, 4096), dtype=float) / TICKS_PER_UNIT
+    grain = 1 / TICKS_PER_UNIT
+    mean_error = sqrt(law.variance / DRAWS)
+    assert abs(sample.mean() - law.mean) <= 4 * mean_error + grain
+    spread = sample.var()
+    fourth = ((sample - sample.mean()) ** 4).mean()
+    variance_error = sqrt(max(fourth - spread**2, 0) / DRAWS)
+    assert abs(spread - law.variance) <= 4 * variance_error + grain
+    if law.variance > 0:  # the test can fail: a mean or variance 10 % off would be seen
+        assert 4 * mean_error < 0.1 * law.mean
+        assert 4 * variance_error < 0.2 * law.variance
+
+
+@EACH
+def test_durations_are_integers_from_zero_on(law: Law) -> None:
+    ticks = drawn(law, 5000, 512)
+    assert all(type(tick) is int for tick in ticks)
+    assert min(ticks) >= 0
+    assert len(ticks) == 5000  # without end
+
+
+@EACH
+def test_the_block_size_never_changes_the_values(law: Law) -> None:
+    whole = drawn(law, 1000, 1000)
+    for block in (1, 2, 7, 16, 512):
+        assert drawn(law, 1000, block) == whole
+
+
+@EACH
+def test_the_stream_decides_the_values(law: Law) -> None:
+    assert drawn(law, 50, 16) == drawn(law, 50, 16)
+    if law.variance > 0:
+        assert drawn(law, 50, 16) != drawn(law, 50, 16, seed=2)
+
+
+@EACH
+def test_the_stream_is_made_at_the_first_draw(law: Law) -> None:
+    streams = Streams(1)
+    law.durations(lambda: streams.generator("lazily"), 16)
+    streams.generator("lazily")  # not taken: nothing was drawn

@@ -1,0 +1,463 @@
+"""Scripted scenarios without randomness, each with what its rule says, worked out by hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.clocks import DeterministicClock, ScriptedClock
+from asyncdp_sim.network.laws import Constant, Law, NoTime
+
+Happening = tuple[float, int]
+"""Time and owner."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario; the golden file pins its order, the fields below what is known beforehand.
+
+    ``updates``, ``refused`` and ``dropped`` are complete lists of (time, owner).
+    """
+
+    name: str
+    rule: str
+    network: Network
+    end: float
+    updates: tuple[Happening, ...] = ()
+    refused: tuple[Happening, ...] = ()
+    dropped: tuple[Happening, ...] = ()
+    open: tuple[str, ...] = ()
+    scheduled: int | None = None
+
+
+def _law(value: float | None) -> Law:
+    return NoTime() if value is None else Constant(value=value)
+
+
+def net(
+    times: Sequence[Sequence[float]] | DeterministicClock,
+    *,
+    request: float | None = None,
+    query: float | None = None,
+    compute: float | None = None,
+    answer: float | None = None,
+    allowed: tuple[int, ...] | None = None,
+    updates: int = 10,
+    until: float | None = None,
+    owners: int | None = None,
+) -> Network:
+    scripted = not isinstance(times, DeterministicClock)
+    clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
+    if owners is None:
+        owners = len(times) if scripted else 2
+    return Network(
+        answers_allowed=(10,) * owners if allowed is None else allowed,
+        updates=updates,
+        until=until,
+        clock=clock,
+        latency=Latency(request=_law(request), query=_law(query), answer=_law(answer)),
+        compute=_law(compute),
+    )
+
+
+TIES = [
+    Case(
+        "two_ticks_at_once",
+        "Two clocks tick at the same tick: the tick that was scheduled first happens first, here "
+        "owner 1's,\nsince the owners start in the order of their numbers. It locks the learner, "
+        "owner 2 is refused.",
+        net([[1], [1]], compute=0.5),
+        end=1.5,
+        updates=((1.5, 1),),
+        refused=((1, 2),),
+    ),
+    Case(
+        "scheduled_first_happens_first",
+        "Order within a class at one tick is the order of scheduling, not of owner numbers: "
+        "owner 2's tick\nat 2 was scheduled at 0, owner 1's at 1 (when its clock ticked before), "
+        "so owner 2 is served.",
+        net([[1, 2], [2]], compute=0.5),
+        end=2.5,
+        updates=((1.5, 1), (2.5, 2)),
+        refused=((2, 1),),
+    ),
+    Case(
+        "two_requests_arrive_at_once",
+        "Two requests arrive at the same tick: the one that was sent first (owner 1's) is served, "
+        "the other refused.",
+        net([[1], [1]], request=0.25, compute=0.5),
+        end=1.75,
+        updates=((1.75, 1),),
+        refused=((1.25, 2),),
+    ),
+    Case(
+        "three_ticks_at_once",
+        "Three clocks tick at once and service takes no event: the three exchanges happen at one "
+        "tick, one\nafter the other, in the order of scheduling; nobody is refused.",
+        net([[1], [1], [1]]),
+        end=1,
+        updates=((1, 1), (1, 2), (1, 3)),
+    ),
+]
+
+END_BEFORE_START = [
+    Case(
+        "tick_at_the_end_of_a_service",
+        "Intervals are half-open: at the tick at which owner 1's answer arrives the learner is "
+        "free, so owner 2,\nwhose clock ticks then, is served (answer end before clock tick).",
+        net([[1], [1.5]], answer=0.5),
+        end=2,
+        updates=((1.5, 1), (2, 2)),
+    ),
+    Case(
+        "tick_one_tick_before_the_end",
+        "One tick before the answer arrives the learner is still locked: owner 2 is refused.",
+        net([[1], [1.499999999]], answer=0.5),
+        end=1.5,
+        updates=((1.5, 1),),
+        refused=((1.499999999, 2),),
+    ),
+    Case(
+        "own_tick_at_the_end_of_its_service",
+        "The served owner's own clock ticks exactly when its answer arrives: it is free again, so "
+        "the tick is\nan attempt and not dropped.",
+        net([[1, 1.5]], answer=0.5),
+        end=2,
+        updates=((1.5, 1), (2, 1)),
+    ),
+    Case(
+        "request_arrives_with_the_answer",
+        "A request that arrives exactly when the answer arrives finds the learner free (answer "
+        "end before\nrequest arrival), although it was sent during the lock.",
+        net([[1], [1.5]], request=0.25, answer=0.5),
+        end=2.25,
+        updates=((1.75, 1), (2.25, 2)),
+    ),
+    Case(
+        "answer_then_request_then_tick",
+        "At 2 three things are due: owner 1's answer ends, owner 2's request arrives, owner 3's "
+        "clock ticks, in\nthis order, although the tick was scheduled first (at 0); then "
+        "owner 2's answer\nends and owner 3's request arrives at 2.5.",
+        net([[1], [1.5], [2]], request=0.5, answer=0.5),
+        end=3,
+        updates=((2, 1), (2.5, 2), (3, 3)),
+    ),
+]
+
+PRIORITIES = [
+    Case(
+        "gradient_before_request",
+        "At 1.6 owner 1's gradient is ready and owner 2's request arrives: the gradient goes "
+        "first, so the\nrelease stands before the refusal.",
+        net([[1], [1.5]], request=0.1, query=0.2, compute=0.3, answer=0.4),
+        end=2,
+        updates=((2, 1),),
+        refused=((1.6, 2),),
+    ),
+    Case(
+        "query_before_request",
+        "At 1.75 owner 1's query arrives (and, computing taking no event, its answer leaves) and "
+        "owner 2's\nrequest arrives: the query goes first, so the release stands before the "
+        "refusal.",
+        net([[1], [1.5]], request=0.25, query=0.5, answer=0.5),
+        end=2.25,
+        updates=((2.25, 1),),
+        refused=((1.75, 2),),
+    ),
+    Case(
+        "request_before_tick",
+        "At 1.5 owner 1's request arrives and owner 2's clock, scheduled long before, ticks: the "
+        "request goes\nfirst, so the query stands before the tick.",
+        net([[1], [1.5]], request=0.5, compute=1),
+        end=2.5,
+        updates=((2.5, 1),),
+        refused=((2, 2),),
+    ),
+    Case(
+        "gradient_before_tick",
+        "At 1.5 the owner's gradient is ready and its clock ticks: the gradient goes first, the "
+        "budget is spent\nat the release, and the tick finds a silent owner: neither an attempt "
+        "nor a dropped tick.",
+        net([[1, 1.5, 3]], compute=0.5, answer=0.5, allowed=(1,)),
+        end=2,
+        updates=((2, 1),),
+    ),
+    Case(
+        "query_before_tick",
+        "At 1.5 the query arrives, the answer leaves at once (computing takes no event) and "
+        "spends the budget;\nthe owner's tick at 1.5 comes after it and finds a silent owner.",
+        net([[1, 1.5, 3]], query=0.5, answer=0.5, allowed=(1,)),
+        end=2,
+        updates=((2, 1),),
+    ),
+]
+
+OWN_TICKS = [
+    Case(
+        "tick_of_the_served_owner",
+        "A tick of the owner that is being served is dropped and is not an attempt.",
+        net([[1, 1.2]], compute=0.5),
+        end=1.5,
+        updates=((1.5, 1),),
+        dropped=((1.2, 1),),
+    ),
+    Case(
+        "tick_while_the_answer_travels",
+        "A tick while the owner's answer is still travelling is dropped; the one after the "
+        "arrival is not.",
+        net([[1, 1.6, 2.1]], compute=0.5, answer=0.5),
+        end=3.1,
+        updates=((2, 1), (3.1, 1)),
+        dropped=((1.6, 1),),
+    ),
+    Case(
+        "tick_while_the_request_travels",
+        "A tick while the owner's request is travelling is dropped: only one request is sent.",
+        net([[1, 1.2]], request=0.5, compute=0.25),
+        end=1.75,
+        updates=((1.75, 1),),
+        dropped=((1.2, 1),),
+    ),
+    Case(
+        "refused_owner_is_free_at_once",
+        "A refused owner is free again at once: its next tick, one tick later, is an attempt and "
+        "not dropped.",
+        net([[1], [1.1, 1.100000001, 1.6]], compute=0.5),
+        end=2.1,
+        updates=((1.5, 1), (2.1, 2)),
+        refused=((1.1, 2), (1.100000001, 2)),
+    ),
+    Case(
+        "tick_when_the_refusal_arrives",
+        "A request meets the learner before the same owner's clock ticks at that tick: the owner "
+        "is refused at\n1.5 and then free to ask again at 1.5.",
+        net([[1], [1.25, 1.5]], request=0.25, compute=0.5),
+        end=2.25,
+        updates=((1.75, 1), (2.25, 2)),
+        refused=((1.5, 2),),
+    ),
+]
+
+ZERO_TIME = [
+    Case(
+        "zero_service_none",
+        "Laws of kind none take no event: the whole exchange happens inside the callback of the "
+        "clock tick.\nThe kernel sees the four ticks and nothing else.",
+        net([[1, 2], [1, 3]]),
+        end=3,
+        updates=((1, 1), (1, 2), (2, 1), (3, 2)),
+        scheduled=4,
+    ),
+    Case(
+        "zero_compute_constant",
+        "A constant law of value 0 takes an event: one more per exchange. At one tick it still "
+        "goes before the\nother owner's clock tick, so owner 2 is served, not refused.",
+        net([[1, 2], [1, 3]], compute=0),
+        end=3,
+        updates=((1, 1), (1, 2), (2, 1), (3, 2)),
+        scheduled=8,
+    ),
+    Case(
+        "zero_everything_constant",
+        "Four constant laws of value 0 take four events per exchange, all at the tick of the "
+        "request and all\nbefore the other owner's clock tick at that tick.",
+        net([[1, 2], [1, 3]], request=0, query=0, compute=0, answer=0),
+        end=3,
+        updates=((1, 1), (1, 2), (2, 1), (3, 2)),
+        scheduled=20,
+    ),
+    Case(
+        "tick_at_time_zero",
+        "Time begins at 0 with nobody served: a tick at 0 is an attempt like any other.",
+        net([[0], [0.5]], compute=0.5),
+        end=1,
+        updates=((0.5, 1), (1, 2)),
+    ),
+]
+
+ENDS = [
+    Case(
+        "horizon_excludes_its_tick",
+        "The horizon is [0, until): the tick at exactly 2 does not happen, and the run ends at 2.",
+        net([[1, 2]], compute=0.25, until=2),
+        end=2,
+        updates=((1.25, 1),),
+    ),
+    Case(
+        "horizon_includes_the_tick_before",
+        "One tick before the horizon is inside it: the exchange happens, and the run ends at 2.",
+        net([[1, 1.999999999, 3]], until=2),
+        end=2,
+        updates=((1, 1), (1.999999999, 1)),
+    ),
+    Case(
+        "horizon_excludes_an_answer",
+        "An answer that would arrive at exactly the horizon does not: it is released and in "
+        "flight.",
+        net([[1, 3]], compute=0.5, answer=0.5, until=2),
+        end=2,
+        open=("in_flight",),
+    ),
+    Case(
+        "update_t_stops_the_run",
+        "Update T stops the run at once: owner 2's tick, due at the same tick, does not happen.",
+        net([[1, 3], [1.5]], compute=0.5, updates=1),
+        end=1.5,
+        updates=((1.5, 1),),
+    ),
+    Case(
+        "update_t_between_two_ticks",
+        "Update T falls inside owner 1's tick; owner 2's tick at the same tick does not happen.",
+        net([[1], [1]], updates=1),
+        end=1,
+        updates=((1, 1),),
+    ),
+    Case(
+        "answer_in_flight_at_the_end",
+        "The run ends while an answer is travelling: it is released (and charged), its outcome "
+        "in_flight, dated\nto the end of the run.",
+        net([[1.5]], compute=0.25, answer=1, until=2),
+        end=2,
+        open=("in_flight",),
+    ),
+    Case(
+        "query_under_way_at_the_end",
+        "The run ends while a query is travelling: nothing is released, nothing is charged.",
+        net([[1.75]], query=0.5, until=2),
+        end=2,
+        open=("unreleased",),
+    ),
+    Case(
+        "compute_under_way_at_the_end",
+        "The run ends while the owner is computing: nothing is released, nothing is charged.",
+        net([[1.5]], query=0.1, compute=0.5, until=2),
+        end=2,
+        open=("unreleased",),
+    ),
+    Case(
+        "request_travelling_at_the_end",
+        "The run ends while a request is travelling: an attempt that is neither refused nor an "
+        "exchange.",
+        net([[1.75]], request=0.5, until=2),
+        end=2,
+    ),
+    Case(
+        "clocks_run_out",
+        "No owner will ever ask again: the run ends with the last thing under way, before until.",
+        net([[1], [2]], compute=0.5, until=10),
+        end=2.5,
+        updates=((1.5, 1), (2.5, 2)),
+    ),
+    Case(
+        "clocks_run_out_on_a_refusal",
+        "Owner 2's last request is refused while owner 1's answer is under way: the run ends with "
+        "that answer.",
+        net([[1], [1.2]], compute=0.5, until=10),
+        end=1.5,
+        updates=((1.5, 1),),
+        refused=((1.2, 2),),
+    ),
+]
+
+BUDGETS = [
+    Case(
+        "cap_silences_an_owner",
+        "An owner's budget is spent at the release of its last answer (1.25), not at the arrival "
+        "(1.5): from\nthen on its ticks (1.4, 2) are neither attempts nor dropped. The other owner "
+        "goes on.",
+        net([[1, 1.4, 2], [3]], compute=0.25, answer=0.25, allowed=(1, 10)),
+        end=3.5,
+        updates=((1.5, 1), (3.5, 2)),
+    ),
+    Case(
+        "all_spent_ends_the_run",
+        "When every owner has spent its budget the run ends with the last answer's arrival, "
+        "whatever the clocks\nstill hold.",
+        net([[1, 2, 3], [1.5, 2.5, 4]], compute=0.25, answer=0.25, allowed=(1, 2)),
+        end=3,
+        updates=((1.5, 1), (2, 2), (3, 2)),
+    ),
+    Case(
+        "spent_after_the_last_tick",
+        "Owner 1's clock has run out (at 1) before its only answer leaves (1.2): it is gone once, "
+        "not twice,\nand owner 2 still asks at 3 and 4.",
+        net([[1], [3, 4]], compute=0.2, allowed=(1, 5)),
+        end=4.2,
+        updates=((1.2, 1), (3.2, 2), (4.2, 2)),
+    ),
+    Case(
+        "refusals_spend_nothing",
+        "A refused request releases nothing: owner 2, allowed one answer, is refused twice and "
+        "served after.",
+        net([[1], [1.1, 1.2, 2, 3]], compute=0.5, allowed=(5, 1)),
+        end=2.5,
+        updates=((1.5, 1), (2.5, 2)),
+        refused=((1.1, 2), (1.2, 2)),
+    ),
+]
+
+LONGER = [
+    Case(
+        "request_arrives_during_the_lock",
+        "Two requests are travelling at once; the second arrives during the lock that the first "
+        "began, and is\nrefused on arrival, though the learner was free when it was sent.",
+        net([[1], [1.25]], request=0.5, compute=1),
+        end=2.5,
+        updates=((2.5, 1),),
+        refused=((1.75, 2),),
+    ),
+    Case(
+        "four_durations",
+        "Request 0.1, query 0.2, compute 0.3, answer 0.4: read at 1.1, release at 1.6, update at "
+        "2; the lock is\n[1.1, 2), so owner 2's request arriving at 2 is served, and owner 3's "
+        "arriving at 1.2 is not.",
+        net([[1], [1.9], [1.1]], request=0.1, query=0.2, compute=0.3, answer=0.4),
+        end=2.9,
+        updates=((2, 1), (2.9, 2)),
+        refused=((1.2, 3),),
+    ),
+    Case(
+        "three_owners_in_rotation",
+        "Three owners whose clocks never meet a lock take turns.",
+        net([[1, 4], [2, 5], [3, 6]], compute=0.5),
+        end=6.5,
+        updates=((1.5, 1), (2.5, 2), (3.5, 3), (4.5, 1), (5.5, 2), (6.5, 3)),
+    ),
+    Case(
+        "deterministic_clocks_back_to_back",
+        "Deterministic clocks tick at phase + j/rate, j = 1, 2, …; phases 0 and 0.5 with a service "
+        "of 0.5 fill\nthe learner without a gap or a refusal, since intervals are half-open.",
+        net(DeterministicClock(rate=1.0, phase=(0.0, 0.5)), compute=0.5, updates=4),
+        end=3,
+        updates=((1.5, 1), (2, 2), (2.5, 1), (3, 2)),
+    ),
+    Case(
+        "deterministic_clocks_one_starves",
+        "With phases 0 and 0.25 owner 2 always meets owner 1's lock: phases decide who is heard.",
+        net(DeterministicClock(rate=1.0, phase=(0.0, 0.25)), compute=0.5, updates=3),
+        end=3.5,
+        updates=((1.5, 1), (2.5, 1), (3.5, 1)),
+        refused=((1.25, 2), (2.25, 2), (3.25, 2)),
+    ),
+    Case(
+        "deterministic_rates_differ",
+        "Rates 1 and 2, equal phases: at 1 owner 2's tick (scheduled at 0.5, after owner 1's, "
+        "scheduled at 0)\nis second and refused; so at 2, where owner 1's was scheduled at 1, "
+        "owner 2's at 1.5.",
+        net(DeterministicClock(rate=(1.0, 2.0)), compute=0.25, updates=4),
+        end=2.25,
+        updates=((0.75, 2), (1.25, 1), (1.75, 2), (2.25, 1)),
+        refused=((1, 2), (2, 2)),
+    ),
+]
+
+CASES = [
+    *TIES,
+    *END_BEFORE_START,
+    *PRIORITIES,
+    *OWN_TICKS,
+    *ZERO_TIME,
+    *ENDS,
+    *BUDGETS,
+    *LONGER,
+]
+"""All scenarios of the golden files."""

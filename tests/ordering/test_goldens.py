@@ -1,0 +1,81 @@
+"""The order of events at one tick, pinned by tables that can be read.
+
+``pytest tests/ordering --force-regen`` writes the tables anew; review the difference like code.
+What a rule says beforehand stands in ``cases.py`` and is not regenerated.
+"""
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim import kernel
+from asyncdp_sim.network import simulate
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.units import to_ticks
+from tests.ordering.cases import CASES, Case, Happening
+from tests.ordering.table import render
+
+GOLDEN = Path(__file__).parent / "golden"
+EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def run(case: Case, *, events: bool = True) -> Trace:
+    return simulate(case.network, Streams(1).within("replicate", 1), events=events)
+
+
+def happenings(trace: Trace, kind: EventKind) -> list[tuple[int, int]]:
+    rows = trace.events[trace.events["kind"] == kind]
+    return list(zip(rows["tick"].tolist(), rows["owner"].tolist(), strict=True))
+
+
+def in_ticks(expected: tuple[Happening, ...]) -> list[tuple[int, int]]:
+    return [(to_ticks(time), owner) for time, owner in expected]
+
+
+@EACH
+def test_what_the_rule_says(case: Case) -> None:
+    trace = run(case)
+    assert happenings(trace, EventKind.update_applied) == in_ticks(case.updates)
+    assert happenings(trace, EventKind.request_refused) == in_ticks(case.refused)
+    assert happenings(trace, EventKind.clock_dropped) == in_ticks(case.dropped)
+    rows = trace.exchanges[trace.exchanges["outcome"] != Outcome.applied]
+    assert [Outcome(x).name for x in rows["outcome"]] == list(case.open)
+    assert trace.end_tick == to_ticks(case.end)
+
+
+@EACH
+def test_golden(case: Case, monkeypatch: pytest.MonkeyPatch, file_regression) -> None:
+    scheduled = count()
+    push = kernel.heappush
+    monkeypatch.setattr(kernel, "heappush", lambda *args: (next(scheduled), push(*args))[1])
+    trace = run(case)
+    shown = next(scheduled) if case.scheduled is not None else None
+    assert shown == case.scheduled
+    text = render(case.rule, case.network, trace, shown)
+    file_regression.check(text, encoding="utf-8", fullpath=GOLDEN / f"{case.name}.txt")
+
+
+@EACH
+def test_tables_do_not_depend_on_keeping_events(case: Case) -> None:
+    kept, bare = run(case), run(case, events=False)
+    assert bare.events is None
+    assert kept.exchanges.tolist() == bare.exchanges.tolist()
+    assert kept.owners.tolist() == bare.owners.tolist()
+    assert kept.end_tick == bare.end_tick
+
+
+def test_every_golden_belongs_to_a_case_and_says_its_rule() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names) >= 20
+    assert {path.name for path in GOLDEN.iterdir()} == {f"{name}.txt" for name in names}
+    for case in CASES:
+        text = (GOLDEN / f"{case.name}.txt").read_text(encoding="utf-8")
+        assert text.startswith(case.rule + "\n"), case.name
+
+
+def test_the_words_of_the_goldens_cover_the_vocabulary() -> None:
+    told = "\n".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("*.txt"))
+    for word in [*EventKind.__members__, *Outcome.__members__]:
+        assert word in told, word

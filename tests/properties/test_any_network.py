@@ -1,0 +1,236 @@
+"""What no network may ever do, whatever its owners, delays and budgets."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.privacy import spent
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.trace.invariants import check
+from asyncdp_sim.units import to_ticks
+from tests.properties.networks import FIXED, clocks, networks
+
+SEEDS = st.integers(0, 2**32)
+
+
+def traced(network: Network, seed: int) -> Trace:
+    return simulate(network, Streams(seed).within("replicate", 1), events=True)
+
+
+def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
+    return [(e["tick"], EventKind(e["kind"]), e["owner"], e["message"]) for e in trace.events]
+
+
+@FIXED
+@given(networks(), SEEDS)
+def test_no_owner_exceeds_its_budget(network: Network, seed: int) -> None:
+    trace = traced(network, seed)
+    check(trace)
+    allowed = np.array(network.answers_allowed)
+    used = np.bincount(trace.updates["owner"], minlength=network.n_owners + 1)[1:]
+    assert np.all(used <= trace.released)
+    assert np.all(trace.released <= allowed)
+    assert len(trace.updates) <= network.updates
+    epsilon = np.linspace(0.1, 3.0, network.n_owners)
+    charged = spent(epsilon, allowed, trace.released)
+    assert np.all(charged <= epsilon)
+    assert np.array_equal(charged == epsilon, trace.released == allowed)
+
+
+@FIXED
+@given(networks(), SEEDS)
+def test_an_owner_is_silent_once_its_budget_is_spent(network: Network, seed: int) -> None:
+    trace = traced(network, seed)
+    released: Counter[int] = Counter()
+    silent: dict[int, int] = {}
+    for _, kind, owner, message in log(trace):
+        if owner in silent:
+            # Only the answer that was its last may still arrive.
+            assert kind in (EventKind.answer_delivered, EventKind.update_applied)
+            assert message == silent[owner]
+        if kind is EventKind.answer_released:
+            released[owner] += 1
+            last = message
+        if kind is EventKind.budget_exhausted:
+            silent[owner] = last
+            assert released[owner] == network.answers_allowed[owner - 1]
+    exhausted = {i for i, k in enumerate(network.answers_allowed, 1) if trace.released[i - 1] == k}
+    assert set(silent) == exhausted
+
+
+@FIXED
+@given(networks(), SEEDS)
+def test_every_attempt_ends_at_most_once_and_exchanges_never_overlap(
+    network: Network, seed: int
+) -> None:
+    trace = traced(network, seed)
+    exchanges = Counter(trace.exchanges["owner"].tolist())
+    for row in trace.owners:
+        waiting = row["attempts"] - row["refused"] - exchanges[row["owner"]]
+        assert waiting in (0, 1)
+    still_open = np.count_nonzero(trace.exchanges["outcome"] != Outcome.applied)
+    assert still_open in (0, 1)  # one-on-one
+    spans = sorted((x["read_tick"], x["end_tick"]) for x in trace.exchanges)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    assert not np.any(trace.updates["staleness"])
+    assert trace.in_flight_total == 0
+
+
+@FIXED
+@given(networks(), SEEDS)
+def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -> None:
+    """A small state machine reads the events and writes the tables again."""
+    trace = traced(network, seed)
+    locked, k = 0, 0
+    busy: dict[int, int] = {}
+    seen: dict[int, list[int]] = {}
+    attempts, refused, updates = Counter(), Counter(), []
+    ticked = 0
+    now = 0
+    for tick, kind, owner, message in log(trace):
+        assert tick >= now
+        now = tick
+        if kind is EventKind.clock_tick:
+            assert owner not in busy
+            ticked = owner
+            continue
+        if kind is EventKind.clock_dropped:
+            assert owner in busy
+            continue
+        if kind is EventKind.request_sent:
+            assert (ticked, message) == (owner, attempts.total() + 1)
+            busy[owner] = message
+            attempts[owner] += 1
+        elif kind is EventKind.request_refused:
+            assert locked not in (0, message)
+            assert busy.pop(owner) == message
+            refused[owner] += 1
+        elif kind is EventKind.query_sent:
+            assert locked == 0
+            assert busy[owner] == message
+            locked = message
+            seen[message] = [owner, tick, k, None, None, Outcome.unreleased]
+        elif kind is EventKind.answer_released:
+            assert locked == message
+            seen[message][3], seen[message][5] = tick, Outcome.in_flight
+        elif kind is EventKind.answer_delivered:
+            assert seen[message][5] is Outcome.in_flight
+        elif kind is EventKind.update_applied:
+            assert locked == message
+            seen[message][4], seen[message][5] = tick, Outcome.applied
+            updates.append((tick, owner, seen[message][1], 0, message))
+            assert busy.pop(owner) == message
+            locked, k = 0, k + 1
+        ticked = 0
+    end = trace.end_tick
+    rows = sorted(
+        (m, o, read, at, end if left is None else left, end if over is None else over, outcome)
+        for m, (o, read, at, left, over, outcome) in seen.items()
+    )
+    columns = ["message", "owner", "read_tick", "read_k", "release_tick", "end_tick", "outcome"]
+    assert rows == sorted(trace.exchanges[columns].tolist())
+    assert updates == trace.updates.tolist()
+    for row in trace.owners:
+        owner = row["owner"]
+        assert (row["attempts"], row["refused"]) == (attempts[owner], refused[owner])
+        assert row["online_ticks"] == end
+    counted = Counter(kind for _, kind, _, _ in log(trace))
+    assert counted[EventKind.clock_tick] == counted[EventKind.request_sent]
+    assert counted[EventKind.answer_delivered] == counted[EventKind.update_applied] == k
+
+
+@FIXED
+@given(networks() | networks(only_scripted=True), SEEDS)
+def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> None:
+    """T updates; the horizon; or no owner can ask again and nothing is under way."""
+    trace = traced(network, seed)
+    end, events = trace.end_tick, log(trace)
+    horizon = None if network.until is None else to_ticks(network.until)
+    assert horizon is None or end <= horizon
+    assert all(tick < end or (tick == end and end != horizon) for tick, *_ in events)
+    if len(trace.updates) == network.updates:
+        assert trace.updates["tick"][-1] == end
+        assert events[-1][1] is EventKind.update_applied
+    elif end != horizon:
+        assert np.all(trace.exchanges["outcome"] == Outcome.applied)
+        for number, allowed in enumerate(network.answers_allowed, 1):
+            if trace.released[number - 1] < allowed:
+                # Not spent, so its clock has run out: every tick of the script was seen.
+                assert network.clock.kind == "scripted"
+                ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
+                assert clock_ticks(trace, number) == ticks
+    elif network.clock.kind == "scripted":
+        # Cut by the horizon: everything that was due before it has been seen.
+        for number, allowed in enumerate(network.answers_allowed, 1):
+            if trace.released[number - 1] < allowed:
+                ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
+                assert clock_ticks(trace, number) == [t for t in ticks if t < horizon]
+
+
+@FIXED
+@given(networks(), SEEDS)
+def test_the_same_seed_gives_the_same_trace(network: Network, seed: int) -> None:
+    one, two = traced(network, seed), traced(network, seed)
+    assert one.events.tolist() == two.events.tolist()
+    assert one.exchanges.tolist() == two.exchanges.tolist()
+
+
+def clock_ticks(trace: Trace, owner: int) -> list[int]:
+    kinds = (EventKind.clock_tick, EventKind.clock_dropped)
+    return [tick for tick, kind, number, _ in log(trace) if number == owner and kind in kinds]
+
+
+@FIXED
+@given(st.integers(1, 10), st.data(), SEEDS)
+def test_adding_an_owner_leaves_the_other_clocks_unchanged(
+    n: int, data: st.DataObject, seed: int
+) -> None:
+    """Over a fixed horizon, with budgets that nobody spends."""
+    several = data.draw(clocks(n + 1))
+
+    def over(count: int) -> Trace:
+        fields = several.model_dump()
+        lists = {k: v[:count] for k, v in fields.items() if isinstance(v, tuple)}
+        network = Network(
+            answers_allowed=(10**6,) * count,
+            updates=10**6,
+            until=6.0,
+            clock=several.model_copy(update=lists),
+            latency=Latency(request=Exponential(mean=0.1)),
+            compute=Exponential(mean=0.2),
+        )
+        return traced(network, seed)
+
+    few, more = over(n), over(n + 1)
+    before = [clock_ticks(few, number) for number in range(1, n + 1)]
+    assert before == [clock_ticks(more, number) for number in range(1, n + 1)]
+    # An owner's own durations stay its own: attempt j of an owner travels as long as before.
+    for number in range(1, n + 1):
+        one, two = travels(few, number), travels(more, number)
+        both = min(len(one), len(two))
+        assert one[:both] == two[:both]
+
+
+def travels(trace: Trace, owner: int) -> list[int]:
+    """Ticks from each request of an owner to its arrival at the learner."""
+    sent = {m: t for t, kind, _, m in log(trace) if kind is EventKind.request_sent}
+    arrived = (EventKind.query_sent, EventKind.request_refused)
+    return [t - sent[m] for t, kind, who, m in log(trace) if who == owner and kind in arrived]
+
+
+def test_a_clock_does_not_depend_on_two_thousand_others() -> None:
+    def first(n: int) -> list[int]:
+        network = Network(
+            answers_allowed=(10**6,) * n, updates=10**6, until=1.5, clock=PoissonClock(rate=3.0)
+        )
+        return clock_ticks(traced(network, 5), 1)
+
+    assert first(1) == first(2000)
+    assert len(first(1)) > 2

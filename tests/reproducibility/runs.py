@@ -1,0 +1,58 @@
+"""Small runs, written to disk, and their tables read back as bytes or rows."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from asyncdp_sim.run import run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+Raw = dict[str, Any]
+
+
+def scenario(**changes: Any) -> Scenario:
+    """Return a lively small scenario, with dotted paths (``a__b``) changed."""
+    raw: Raw = {
+        "schema": 1,
+        "id": "small",
+        "run": {"seed": 11, "replicates": 3, "updates": 30},
+        "owners": {"count": 3, "records": [30, 20, 25]},
+        "data": {"kind": "gaussian", "features": 3, "condition": 10.0},
+        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
+        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]},
+        "latency": {"query": {"kind": "exponential", "mean": 0.05}},
+        "compute": {"kind": "exponential", "mean": 0.2},
+        "algorithm": {"kind": "async-gossip", "rho": 40.0, "initial": "uniform"},
+        "privacy": {
+            "epsilon": 5.0,
+            "sensitivity": {"kind": "declared", "bound": 2.0},
+        },
+    }
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        table = raw
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[last] = value
+    return parse(Scenario, raw)
+
+
+def written(asked: Scenario, directory: Path, **options: Any) -> dict[str, bytes]:
+    """Run with all events, write, and return the bytes of every table."""
+    write(run(asked, events=True, **options), directory)
+    return tables(directory)
+
+
+def tables(directory: Path) -> dict[str, bytes]:
+    """Return the bytes of every Parquet file below a directory, by path."""
+    files = sorted(directory.rglob("*.parquet"))
+    assert len(files) > 0
+    return {str(file.relative_to(directory)): file.read_bytes() for file in files}
+
+
+def rows(directory: Path, name: str, replicate: int | None = None) -> list[dict[str, Any]]:
+    """Return a table's rows, of one replicate if asked."""
+    found = pq.read_table(directory / f"{name}.parquet").to_pylist()
+    return [row for row in found if replicate is None or row["replicate"] == replicate]

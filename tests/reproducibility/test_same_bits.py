@@ -1,0 +1,187 @@
+"""What must not change a result does not change one bit of it."""
+
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from asyncdp_sim.run import run
+from asyncdp_sim.scenario import dump
+from tests.cli.command import program
+from tests.reproducibility.runs import rows, scenario, tables, written
+
+ALL = {f"{name}.parquet" for name in ("updates", "curve", "owners", "events", "models", "optimum")}
+PER_REPLICATE = ("updates", "curve", "owners", "events", "models")
+TICKS = ("clock_tick", "clock_dropped")
+
+
+def test_the_small_scenario_is_lively(tmp_path: Path) -> None:
+    """Otherwise equal bits would prove little: refusals, dropped ticks, projections, noise."""
+    outcome = run(scenario())
+    assert outcome.summary["refusal_rate"] > 0.1
+    assert outcome.summary["clip_count"] > 5
+    found = written(scenario(), tmp_path / "a")
+    assert set(found) == ALL
+    kinds = {row["kind"] for row in rows(tmp_path / "a", "events")}
+    assert {"clock_dropped", "request_refused", "update_applied"} <= kinds
+
+
+def test_one_seed_one_result(tmp_path: Path) -> None:
+    assert written(scenario(), tmp_path / "a") == written(scenario(), tmp_path / "b")
+
+
+def test_another_seed_another_result(tmp_path: Path) -> None:
+    one = written(scenario(), tmp_path / "a")
+    other = written(scenario(run__seed=12), tmp_path / "b")
+    assert [name for name in ALL if one[name] == other[name]] == []
+
+
+def test_replicates_differ(tmp_path: Path) -> None:
+    written(scenario(), tmp_path / "a")
+    for name in PER_REPLICATE:
+        first, second = (
+            [{**row, "replicate": 0} for row in rows(tmp_path / "a", name, replicate)]
+            for replicate in (1, 2)
+        )
+        assert first != second
+
+
+def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
+    raw = scenario().plain()
+    (tmp_path / "run.toml").write_text(tomli_w.dumps(raw), encoding="utf-8")
+    raw["sweep"] = {"privacy.epsilon": [2.0]}
+    raw["run"] |= {"updates": 10, "replicates": 2, "learning": "live"}
+    (tmp_path / "sweep.toml").write_text(tomli_w.dumps(raw), encoding="utf-8")
+    for verb, more in (("run", ["--events"]), ("sweep", [])):
+        found = []
+        for workers in (1, 2):
+            place = tmp_path / f"{verb}-{workers}"
+            said = program(
+                verb, f"{verb}.toml", "--out", place, "--workers", workers, *more, folder=tmp_path
+            )
+            assert said.code == 0, said.err
+            found.append((tables(place), (place / "manifest.json").read_bytes()))
+        assert found[0] == found[1]
+    assert set(tables(tmp_path / "run-1")) == ALL
+
+
+VARIANTS = {
+    "declared bound, projections, unequal rates": {},
+    "clipped records": {"privacy__sensitivity": {"kind": "clip", "bound": 0.5}},
+    "bounded domain": {
+        "privacy__sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
+    },
+    "scalar noise": {"privacy__noise": "scalar-as-published", "run__record_every": 7},
+    "no noise": {"privacy__mechanism": "none", "algorithm__initial": "ones"},
+    "caps that end the run early": {
+        "privacy__budget": {"kind": "per-owner-cap", "answers": [4, 7, 2]},
+        "algorithm__central_step": "text",
+    },
+    "a horizon in time": {"run__until": 6.5, "run__record_every": 4},
+    "shuffled ties": {
+        "run__ties": "shuffled",
+        "clock": {"kind": "deterministic", "rate": [1.0, 2.0, 4.0]},
+        "compute": {"kind": "constant", "value": 0.25},
+    },
+    "divergence": {"algorithm__rho": 1e9, "model__theta_max": 1e300},
+}
+
+
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+def test_learning_live_is_learning_over_the_record(changes: dict, tmp_path: Path) -> None:
+    live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
+    replay = written(scenario(**changes, run__learning="replay"), tmp_path / "replay")
+    assert set(live) == ALL
+    assert [name for name in ALL if live[name] != replay[name]] == []
+
+
+@pytest.mark.parametrize("learning", ["replay", "live"])
+def test_a_replicate_is_the_same_alone_or_among_others(learning: str, tmp_path: Path) -> None:
+    asked = scenario(run__replicates=10, run__learning=learning)
+    written(asked, tmp_path / "ten")
+    written(asked, tmp_path / "one", numbers=[7])
+    for name in PER_REPLICATE:
+        alone = rows(tmp_path / "one", name)
+        assert len(alone) > 0
+        assert {row["replicate"] for row in alone} == {7}
+        assert alone == rows(tmp_path / "ten", name, replicate=7)
+    assert rows(tmp_path / "one", "optimum") == rows(tmp_path / "ten", "optimum")
+
+
+def test_more_replicates_change_no_earlier_one(tmp_path: Path) -> None:
+    written(scenario(run__replicates=2), tmp_path / "two")
+    written(scenario(run__replicates=33), tmp_path / "many")
+    for name in PER_REPLICATE:
+        two, many = rows(tmp_path / "two", name), rows(tmp_path / "many", name)
+        assert two == [row for row in many if row["replicate"] <= 2]
+
+
+def ticks_by_owner(directory: Path, before: int) -> dict[tuple[int, int], list[int]]:
+    found: dict[tuple[int, int], list[int]] = {}
+    for row in rows(directory, "events"):
+        if row["kind"] in TICKS and row["tick"] < before:
+            found.setdefault((row["replicate"], row["owner"]), []).append(row["tick"])
+    return found
+
+
+def test_more_owners_change_no_other_owners_clock(tmp_path: Path) -> None:
+    common = {"run__updates": 1000, "run__until": 12.0, "owners__records": 20}
+    for count in (3, 5):
+        rates = [1.0, 2.0, 0.5, 3.0, 1.5][:count]
+        asked = scenario(**common, owners__count=count, clock__rate=rates)
+        written(asked, tmp_path / str(count))
+    few = ticks_by_owner(tmp_path / "3", 12 * 10**9)
+    many = ticks_by_owner(tmp_path / "5", 12 * 10**9)
+    assert len(few) == 9
+    assert len(many) == 15
+    assert few == {key: ticks for key, ticks in many.items() if key[1] <= 3}
+    assert sum(map(len, few.values())) > 60
+
+
+def test_more_owners_change_no_other_owners_records() -> None:
+    few = run(scenario(owners__records=20)).dataset
+    more = scenario(owners__records=20, owners__count=5, clock__rate=1.0)
+    many = run(more).dataset
+    for owner in range(3):
+        assert few.features[owner].tobytes() == many.features[owner].tobytes()
+        assert few.targets[owner].tobytes() == many.targets[owner].tobytes()
+
+
+OF_LEARNING_ALONE = {
+    "epsilon": {"privacy__epsilon": 0.1},
+    "epsilons": {"privacy__epsilon": [0.1, float("inf"), 3.0]},
+    "mechanism": {"privacy__mechanism": "none"},
+    "noise": {"privacy__noise": "scalar-as-published"},
+    "sensitivity": {"privacy__sensitivity": {"kind": "clip", "bound": 3.0}},
+    "step": {"algorithm__rho": 1.0, "algorithm__central_step": "text"},
+    "start": {"algorithm__initial": "zeros"},
+    "model": {"model__regularisation": 1.0, "model__theta_max": 1e5},
+    "data": {"data__features": 5, "owners__records": 50},
+    "recording": {"run__record_every": 10},
+}
+
+
+@pytest.mark.parametrize("changes", OF_LEARNING_ALONE.values(), ids=OF_LEARNING_ALONE)
+def test_what_the_network_does_not_know_changes_no_update(changes: dict, tmp_path: Path) -> None:
+    before = written(scenario(), tmp_path / "before")
+    after = written(scenario(**changes), tmp_path / "after")
+    assert after["updates.parquet"] == before["updates.parquet"]
+    assert after["events.parquet"] == before["events.parquet"]
+    assert after["curve.parquet"] != before["curve.parquet"]
+
+
+def test_keeping_events_changes_no_other_table(tmp_path: Path) -> None:
+    from asyncdp_sim.run import write
+
+    kept = written(scenario(), tmp_path / "kept")
+    write(run(scenario()), tmp_path / "bare")
+    kept.pop("events.parquet")
+    assert tables(tmp_path / "bare") == kept
+
+
+def test_a_scenario_survives_its_own_text(tmp_path: Path) -> None:
+    from asyncdp_sim.scenario import load
+
+    asked = scenario(privacy__epsilon=[0.1, float("inf"), 1 / 3], run__until=7.0)
+    (tmp_path / "scenario.toml").write_text(dump(asked, None), encoding="utf-8")
+    assert load(tmp_path / "scenario.toml") == (asked, [])

@@ -1,0 +1,48 @@
+"""What Async's experiments set, transcribed by reading the paper again.
+
+Places are lines of ``papers/004_a58cdd6b6f400488.txt`` ("text") and sections of ``PAPERS.md``
+("code": facts of the authors' published experiment code). Nothing here is taken from the
+catalogue.
+"""
+
+# Text, "Lending Dataset", Experiment Setup and Results.
+BANKS = 3  # "collaborations between N = 3 banks"
+RECORDS_EACH = 250_000  # "when n_1 = n_2 = n_3 = 250,000"
+RUNS = 100  # "for 100 runs of Algorithm 1"; caption of figure 3
+HORIZON = 1_000  # "for the learning horizon T = 1,000"; caption of figure 3
+N_BUDGETS = 3  # caption of figure 3: "three choices of privacy budgets ε_1 = ε_2 = ε_3"
+BUDGETS = [0.1, 1.0, 10.0]  # figure 3 in PAPERS.md: ε ∈ {0.1, 1, 10}; the text has no digits
+LOSS = "ridge"  # "g_2 = ‖y − M(x; θ)‖²", "y = θᵀx"
+REGULARISER = 1e-5  # "g_1(θ) = 10⁻⁵ θᵀθ"; code 1: σ = 1e-5 in (σ/2) θᵀθ
+REGULARISER_FORM = "half-square"  # code 1, where the text's form would be "square"
+BLOCKS = "in-order"  # "first data owner … the first n_1 entries", the second n_1 + 1 to n_1 + n_2
+
+# Text, "Dataset Description and Pre-Processing".
+FEATURES = 10  # "We select the top ten important features"
+PUBLIC_IN_THE_TEXT = 10_000  # "we only use the last ten-thousand entries of the dataset"
+PUBLIC_IN_THE_CODE = 10_001  # code 7: "over the last 10,001 rows"
+PROJECTION = "eigen-uncentred"  # code 7: no centring, no scaling, X V D^{-1/2}
+
+# Text, section 3: clocks and protocol.
+CLOCK_RATE = 1.0  # "Poisson process of rate one"
+PROTOCOL = "request"  # "Request for Update by the Data Owner": one-on-one
+
+# Code.
+RHO = 3_000.0  # code 2: step Nρ/(T²σ) with ρ = 3000 (lending)
+CENTRAL_STEP = "proof"  # code 3: both models use ρ/(2T²σ)
+DECLARED_BOUND = FEATURES / 2  # code 4: noise scale T p/(n_i ε_i), so that 2Ξ = p
+NOISE = "scalar-as-published"  # code 5: one draw on all coordinates
+MECHANISM = "laplace"  # Theorem 1
+START = "uniform"  # code 6: U[0, 1) per coordinate (lending 3-6); the text says 0
+THETA_MAX = 1e5  # code 7
+ENCODING = "as-published"  # code 8
+
+
+def noise_scale(epsilon: float) -> float:
+    """Code 4: T p/(n_i ε_i)."""
+    return HORIZON * FEATURES / (RECORDS_EACH * epsilon)
+
+
+def step(n_owners: int) -> float:
+    """Code 2: Nρ/(T²σ)."""
+    return n_owners * RHO / (HORIZON**2 * REGULARISER)
