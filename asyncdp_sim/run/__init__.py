@@ -1,12 +1,13 @@
 """One scenario: simulate, learn, account, write."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import ReplayError
+from asyncdp_sim.learning.objectives import constants
 from asyncdp_sim.provenance import (
     cpu_features,
     described,
@@ -162,9 +163,9 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "events": all(trace.events is not None for trace in outcome.traces),
         "columns": list(outcome.dataset.columns),
         "constants": {
-            "xi": problem.xi,
+            **asdict(constants(problem.task.objective, problem.records)),
+            "noise_bound": problem.xi,
             "least_fitness": problem.task.objective.least,
-            "records": int(problem.task.objective.records.sum()),
         },
         "versions": versions(),
         "git_commit": git_commit(),
