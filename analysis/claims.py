@@ -43,7 +43,7 @@ def gap_law(scenario: Raw) -> GapLaw | str:
         doubt = f"protocol {scenario['protocol']['kind']} does not update at owners' ticks"
     if doubt is not None:
         return doubt
-    rate = float(_rates(scenario).sum()) * _listening(scenario)
+    rate = float(_rates(scenario).sum())
     n_gaps, until = int(scenario["run"]["updates"]), scenario["run"].get("until")
     if until is not None:
         expected = rate * float(until)
@@ -104,10 +104,8 @@ def _takes_none(law: Raw) -> bool:
 
 
 def _rates(scenario: Raw) -> Array:
+    """Return λ_i times the probability that owner i attends to a tick."""
     n_owners = int(scenario["owners"]["count"])
-    return np.broadcast_to(np.asarray(scenario["clock"]["rate"], dtype=float), (n_owners,))
-
-
-def _listening(scenario: Raw) -> float:
-    """Return the probability that an owner is available at a tick."""
-    return float(scenario["availability"].get("probability", 1.0))
+    rates = np.asarray(scenario["clock"]["rate"], dtype=float)
+    listening = np.asarray(scenario["availability"].get("probability", 1.0), dtype=float)
+    return np.broadcast_to(rates * listening, (n_owners,))

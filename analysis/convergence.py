@@ -22,6 +22,7 @@ from analysis.words import numbers
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
 DIVERGED = 1e200
+LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 6  # with more lines, bands would hide one another
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -110,7 +111,8 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
     shades = [BLUE] if alone else colours(len(lines))
     found = [quartiles(line.result, axis) for line in lines]
     with style():
-        figure, axes = canvas(height=3.8)
+        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
+        figure, axes = canvas(height=3.8 + (0.2 * len(lines) if wordy else 0))
         axes.set_yscale("log")
         for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
             if len(lines) <= MOST_BANDS:
@@ -123,10 +125,10 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
         axes.set_xlabel(across)
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
         axes.set_ylabel(rf"relative fitness $\psi({model})$")
-        if not alone:
+        if not alone and not wordy:
             ends = [values[1, -1] for _, values in found]
             end_labels(axes, ends, [line.name for line in lines], shades)
-        _explain(figure, lines)
+        _explain(figure, lines, shades if wordy else ())
         put(figure, label([line.result for line in lines]))
     table = _table(lines, found, axis)
     return Picture(name, figure, table, f"{caption}{_remarks(lines)}.")
@@ -141,8 +143,11 @@ def _mark_published(
             axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **marker)
 
 
-def _explain(figure: Figure, lines: Sequence[Line]) -> None:
-    """Say above the axes what line, band and marker are; colours are named where lines end."""
+def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:
+    """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
+
+    Other colours are named where their lines end.
+    """
     count = numbers(float(len(line.result.replicates)) for line in lines)
     alone = len(lines) == 1 and lines[0].name == ""
     shade = BLUE if alone else "#666666"
@@ -152,7 +157,14 @@ def _explain(figure: Figure, lines: Sequence[Line]) -> None:
         marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
     if any(line.published is not None for line in lines):
         marks.append(Line2D([], [], label="published, last update", **_diamond(shade)))
-    figure.legend(handles=marks, loc="outside upper right", ncols=3)
+    if len(named) == 0:
+        figure.legend(handles=marks, loc="outside upper right", ncols=3)
+        return
+    keys = [
+        Line2D([], [], color=colour, label=line.name)
+        for colour, line in zip(named, lines, strict=True)
+    ]
+    figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=1)
 
 
 def _diamond(shade: str) -> dict[str, Any]:

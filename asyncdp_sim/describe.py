@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.scenario import Scenario
@@ -54,8 +55,20 @@ def _network(scenario: Scenario) -> Iterator[str]:
         load = fsum(rates) * service
         yield f"network: {fsum(rates):.4g} ticks per unit, an exchange takes {service:.4g} units"
         yield f"offered load: {load:.4g} (ticks per unit times the mean length of an exchange)"
-    if isinstance(scenario.clock, PoissonClock) and rates and isinstance(latency.request, NoTime):
-        predicted = lock.refusing_unequal(rates, [service] * n_owners)
+    yield from _online(scenario)
+    online = scenario.availability.online_share(n_owners)
+    per_tick = isinstance(scenario.availability, Always | Bernoulli | Diurnal)
+    steady = isinstance(scenario.availability, Always | Bernoulli) or (per_tick and service == 0)
+    if (
+        isinstance(scenario.clock, PoissonClock)
+        and rates is not None
+        and online is not None
+        and min(online) > 0
+        and steady
+        and isinstance(latency.request, NoTime)
+    ):
+        thinned = [rate * share for rate, share in zip(rates, online, strict=True)]
+        predicted = lock.refusing_unequal(thinned, [service] * n_owners)
         yield (
             f"predicted while no budget is spent: {predicted.update_rate:.4g} updates per unit, "
             f"learner busy {predicted.busy_fraction:.4g}, "
@@ -63,18 +76,31 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
         total = scenario.run.updates / predicted.update_rate
         yield f"predicted: T updates take {total:.4g} units"
-        if len(set(rates)) == 1:
+        if len(set(thinned)) == 1:
             yield (
                 f"predicted: i_k uniform, P(i_k+1 = i_k) = {1 / n_owners:.4g}; all owners have "
                 f"contributed after {contribution.mean_until_all(n_owners):.4g} updates in the mean"
             )
         else:
-            yield "i_k is not uniform: owner i is chosen in proportion to its rate"
+            yield (
+                "i_k is not uniform: owner i is chosen in proportion to its rate times its "
+                "availability, and the published step optimises another objective "
+                '(algorithm.selection = "inverse-rate" removes the bias)'
+            )
     else:
         yield (
-            "predicted rates: not applicable (the formula needs Poisson clocks and requests that "
-            "take no time)"
+            "predicted rates: not applicable (the formula needs Poisson clocks, requests that take "
+            "no time, and availability that is always or drawn for each tick)"
         )
+
+
+def _online(scenario: Scenario) -> Iterator[str]:
+    kind = scenario.availability.kind
+    share = scenario.availability.online_share(scenario.owners.count)
+    if share is None:
+        yield f"availability: {kind}, without a long-run share"
+    elif kind != "always":
+        yield f"availability: {kind}, owners online {_range(np.array(share))} of the time"
 
 
 def _privacy(scenario: Scenario) -> Iterator[str]:

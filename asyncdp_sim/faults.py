@@ -37,8 +37,8 @@ _WORDS = {
 }
 
 
-TAGS = ("<number>", "<list>")
-"""What tells a number from a list in a union of the two; never part of a key."""
+TAGS = ("<number>", "<list>", "<text>")
+"""What tells numbers, lists and texts apart in a union of them; never part of a key."""
 
 
 def faults_of(found: Sequence[Fault]) -> PydanticCustomError:

@@ -35,7 +35,9 @@ class Priority(IntEnum):
     """A query reaches its owner."""
     REQUEST_ARRIVES = 5
     """A request meets the learner after everything that may have freed it."""
-    CLOCK_TICK = 6
+    PRESENCE = 6
+    """An owner goes on or off line: what was under way has ended, its clock has not ticked yet."""
+    CLOCK_TICK = 7
     """A clock ticks last: it sees the state that all else at this tick has left."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.faults import show
 from asyncdp_sim.result import read_manifest
 
 
@@ -89,7 +90,7 @@ def _swept_value(scenario: Mapping[str, Any], path: str) -> str:
     value: Any = scenario
     for key in path.split("."):
         value = value[key]
-    return str(value)
+    return value if isinstance(value, str) else show(value)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.scenario import Scenario, dump, jsonable
-from asyncdp_sim.trace import EventKind, Trace
+from asyncdp_sim.trace import Detail, EventKind, Trace
 from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
@@ -173,7 +173,8 @@ def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
         "message": pa.array(message, mask=message == 0),
         "attempt": pa.array(attempt, mask=attempt == 0),
         "detail": pa.DictionaryArray.from_arrays(
-            pa.nulls(len(joined), pa.int8()), pa.array([], pa.string())
+            pa.array(joined["detail"], mask=joined["detail"] == 0),
+            pa.array([detail.name for detail in Detail]),
         ),
     }
 

@@ -15,7 +15,10 @@ LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
 
 class GaussianData(Spec):
-    """Targets y = xᵀθ₀ + ``noise``·N(0, 1), features x ~ N(0, R Λ Rᵀ), θ₀ ~ N(0, I).
+    """Targets y = xᵀ(θ₀ + δ_i) + ``noise``·N(0, 1), x ~ N(0, R Λ Rᵀ), θ₀ ~ N(0, I).
+
+    Owners differ by δ_i = ``heterogeneity``·N(0, I), from the stream ``("data", "owner", i,
+    "shift")``.
 
     Λ is a geometric sequence from √condition down to 1/√condition (determinant one), R an
     orthogonal matrix from the stream ``("data", "rotation")``; θ₀ comes from
@@ -30,12 +33,15 @@ class GaussianData(Spec):
         Standard deviation of the target around the linear model, ≥ 0.
     condition : float
         Condition number of the features' covariance, ≥ 1; without meaning for p = 1.
+    heterogeneity : float
+        Standard deviation of each coordinate of an owner's own truth around θ₀, ≥ 0.
     """
 
     kind: Literal["gaussian"] = "gaussian"
     features: Annotated[int, Field(ge=1, le=100_000)]
     noise: NonNegative = 1.0
     condition: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    heterogeneity: NonNegative = 0.0
 
     def build(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
@@ -65,7 +71,11 @@ class GaussianData(Spec):
             x = generator.standard_normal((n, self.features))
             if root is not None:
                 x = x @ root
-            y = x @ truth + self.noise * generator.standard_normal(n)
+            own = truth
+            if self.heterogeneity > 0:
+                shift = streams.generator("data", "owner", owner, "shift")
+                own = truth + self.heterogeneity * shift.standard_normal(self.features)
+            y = x @ own + self.noise * generator.standard_normal(n)
             features.append(frozen(x))
             targets.append(frozen(y))
         return Dataset(

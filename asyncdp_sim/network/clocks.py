@@ -34,7 +34,7 @@ class PoissonClock(Spec):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
-        return _wrong_length("clock.rate", self.rate, n_owners)
+        return wrong_length("clock.rate", self.rate, n_owners)
 
 
 class GammaClock(Spec):
@@ -58,7 +58,7 @@ class GammaClock(Spec):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
-        return _wrong_length("clock.rate", self.rate, n_owners)
+        return wrong_length("clock.rate", self.rate, n_owners)
 
 
 class DeterministicClock(Spec):
@@ -86,8 +86,8 @@ class DeterministicClock(Spec):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, or periods below one tick."""
-        found = _wrong_length("clock.rate", self.rate, n_owners)
-        found += _wrong_length("clock.phase", self.phase, n_owners)
+        found = wrong_length("clock.rate", self.rate, n_owners)
+        found += wrong_length("clock.phase", self.phase, n_owners)
         if not found and min(to_ticks(1 / rate) for rate in self.rates(n_owners)) < 1:
             given = f"{max(self.rates(n_owners)):g}"
             found.append(Fault("clock.rate", given, "allowed is at most 1e9 ticks per time unit"))
@@ -126,7 +126,8 @@ def _own(value: float | tuple[float, ...], owner: int) -> float:
     return value[owner] if isinstance(value, tuple) else value
 
 
-def _wrong_length(key: str, value: float | tuple[float, ...], n_owners: int) -> list[Fault]:
+def wrong_length(key: str, value: float | tuple[float, ...], n_owners: int) -> list[Fault]:
+    """Return a fault where a list does not have one value per owner."""
     if not isinstance(value, tuple) or len(value) == n_owners:
         return []
     allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"

@@ -38,6 +38,10 @@ class NoTime(Spec):
         """Variance, 0."""
         return 0.0
 
+    def biased(self, generator: np.random.Generator) -> float:  # noqa: ARG002
+        """Return a length-biased duration, 0."""
+        return 0.0
+
     def durations(self, source: Source, block: int) -> None:  # noqa: ARG002
         """Return None: there is nothing to wait for."""
         return
@@ -45,6 +49,14 @@ class NoTime(Spec):
 
 class _Drawn(Spec):
     """A law whose durations are drawn; members implement :meth:`draw`."""
+
+    @abstractmethod
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length.
+
+        A uniform share of it is what is left of the duration under way at a random instant: the
+        equilibrium law of renewal theory.
+        """
 
     @abstractmethod
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
@@ -81,6 +93,10 @@ class Constant(Spec):
         """Variance, 0."""
         return 0.0
 
+    def biased(self, generator: np.random.Generator) -> float:  # noqa: ARG002
+        """Return a duration (time units) drawn in proportion to its length."""
+        return self.value
+
     def durations(self, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
         """Yield the value in ticks, without end; no stream is used."""
         ticks = to_ticks(self.value)
@@ -98,6 +114,10 @@ class Exponential(_Drawn):
     def variance(self) -> float:
         """Variance, mean²."""
         return self.mean**2
+
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length."""
+        return float(generator.gamma(2.0, self.mean))
 
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""
@@ -119,6 +139,11 @@ class Lognormal(_Drawn):
         """Variance, (mean·cv)²."""
         return (self.mean * self.cv) ** 2
 
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length."""
+        s2 = log(1 + self.cv**2)
+        return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
+
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""
         s2 = log(1 + self.cv**2)
@@ -136,6 +161,10 @@ class Gamma(_Drawn):
     def variance(self) -> float:
         """Variance, (mean·cv)²."""
         return (self.mean * self.cv) ** 2
+
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length."""
+        return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
 
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""
@@ -166,6 +195,11 @@ class Uniform(_Drawn):
         """Variance, (high − low)²/12."""
         return (self.high - self.low) ** 2 / 12
 
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length."""
+        low, high = self.low**2, self.high**2
+        return sqrt(low + (high - low) * float(generator.random()))
+
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""
         return generator.uniform(self.low, self.high, size)
@@ -187,6 +221,16 @@ class Empirical(_Drawn):
         """Variance of the list (divided by its length)."""
         mean = self.mean
         return fsum((v - mean) ** 2 for v in self.values) / len(self.values)
+
+    def biased(self, generator: np.random.Generator) -> float:
+        """Return a duration (time units) drawn in proportion to its length."""
+        at = float(generator.random()) * fsum(self.values)
+        reached = 0.0
+        for value in self.values:
+            reached += value
+            if at < reached:
+                return value
+        return self.values[-1]
 
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""

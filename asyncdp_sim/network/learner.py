@@ -15,6 +15,8 @@ ANSWER_DELIVERED = EventKind.answer_delivered
 ANSWER_RELEASED = EventKind.answer_released
 BUDGET_EXHAUSTED = EventKind.budget_exhausted
 QUERY_SENT = EventKind.query_sent
+REQUEST_REFUSED = EventKind.request_refused
+REQUEST_SENT = EventKind.request_sent
 UPDATE_APPLIED = EventKind.update_applied
 APPLIED = Outcome.applied
 IN_FLIGHT = Outcome.in_flight
@@ -51,6 +53,8 @@ class Learner:
         Whether an owner is being served alone.
     answers_left : list of int
         By owner number: distinct answers that the owner may still release.
+    active : set of int
+        Owners that may still ask: their budget is not spent and they have not left.
     updates : int
         k, the number of updates applied so far.
     """
@@ -65,27 +69,35 @@ class Learner:
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
+        self.event = recorder.event
         self.locked = False
         self.answers_left = [0, *answers_allowed]
         self.updates = 0
         self._horizon = updates
         self._learning = learning
         self._open: dict[int, Exchange] = {}
-        self._active = set(range(1, len(answers_allowed) + 1))
+        self.active = set(range(1, len(answers_allowed) + 1))
         self._pending = 0
         self._messages = 0
 
-    def next_message(self) -> int:
-        """Return the number of a new message, which is under way until :meth:`finish`."""
+    def request(self, owner: int) -> int:
+        """Note that an owner asks; return the number of its message, open until :meth:`finish`."""
         self._pending += 1
         self._messages += 1
+        self.recorder.attempts[owner] += 1
+        self.event(REQUEST_SENT, owner, self._messages)
         return self._messages
+
+    def refuse(self, owner: int, message: int) -> None:
+        """Turn a request away."""
+        self.recorder.refused[owner] += 1
+        self.event(REQUEST_REFUSED, owner, message)
 
     def read(self, owner: int, message: int) -> Exchange:
         """Read the model for an owner and send it the query."""
         exchange = Exchange(message, owner, self.kernel._now, self.updates)
         self._open[message] = exchange
-        self.recorder.event(QUERY_SENT, owner, message)
+        self.event(QUERY_SENT, owner, message)
         if self._learning is not None:
             self._learning.read(owner, message)
         return exchange
@@ -95,39 +107,37 @@ class Learner:
         owner = exchange.owner
         exchange.release_tick = self.kernel._now
         exchange.outcome = IN_FLIGHT
-        self.recorder.event(ANSWER_RELEASED, owner, exchange.message, 1)
+        self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1
         if self.answers_left[owner] == 0:
-            self.recorder.event(BUDGET_EXHAUSTED, owner)
-            self._active.discard(owner)
+            self.event(BUDGET_EXHAUSTED, owner)
+            self.active.discard(owner)
 
     def apply(self, exchange: Exchange) -> None:
         """Use the answer that has arrived: one more update."""
-        recorder, owner, message = self.recorder, exchange.owner, exchange.message
-        recorder.event(ANSWER_DELIVERED, owner, message, 1)
+        owner, message = exchange.owner, exchange.message
+        self.event(ANSWER_DELIVERED, owner, message, 1)
         if self._learning is not None:
             self._learning.apply(owner, message)
         del self._open[message]
         exchange.outcome = APPLIED
-        recorder.exchange(exchange, self.kernel._now, self.updates)
-        recorder.in_flight_total += len(self._open)
+        self.recorder.exchange(exchange, self.kernel._now, self.updates)
+        self.recorder.in_flight_total += len(self._open)
         self.updates += 1
-        recorder.event(UPDATE_APPLIED, owner, message)
+        self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self._horizon:
             self.kernel.stop()
 
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        self._stop_if_over()
+        if self._pending == 0 and len(self.active) == 0:
+            self.kernel.stop()
 
     def leave(self, owner: int) -> None:
-        """Note that an owner will never ask again because its clock has stopped."""
-        self._active.discard(owner)
-        self._stop_if_over()
-
-    def _stop_if_over(self) -> None:
-        if self._pending == 0 and len(self._active) == 0:
+        """Note that an owner will never ask again: its clock has stopped, or it has left."""
+        self.active.discard(owner)
+        if self._pending == 0 and len(self.active) == 0:
             self.kernel.stop()
 
     def close(self, end_tick: int) -> None:

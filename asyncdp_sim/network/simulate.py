@@ -37,12 +37,14 @@ def simulate(
     kernel = Kernel(ties)
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
     learner = Learner(kernel, recorder, network.updates, network.answers_allowed, learning)
-    attempt = partial(network.protocol.attempt, learner=learner)
-    for number in range(1, network.n_owners + 1):
-        own = streams.within("owner", number)
-        block = _block(network.n_owners)
-        ticks = network.clock.ticks(number - 1, partial(own.generator, "clock"), block)
-        kernel.start(live(_owner(network, number, own, block), ticks, kernel, learner, attempt))
+    block = _block(network.n_owners)
+    numbers = range(1, network.n_owners + 1)
+    owners = [_owner(network, number, streams.within("owner", number), block) for number in numbers]
+    network.availability.begin(owners, learner, streams)
+    for owner in owners:
+        source = partial(streams.generator, "owner", owner.number, "clock")
+        ticks = network.clock.ticks(owner.number - 1, source, block)
+        kernel.start(live(owner, ticks, kernel, learner, network.protocol.attempt))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     end_tick = kernel.now if kernel.run_before(horizon) else horizon
     learner.close(end_tick)

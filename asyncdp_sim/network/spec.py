@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from math import fsum
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -57,7 +58,7 @@ class Network(Spec):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Network":
-        found = self.clock.faults(self.n_owners)
+        found = self.clock.faults(self.n_owners) + self.availability.faults(self.n_owners)
         if len(found) > 0:
             raise faults_of(found)
         return self
@@ -66,6 +67,23 @@ class Network(Spec):
     def n_owners(self) -> int:
         """Number of owners."""
         return len(self.answers_allowed)
+
+    @property
+    def selection_shares(self) -> tuple[float, ...] | None:
+        """π_i, each owner's long-run share of the updates while no budget is spent.
+
+        Proportional to λ_i a_i, with a_i the share of ticks that find the owner online; exact for
+        Poisson clocks, requests that take no time, and availability that is always or drawn for
+        each tick, whatever the law of the service (ORACLES 12); for on/off, diurnal and outages
+        exact at zero service. None where a clock or an availability has no long run.
+        """
+        rates = self.clock.rates(self.n_owners)
+        online = self.availability.online_share(self.n_owners)
+        if rates is None or online is None:
+            return None
+        pairs = [rate * share for rate, share in zip(rates, online, strict=True)]
+        total = fsum(pairs)
+        return tuple(pair / total for pair in pairs) if min(pairs) > 0 else None
 
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""

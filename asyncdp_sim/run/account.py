@@ -47,9 +47,6 @@ def owner_columns(
     claimed = problem.epsilon if problem.xi is not None else np.full(n_owners, np.nan)
     epsilon = np.tile(claimed, replicates)
     zeros = np.zeros(len(epsilon), dtype=np.int32)
-    ends = np.repeat([trace.end_tick for trace in traces], n_owners)
-    with np.errstate(invalid="ignore"):
-        online = tables["online_ticks"] / ends
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
@@ -62,7 +59,7 @@ def owner_columns(
         "refused": tables["refused"].astype(np.int32),
         "collided": zeros,
         "lost": zeros,
-        "online_fraction": online,
+        "online_fraction": tables["online"],
     }
 
 

@@ -97,11 +97,13 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
     records = RidgeRecords(features, targets, clip, norm)
     xi = None if sensitivity is None else sensitivity.xi(model.theta_max, p)
+    known = scenario.network.selection_shares
+    shares = None if known is None else np.array(known)
     task = Task(
         objective=objective,
         gradients=objective if clip is None else records,
         steps=scenario.algorithm.steps(
-            objective.weights, p, run.updates, model.sigma, model.theta_max
+            objective.weights, p, run.updates, model.sigma, model.theta_max, shares
         ),
         noise=privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi),
         record_every=run.record_every,

@@ -136,12 +136,20 @@ class Scenario(Spec):
 
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
-        found = list(self.clock.faults(n_owners))
+        found = self.clock.faults(n_owners) + self.availability.faults(n_owners)
         found += self.privacy.faults(n_owners, self.model.theta_max)
         records = self.owners.records
         if isinstance(records, tuple) and len(records) != n_owners:
             allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
             found.append(Fault("owners.records", f"{len(records)} values", allowed))
+        if len(found) == 0 and self.algorithm.selection == "inverse-rate":
+            network = self.network
+            if network.selection_shares is None:
+                allowed = (
+                    "it needs each owner's share of the updates, which this clock or "
+                    "availability does not tell"
+                )
+                found.append(Fault("algorithm.selection", "inverse-rate", allowed))
         by_column = _splits_by_column(self.data)
         if records is None and not by_column:
             found.append(Fault("owners.records", "nothing", "this field is required"))

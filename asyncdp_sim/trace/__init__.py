@@ -2,6 +2,6 @@
 
 from asyncdp_sim.trace.recorder import EventRecorder, Exchange, Recorder
 from asyncdp_sim.trace.tables import Trace
-from asyncdp_sim.trace.vocabulary import EventKind, Outcome
+from asyncdp_sim.trace.vocabulary import Detail, EventKind, Outcome
 
-__all__ = ["EventKind", "EventRecorder", "Exchange", "Outcome", "Recorder", "Trace"]
+__all__ = ["Detail", "EventKind", "EventRecorder", "Exchange", "Outcome", "Recorder", "Trace"]

@@ -1,5 +1,6 @@
 """Takes notes while the network runs, and turns them into a trace."""
 
+from math import nan
 from struct import Struct
 
 import numpy as np
@@ -7,9 +8,18 @@ import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.trace.tables import Trace
-from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS, EventKind, Outcome
+from asyncdp_sim.trace.vocabulary import (
+    EVENTS,
+    EXCHANGES,
+    OWNERS,
+    Detail,
+    EventKind,
+    Outcome,
+)
 
-_CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b"}
+NO_DETAIL = Detail.none
+
+_CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
 
 def _packer(row: np.dtype[np.void]) -> Struct:
@@ -49,6 +59,9 @@ class Recorder:
         self.attempts = [0] * (n_owners + 1)
         self.refused = [0] * (n_owners + 1)
         self.in_flight_total = 0
+        self._offline_since: dict[int, int] = {}
+        self._offline_ticks = [0] * (n_owners + 1)
+        self._attended: dict[int, list[int]] = {}
 
     def exchange(self, exchange: Exchange, end_tick: int, end_k: int) -> None:
         """Note an exchange that has ended, or that the end of the run has cut short."""
@@ -65,8 +78,34 @@ class Recorder:
             )
         )
 
-    def event(self, kind: EventKind, owner: int, message: int = 0, attempt: int = 0) -> None:
+    def event(
+        self,
+        kind: EventKind,
+        owner: int,
+        message: int = 0,
+        attempt: int = 0,
+        detail: Detail = NO_DETAIL,
+    ) -> None:
         """Note an event; this recorder keeps the tables only."""
+
+    def offline(self, owner: int) -> None:
+        """Note that an owner went offline."""
+        self._offline_since[owner] = self._kernel._now
+        self.event(EventKind.went_offline, owner)
+
+    def online(self, owner: int) -> None:
+        """Note that an owner came online."""
+        self._offline_ticks[owner] += self._kernel._now - self._offline_since.pop(owner)
+        self.event(EventKind.went_online, owner)
+
+    def by_tick(self, owner: int) -> None:
+        """Count an owner's share online by its ticks, not by time."""
+        self._attended[owner] = [0, 0]
+
+    def attended(self, owner: int, attends: bool) -> bool:
+        """Note whether an owner attends to a tick, and return it."""
+        self._attended[owner][attends] += 1
+        return attends
 
     def event_table(self) -> npt.NDArray[np.void] | None:
         """Return the events, or None where they are not kept."""
@@ -81,7 +120,9 @@ class Recorder:
             If the notes contradict each other.
         """
         numbers = range(1, len(self.attempts))
-        owners = [(i, self.attempts[i], self.refused[i], end_tick) for i in numbers]
+        owners = [
+            (i, self.attempts[i], self.refused[i], self._online(i, end_tick)) for i in numbers
+        ]
         return Trace(
             end_tick=end_tick,
             exchanges=np.frombuffer(bytes(self._rows), dtype=EXCHANGES),
@@ -90,6 +131,16 @@ class Recorder:
             in_flight_total=self.in_flight_total,
             one_on_one=one_on_one,
         )
+
+    def _online(self, owner: int, end_tick: int) -> float:
+        """Return the share of the run, or of its ticks, that an owner was online."""
+        if owner in self._attended:
+            missed, met = self._attended[owner]
+            return met / (missed + met) if missed + met > 0 else nan
+        dark = self._offline_ticks[owner]
+        if owner in self._offline_since:
+            dark += end_tick - self._offline_since[owner]
+        return 1 - dark / end_tick if end_tick > 0 else nan
 
 
 class EventRecorder(Recorder):
@@ -100,9 +151,17 @@ class EventRecorder(Recorder):
         self._events = bytearray()
         self._pack_event = _packer(EVENTS).pack
 
-    def event(self, kind: EventKind, owner: int, message: int = 0, attempt: int = 0) -> None:
+    def event(
+        self,
+        kind: EventKind,
+        owner: int,
+        message: int = 0,
+        attempt: int = 0,
+        detail: Detail = NO_DETAIL,
+    ) -> None:
         """Note an event at the current tick."""
-        self._events.extend(self._pack_event(self._kernel._now, kind, owner, message, attempt))
+        row = self._pack_event(self._kernel._now, kind, owner, message, attempt, detail)
+        self._events.extend(row)
 
     def event_table(self) -> npt.NDArray[np.void] | None:
         """Return the events in the order of happening."""

@@ -11,7 +11,7 @@ class EventKind(IntEnum):
     clock_tick = 0
     """An owner's clock ticked and the owner was free to act on it."""
     clock_dropped = 1
-    """A clock ticked while its owner was sending, waiting or being served."""
+    """A clock ticked while its owner was busy or offline (see the detail)."""
     request_sent = 2
     """An owner asked the learner for an exchange."""
     request_refused = 3
@@ -26,6 +26,20 @@ class EventKind(IntEnum):
     """The learner used the answer; k grew by one."""
     budget_exhausted = 8
     """The owner released the last answer that its budget allows."""
+    went_online = 9
+    """The owner came online."""
+    went_offline = 10
+    """The owner went offline; one that starts so says so at time 0."""
+
+
+class Detail(IntEnum):
+    """What an event's kind leaves open."""
+
+    none = 0
+    busy = 1
+    """The owner is sending, waiting or being served."""
+    offline = 2
+    """The owner is not online."""
 
 
 class Outcome(IntEnum):
@@ -62,10 +76,20 @@ UPDATES = np.dtype(
 )
 """One row per answer used, in the order of k = 1, 2, …: the applied exchanges, seen by update."""
 
-OWNERS = np.dtype([("owner", "i4"), ("attempts", "i8"), ("refused", "i8"), ("online_ticks", "i8")])
-"""One row per owner: requests sent, requests refused on arrival, ticks online."""
+OWNERS = np.dtype([("owner", "i4"), ("attempts", "i8"), ("refused", "i8"), ("online", "f8")])
+"""One row per owner: requests sent, refused on arrival, share of the run that it was online.
+
+Where availability is drawn for each tick, the share is that of its ticks; NaN without any.
+"""
 
 EVENTS = np.dtype(
-    [("tick", "i8"), ("kind", "i1"), ("owner", "i4"), ("message", "i8"), ("attempt", "i2")]
+    [
+        ("tick", "i8"),
+        ("kind", "i1"),
+        ("owner", "i4"),
+        ("message", "i8"),
+        ("attempt", "i2"),
+        ("detail", "i1"),
+    ]
 )
-"""One row per event, in the order of happening. Message 0 is none; attempt 0 is none."""
+"""One row per event, in the order of happening. Message, attempt and detail 0 are none."""

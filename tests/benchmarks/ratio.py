@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def best_times(*works: Callable[[], object], rounds: int = 5) -> list[float]:
+def best_times(*works: Callable[[], object], rounds: int = 9) -> list[float]:
     """Return the least wall time of each work over the rounds, taken in turn."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):

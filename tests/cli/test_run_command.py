@@ -146,7 +146,10 @@ def test_absent_is_null(command: Command, here: Path) -> None:
     ticks = [event for event in events if event["kind"] == "clock_tick"]
     assert len(ticks) > 0
     assert {event["message"] for event in ticks} == {None}
-    assert {event["detail"] for event in events} == {None}
+    dropped = [event for event in events if event["kind"] == "clock_dropped"]
+    assert len(dropped) > 0
+    assert {event["detail"] for event in dropped} == {"busy"}
+    assert {event["detail"] for event in events if event not in dropped} == {None}
     summary = manifest(here / "result")["summary"]
     assert summary["collision_rate"] is None
     assert summary["bound_exceeded"] is None

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.privacy.budget import Budget
@@ -26,6 +27,10 @@ def members(union: Any) -> list[type[Spec]]:
 
 def kind(member: type[Spec]) -> str:
     return str(get_args(member.model_fields["kind"].annotation)[0])
+
+
+def exponential(mean: float) -> dict[str, Any]:
+    return {"kind": "exponential", "mean": mean}
 
 
 EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
@@ -47,6 +52,44 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"rate": 1.0, "phase": [0.0, 0.1, 0.2]},
         ],
         "scripted": [{"times": [[0.0, 1.0, 1.5], [], [2.0]]}],
+    },
+    Availability: {
+        "always": [{}],
+        "bernoulli": [{"probability": 0.3}, {"probability": [0.0, 0.5, 1.0]}],
+        "on-off": [
+            {"on": exponential(1.0), "off": exponential(0.5)},
+            {
+                "on": {"kind": "uniform", "low": 0.0, "high": 1.0},
+                "off": {"kind": "gamma", "mean": 0.3, "cv": 2.0},
+            },
+            {
+                "on": {"kind": "empirical", "values": [0.0, 0.1, 1.0]},
+                "off": {"kind": "constant", "value": 0.7},
+            },
+        ],
+        "diurnal": [
+            {"period": 1.5, "low": 0.1, "high": 0.9},
+            {"period": 2.0, "low": 0.0, "high": 0.6, "phase": "uniform"},
+            {"period": 1.0, "low": 0.2, "high": 1.0, "phase": [0.0, -0.25, 0.5]},
+        ],
+        "churn": [
+            {"join": exponential(2.0), "lifetime": exponential(4.0)},
+            {"lifetime": {"kind": "uniform", "low": 1.0, "high": 9.0}},
+            {"join": {"kind": "constant", "value": 0.0}},
+        ],
+        "outages": [
+            {"groups": [[1, 2], [3, 2]], "gap": exponential(1.0), "length": exponential(0.5)},
+            {
+                "groups": [[2]],
+                "gap": {"kind": "uniform", "low": 0.5, "high": 1.0},
+                "length": {"kind": "lognormal", "mean": 0.5, "cv": 1.0},
+            },
+            {
+                "groups": [[1], [1, 3], [3]],
+                "gap": {"kind": "gamma", "mean": 0.4, "cv": 0.7},
+                "length": {"kind": "empirical", "values": [0.0, 0.1, 0.4]},
+            },
+        ],
     },
     Algorithm: {
         "async-gossip": [
@@ -71,6 +114,7 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
 FAMILIES = {
     "law": Law,
     "clock": Clock,
+    "availability": Availability,
     "algorithm": Algorithm,
     "budget": Budget,
     "sensitivity": Sensitivity,
@@ -93,7 +137,68 @@ def said(spec: Spec) -> str:
 
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
+NOT_SO_BAD = {("diurnal", "phase"): [-1.0]}
+"""What is no bad number for the field of this member."""
+
+_LAW = exponential(1.0)
+_NO_TIME: list[dict[str, Any]] = [
+    {"kind": "none"},
+    {"kind": "constant", "value": 0.0},
+    {"kind": "empirical", "values": [0.0, 0.0]},
+]
+_NO_LAW: list[Any] = [
+    1.0,
+    "exponential",
+    {"kind": "exponential"},
+    {"kind": "exponential", "mean": -1.0},
+    {"kind": "no-such-law"},
+    {"mean": 1.0},
+]
+_BAD_PERIODS = [*_NO_TIME, *_NO_LAW]
+_GROUPS: list[Any] = [
+    [],
+    [[]],
+    [1],
+    [[0]],
+    [[-1]],
+    [[1.0]],
+    [[True]],
+    [["1"]],
+    "all",
+    [[1], []],
+]
+_DAY = {"period": 1.0, "low": 0.1, "high": 0.9}
 BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
+    "always": [{"probability": 1.0}],
+    "bernoulli": [
+        {"probability": bad}
+        for bad in (1.0 + 1e-9, -1e-9, 2, float("inf"), [], [0.5, 1.5], [0.5, "1"], "uniform")
+    ],
+    "on-off": [
+        *({"on": bad, "off": _LAW} for bad in _BAD_PERIODS),
+        *({"on": _LAW, "off": bad} for bad in _BAD_PERIODS),
+    ],
+    "outages": [
+        *({"groups": [[1]], "gap": bad, "length": _LAW} for bad in _BAD_PERIODS),
+        *({"groups": [[1]], "gap": _LAW, "length": bad} for bad in _BAD_PERIODS),
+        *({"groups": bad, "gap": _LAW, "length": _LAW} for bad in _GROUPS),
+    ],
+    "churn": [
+        *({"join": bad} for bad in _NO_LAW),
+        *({"lifetime": bad} for bad in _NO_LAW),
+    ],
+    "diurnal": [
+        {**_DAY, "period": 0.0},
+        {**_DAY, "period": float("inf")},
+        {**_DAY, "low": 0.95},
+        {**_DAY, "low": 1.1},
+        {**_DAY, "high": 1.1},
+        {**_DAY, "low": -0.1},
+        *(
+            {**_DAY, "phase": bad}
+            for bad in ("random", float("inf"), [], ["uniform"], [0.0, True], {"kind": "uniform"})
+        ),
+    ],
     "uniform": [{"low": 1.0, "high": 1.0}, {"low": 2.0, "high": 1.0}, {"low": 0.0, "high": 0.0}],
     "empirical": [{"values": []}, {"values": [0.1, -0.1]}, {"values": 0.1}],
     "constant": [{"value": float("inf")}],
@@ -128,6 +233,7 @@ def bad_fields(union: Any) -> Iterator[tuple[type[Spec], dict[str, Any]]]:
             if field.default is PydanticUndefined:
                 yield member, {k: v for k, v in good.items() if k != name}
             for bad in BAD_NUMBERS:
-                yield member, {**good, name: bad}
+                if bad not in NOT_SO_BAD.get((kind(member), name), []):
+                    yield member, {**good, name: bad}
         for fields in BAD_COMBINATIONS.get(kind(member), []):
             yield member, fields

@@ -48,6 +48,37 @@ def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
 
 
 @EACH
+def test_length_biased_draws_have_the_exact_mean_and_law(law: Law) -> None:
+    """z-tests on 10⁵ draws, |z| < 4 (fixed seed): P(biased ≤ x) = E[X; X ≤ x]/E X.
+
+    The mean is E X²/E X = mean + variance/mean, from the law's own moments; its standard error is
+    √(s²/n) with the sample's variance s². P(biased ≤ E X) against the mean m of X·1(X ≤ E X)/E X
+    over 10⁵ plain draws; its standard error is √(m(1 − m)/n + s²/n), s² that of the latter.
+    """
+    if law.mean == 0:
+        assert law.biased(Streams(1).generator("biased")) == 0
+        return
+    generator = Streams(1).generator("biased")
+    sample = np.array([law.biased(generator) for _ in range(DRAWS)])
+    assert np.all(sample > 0)
+    exact = law.mean + law.variance / law.mean
+    error = sqrt(sample.var() / DRAWS)
+    assert abs(sample.mean() - exact) <= 4 * error + 1e-12 * exact
+    if law.variance > 0:  # the test can fail: plain draws would be seen
+        assert 8 * error < exact - law.mean
+    plain = np.array(drawn(law, DRAWS, 4096), dtype=float) / TICKS_PER_UNIT
+    limit = law.mean + 1 / TICKS_PER_UNIT
+    weighed = np.where(plain <= limit, plain, 0) / law.mean
+    share = weighed.mean()
+    spread = sqrt((max(share * (1 - share), 0) + weighed.var()) / DRAWS)
+    assert abs((sample <= limit).mean() - share) <= 4 * spread + 1e-8 / law.mean
+
+
+def test_none_is_biased_to_nothing() -> None:
+    assert NoTime().biased(Streams(1).generator("biased")) == 0
+
+
+@EACH
 def test_durations_are_integers_from_zero_on(law: Law) -> None:
     ticks = drawn(law, 5000, 512)
     assert all(type(tick) is int for tick in ticks)

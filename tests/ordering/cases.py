@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
 from asyncdp_sim.network.clocks import DeterministicClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Law, NoTime
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.streams import Scope
 
 Happening = tuple[float, int]
 """Time and owner."""
@@ -15,7 +19,9 @@ Happening = tuple[float, int]
 class Case:
     """One scenario; the golden file pins its order, the fields below what is known beforehand.
 
-    ``updates``, ``refused`` and ``dropped`` are complete lists of (time, owner).
+    ``updates``, ``refused``, ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that
+    are offline), ``away`` and ``back`` (going off and on line) are complete lists of (time, owner).
+    ``online`` is the share of the run, per owner; left out, all of it.
     """
 
     name: str
@@ -25,8 +31,27 @@ class Case:
     updates: tuple[Happening, ...] = ()
     refused: tuple[Happening, ...] = ()
     dropped: tuple[Happening, ...] = ()
+    missed: tuple[Happening, ...] = ()
+    away: tuple[Happening, ...] = ()
+    back: tuple[Happening, ...] = ()
+    online: tuple[float, ...] | None = None
     open: tuple[str, ...] = ()
     scheduled: int | None = None
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several availabilities at once: an owner is online when it is so in all of them.
+
+    Constant gaps and lengths are the same for all groups of one ``outages``; this puts schedules
+    beside each other.
+    """
+
+    parts: tuple[Availability, ...]
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        for number, part in enumerate(self.parts, start=1):
+            part.begin(owners, learner, streams.within("part", number))
 
 
 def _law(value: float | None) -> Law:
@@ -44,12 +69,13 @@ def net(
     updates: int = 10,
     until: float | None = None,
     owners: int | None = None,
+    availability: Availability | Together | None = None,
 ) -> Network:
     scripted = not isinstance(times, DeterministicClock)
     clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
     if owners is None:
         owners = len(times) if scripted else 2
-    return Network(
+    network = Network(
         answers_allowed=(10,) * owners if allowed is None else allowed,
         updates=updates,
         until=until,
@@ -57,6 +83,19 @@ def net(
         latency=Latency(request=_law(request), query=_law(query), answer=_law(answer)),
         compute=_law(compute),
     )
+    # A copy is not validated: whatever has ``begin`` can be an availability.
+    return network.model_copy(update={"availability": availability or Always()})
+
+
+def dark(groups: Sequence[Sequence[int]], gap: float, length: float) -> Outages:
+    """A schedule: offline in [gap, gap + length), [2 gap + length, 2 gap + 2 length), …"""
+    laws = Constant(value=gap), Constant(value=length)
+    return Outages(groups=groups, gap=laws[0], length=laws[1])
+
+
+def stay(*, join: float | None = None, lifetime: float | None = None) -> Churn:
+    """All owners join and leave at the same times."""
+    return Churn(join=_law(join), lifetime=_law(lifetime))
 
 
 TIES = [
@@ -450,6 +489,227 @@ LONGER = [
     ),
 ]
 
+PRESENCE = [
+    Case(
+        "tick_as_its_owner_goes_offline",
+        "The clock ticks exactly when its owner goes offline (1): the owner is offline first, the "
+        "tick is dropped.\nThe next one, during [1.5, 2.5), acts.",
+        net([[1, 2]], availability=dark([[1]], 1, 0.5)),
+        end=2,
+        updates=((2, 1),),
+        missed=((1, 1),),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(0.75,),
+    ),
+    Case(
+        "going_offline_before_a_tick_scheduled_earlier",
+        "The second outage begins at 2.5 and was scheduled at 1.5, when the first ended; the tick "
+        "at 2.5 was\nscheduled at 0.5. Going offline still goes first: the order of classes comes "
+        "before that of scheduling.",
+        net([[0.5, 2.5, 3.5]], availability=dark([[1]], 1, 0.5)),
+        end=3.5,
+        updates=((0.5, 1), (3.5, 1)),
+        missed=((2.5, 1),),
+        away=((1, 1), (2.5, 1)),
+        back=((1.5, 1), (3, 1)),
+        online=(2.5 / 3.5,),
+    ),
+    Case(
+        "tick_as_its_owner_comes_back",
+        "The outage is [1, 1.5): the tick at 1.5 (scheduled at 0.5, before the outage began) acts.",
+        net([[0.5, 1.5]], availability=dark([[1]], 1, 0.5)),
+        end=1.5,
+        updates=((0.5, 1), (1.5, 1)),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(1 / 1.5,),
+    ),
+    Case(
+        "tick_one_tick_before_coming_back",
+        "One tick before the end of the outage [1, 1.5) its owner is still offline. That was its "
+        "clock's last:\nthe run ends with a dropped tick.",
+        net([[0.5, 1.499999999]], availability=dark([[1]], 1, 0.5)),
+        end=1.499999999,
+        updates=((0.5, 1),),
+        missed=((1.499999999, 1),),
+        away=((1, 1),),
+        online=(1 / 1.499999999,),
+    ),
+    Case(
+        "goes_offline_while_served",
+        "Owner 1 is served in [0.75, 1.35) and goes offline at 1: its exchange is completed. Its "
+        "tick at 0.9 is\ndropped as busy, that at 1.2, busy and offline, as offline, that at 1.4 "
+        "as offline.",
+        net([[0.75, 0.9, 1.2, 1.4, 1.6]], compute=0.6, availability=dark([[1]], 1, 0.5)),
+        end=2.2,
+        updates=((1.35, 1), (2.2, 1)),
+        dropped=((0.9, 1),),
+        missed=((1.2, 1), (1.4, 1)),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(1.7 / 2.2,),
+    ),
+    Case(
+        "lock_of_an_owner_that_is_offline",
+        "Owner 1 goes offline at 1 while it is served in [0.75, 1.35): the learner stays locked, "
+        "so owner 2,\nwho is online, is refused at 1.2 and served at 1.35.",
+        net([[0.75], [1.2, 1.35]], compute=0.6, availability=dark([[1]], 1, 0.5)),
+        end=1.95,
+        updates=((1.35, 1), (1.95, 2)),
+        refused=((1.2, 2),),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(1.45 / 1.95, 1.0),
+    ),
+    Case(
+        "request_travelling_as_its_owner_goes_offline",
+        "A request sent at 0.75 travels for 0.5; its owner goes offline at 1. The request arrives "
+        "at 1.25 and is\nserved: the query finds its owner, offline or not.",
+        net([[0.75]], request=0.5, compute=0.25, availability=dark([[1]], 1, 1)),
+        end=1.5,
+        updates=((1.5, 1),),
+        away=((1, 1),),
+        online=(1 / 1.5,),
+    ),
+    Case(
+        "request_arrives_as_its_owner_goes_offline",
+        "At 1 owner 1's request arrives and owner 1 goes offline: the request goes first, so the "
+        "query stands\nbefore the departure.",
+        net([[0.75]], request=0.25, compute=0.5, availability=dark([[1]], 1, 1)),
+        end=1.5,
+        updates=((1.5, 1),),
+        away=((1, 1),),
+        online=(1 / 1.5,),
+    ),
+    Case(
+        "answer_arrives_as_its_owner_comes_back",
+        "At 1.5 owner 1's answer arrives, it comes back, and its clock ticks, in this order: the "
+        "tick acts.",
+        net([[0.75, 1.5]], answer=0.75, availability=dark([[1]], 1, 0.5)),
+        end=2.25,
+        updates=((1.5, 1), (2.25, 1)),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(1.75 / 2.25,),
+    ),
+    Case(
+        "two_groups_overlap",
+        "Owner 1 belongs to a group that is dark in [1, 2) and to one that is dark in [1.5, 2.5): "
+        "it goes offline\nonce, at 1, and comes back once, at 2.5, when both are over. Owner 2, in "
+        "the first alone, is back at 2.",
+        net(
+            [[0.5, 2.25, 2.5, 2.75], [1.75, 2.1]],
+            availability=Together((dark([[1, 2]], 1, 1), dark([[1]], 1.5, 1))),
+        ),
+        end=2.75,
+        updates=((0.5, 1), (2.1, 2), (2.5, 1), (2.75, 1)),
+        missed=((1.75, 2), (2.25, 1)),
+        away=((1, 1), (1, 2)),
+        back=((2, 2), (2.5, 1)),
+        online=(1.25 / 2.75, 1.75 / 2.75),
+    ),
+    Case(
+        "one_outage_begins_as_another_ends",
+        "Owner 1's groups are dark in [1, 2) and [2, 3): at 2 the first outage to have been "
+        "scheduled to end or begin\ngoes first (the second group's, at 0), so the owner never "
+        "comes back in between; its tick at 2 is dropped.",
+        net(
+            [[0.5, 2, 3.25]],
+            availability=Together((dark([[1]], 1, 1), dark([[1]], 2, 1))),
+            until=2.75,
+        ),
+        end=2.75,
+        updates=((0.5, 1),),
+        missed=((2, 1),),
+        away=((1, 1),),
+        online=(1 / 2.75,),
+    ),
+    Case(
+        "same_outage_in_two_groups",
+        "An owner in two groups with one schedule goes offline once and comes back once.",
+        net([[0.5, 1.25, 1.5]], availability=dark([[1], [1]], 1, 0.5)),
+        end=1.5,
+        updates=((0.5, 1), (1.5, 1)),
+        missed=((1.25, 1),),
+        away=((1, 1),),
+        back=((1.5, 1),),
+        online=(1 / 1.5,),
+    ),
+    Case(
+        "coming_back_at_the_horizon",
+        "The horizon is [0, until): the end of the outage [1, 2) at exactly 2 does not happen; the "
+        "owner was\nonline for half of the run.",
+        net([[0.5, 1.5, 2]], availability=dark([[1]], 1, 1), until=2),
+        end=2,
+        updates=((0.5, 1),),
+        missed=((1.5, 1),),
+        away=((1, 1),),
+        online=(0.5,),
+    ),
+    Case(
+        "late_joiner_leaves_for_good",
+        "Joins at 1 and leaves at 1 + 2: the tick at 0.5 is dropped, those at 1 (it joins first) "
+        "and 2 act. It has\nleft before its clock ticks at 3, and the run ends there, though the "
+        "clock would go on.",
+        net([[0.5, 1, 2, 3, 4]], availability=stay(join=1, lifetime=2), until=10),
+        end=3,
+        updates=((1, 1), (2, 1)),
+        missed=((0.5, 1),),
+        away=((0, 1), (3, 1)),
+        back=((1, 1),),
+        online=(2 / 3,),
+    ),
+    Case(
+        "joins_at_time_zero",
+        "A constant of 0 takes an event: the owner starts offline and joins at 0, before its clock "
+        "ticks at 0.",
+        net([[0, 1]], availability=stay(join=0)),
+        end=1,
+        updates=((0, 1), (1, 1)),
+        away=((0, 1),),
+        back=((0, 1),),
+    ),
+    Case(
+        "exchange_under_way_at_leaving",
+        "The owner leaves at 2 while it is served in [1.75, 2.25): the exchange is completed and "
+        "ends the run. The\ntick at 1.9 is dropped as busy; that at 2.1 finds an owner that has "
+        "left: neither an attempt nor dropped.",
+        net([[1.75, 1.9, 2.1, 3]], compute=0.5, availability=stay(lifetime=2), until=10),
+        end=2.25,
+        updates=((2.25, 1),),
+        dropped=((1.9, 1),),
+        away=((2, 1),),
+        online=(2 / 2.25,),
+    ),
+    Case(
+        "run_ends_when_all_have_left",
+        "Both owners leave at 2, and nothing is under way: the run ends then, before until, "
+        "whatever the clocks\nstill hold.",
+        net([[1, 3], [1.5, 5]], compute=0.25, availability=stay(lifetime=2), until=10),
+        end=2,
+        updates=((1.25, 1), (1.75, 2)),
+        away=((2, 1), (2, 2)),
+    ),
+    Case(
+        "leaves_with_budget_left",
+        "The owner may release three answers, has released two when it leaves at 2, and keeps the "
+        "third.",
+        net([[1, 1.5, 3]], allowed=(3,), availability=stay(lifetime=2)),
+        end=2,
+        updates=((1, 1), (1.5, 1)),
+        away=((2, 1),),
+    ),
+    Case(
+        "spent_before_leaving",
+        "The budget is spent at 1 and nothing is under way: the run ends there, not when the owner "
+        "leaves.",
+        net([[1, 1.5]], allowed=(1,), availability=stay(lifetime=2)),
+        end=1,
+        updates=((1, 1),),
+    ),
+]
+
 CASES = [
     *TIES,
     *END_BEFORE_START,
@@ -459,5 +719,6 @@ CASES = [
     *ENDS,
     *BUDGETS,
     *LONGER,
+    *PRESENCE,
 ]
 """All scenarios of the golden files."""

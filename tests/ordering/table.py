@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.spec import Spec
+from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
 
 
 def time(tick: int) -> str:
@@ -30,6 +31,8 @@ def describe(network: Network) -> str:
     laws["compute"] = network.compute
     said = [f"{name} {law.value:g}" for name, law in laws.items() if law.kind == "constant"]
     lines.append(f"durations {', '.join(said) if said else 'none'}")
+    for part in getattr(network.availability, "parts", [network.availability]):
+        lines += _presence(part)
     lines.append(f"answers   {_plain(network.answers_allowed)} allowed")
     if network.until is not None:
         lines.append(f"until     {network.until:.9g}")
@@ -37,11 +40,32 @@ def describe(network: Network) -> str:
 
 
 def event_table(trace: Trace) -> str:
+    """The events; the column of details stands where one of them has any."""
+    told = bool(trace.events["detail"].any())
     rows = [
-        (time(int(e["tick"])), EventKind(e["kind"]).name, e["owner"], e["message"] or "-")
+        (
+            time(int(e["tick"])),
+            EventKind(e["kind"]).name,
+            e["owner"],
+            e["message"] or "-",
+            *([Detail(e["detail"]).name if e["detail"] else "-"] if told else []),
+        )
         for e in trace.events
     ]
-    return aligned(("time", "kind", "owner", "message"), rows)
+    head = ("time", "kind", "owner", "message", "detail")
+    return aligned(head if told else head[:-1], rows)
+
+
+def _presence(availability: Spec) -> list[str]:
+    fields = availability.model_dump()
+    kind = fields.pop("kind")
+    if kind == "always":
+        return []
+    said = [
+        f"{name} {value.get('value', value['kind']) if isinstance(value, dict) else _plain(value)}"
+        for name, value in fields.items()
+    ]
+    return [f"presence  {kind} {', '.join(said)}"]
 
 
 def exchange_table(trace: Trace) -> str:
@@ -62,6 +86,8 @@ def exchange_table(trace: Trace) -> str:
 
 
 def owner_table(network: Network, trace: Trace) -> str:
+    """What every owner did; its share of time online stands where it may differ from 1."""
+    shares = getattr(network.availability, "kind", "") != "always"
     used = trace.updates["owner"].tolist()
     rows = [
         (
@@ -71,12 +97,14 @@ def owner_table(network: Network, trace: Trace) -> str:
             released,
             allowed - released,
             used.count(row["owner"]),
+            *([f"{row['online']:.6g}"] if shares else []),
         )
         for row, released, allowed in zip(
             trace.owners, trace.released, network.answers_allowed, strict=True
         )
     ]
-    return aligned(("owner", "attempts", "refused", "released", "left", "updates"), rows)
+    head = ("owner", "attempts", "refused", "released", "left", "updates", "online")
+    return aligned(head if shares else head[:-1], rows)
 
 
 def aligned(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -4,15 +4,17 @@
 What a rule says beforehand stands in ``cases.py`` and is not regenerated.
 """
 
+import re
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from asyncdp_sim import kernel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
 from asyncdp_sim.units import to_ticks
 from tests.ordering.cases import CASES, Case, Happening
 from tests.ordering.table import render
@@ -25,8 +27,11 @@ def run(case: Case, *, events: bool = True) -> Trace:
     return simulate(case.network, Streams(1).within("replicate", 1), events=events)
 
 
-def happenings(trace: Trace, kind: EventKind) -> list[tuple[int, int]]:
+def happenings(
+    trace: Trace, kind: EventKind, detail: Detail = Detail.none
+) -> list[tuple[int, int]]:
     rows = trace.events[trace.events["kind"] == kind]
+    rows = rows[rows["detail"] == detail]
     return list(zip(rows["tick"].tolist(), rows["owner"].tolist(), strict=True))
 
 
@@ -39,7 +44,15 @@ def test_what_the_rule_says(case: Case) -> None:
     trace = run(case)
     assert happenings(trace, EventKind.update_applied) == in_ticks(case.updates)
     assert happenings(trace, EventKind.request_refused) == in_ticks(case.refused)
-    assert happenings(trace, EventKind.clock_dropped) == in_ticks(case.dropped)
+    dropped = EventKind.clock_dropped
+    assert happenings(trace, dropped, Detail.busy) == in_ticks(case.dropped)
+    assert happenings(trace, dropped, Detail.offline) == in_ticks(case.missed)
+    detailed = trace.events[trace.events["detail"] != Detail.none]
+    assert np.array_equal(detailed, trace.events[trace.events["kind"] == dropped])
+    assert happenings(trace, EventKind.went_offline) == in_ticks(case.away)
+    assert happenings(trace, EventKind.went_online) == in_ticks(case.back)
+    online = case.online or (1.0,) * trace.n_owners
+    assert trace.owners["online"].tolist() == pytest.approx(online, rel=0, abs=1e-12)
     rows = trace.exchanges[trace.exchanges["outcome"] != Outcome.applied]
     assert [Outcome(x).name for x in rows["outcome"]] == list(case.open)
     assert trace.end_tick == to_ticks(case.end)
@@ -79,3 +92,5 @@ def test_the_words_of_the_goldens_cover_the_vocabulary() -> None:
     told = "\n".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("*.txt"))
     for word in [*EventKind.__members__, *Outcome.__members__]:
         assert word in told, word
+    for detail in set(Detail) - {Detail.none}:
+        assert re.search(rf"clock_dropped +\d+ +- +{detail.name}$", told, re.MULTILINE), detail

@@ -2,26 +2,34 @@
 
 from collections import Counter
 from itertools import pairwise
+from math import nan
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.units import to_ticks
 from tests.properties.networks import FIXED, clocks, networks
 
 SEEDS = st.integers(0, 2**32)
+FEWER = settings(FIXED, max_examples=60)
 
 
 def traced(network: Network, seed: int) -> Trace:
     return simulate(network, Streams(seed).within("replicate", 1), events=True)
+
+
+PRESENCE = (EventKind.went_online, EventKind.went_offline)
+DRAWN_PER_TICK = ("bernoulli", "diurnal")
 
 
 def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
@@ -51,8 +59,8 @@ def test_an_owner_is_silent_once_its_budget_is_spent(network: Network, seed: int
     released: Counter[int] = Counter()
     silent: dict[int, int] = {}
     for _, kind, owner, message in log(trace):
-        if owner in silent:
-            # Only the answer that was its last may still arrive.
+        if owner in silent and kind not in PRESENCE:
+            # Only the answer that was its last may still arrive; it may come and go.
             assert kind in (EventKind.answer_delivered, EventKind.update_applied)
             assert message == silent[owner]
         if kind is EventKind.answer_released:
@@ -94,15 +102,31 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
     attempts, refused, updates = Counter(), Counter(), []
     ticked = 0
     now = 0
-    for tick, kind, owner, message in log(trace):
+    away: dict[int, int] = {}
+    dark, met, missed = Counter(), Counter(), Counter()
+    drawn = network.availability.kind in DRAWN_PER_TICK
+    details = [Detail(detail) for detail in trace.events["detail"]]
+    for (tick, kind, owner, message), detail in zip(log(trace), details, strict=True):
         assert tick >= now
         now = tick
-        if kind is EventKind.clock_tick:
-            assert owner not in busy
-            ticked = owner
+        if kind is EventKind.clock_dropped and detail is Detail.offline:
+            assert drawn or owner in away
+            missed[owner] += 1
             continue
-        if kind is EventKind.clock_dropped:
-            assert owner in busy
+        if kind in (EventKind.clock_tick, EventKind.clock_dropped):
+            assert owner not in away
+            assert (owner in busy) == (kind is EventKind.clock_dropped)
+            assert detail is (Detail.busy if owner in busy else Detail.none)
+            met[owner] += 1
+            ticked = 0 if owner in busy else owner
+            continue
+        assert detail is Detail.none
+        if kind is EventKind.went_offline:
+            assert owner not in away
+            away[owner] = tick
+            continue
+        if kind is EventKind.went_online:
+            dark[owner] += tick - away.pop(owner)
             continue
         if kind is EventKind.request_sent:
             assert (ticked, message) == (owner, attempts.total() + 1)
@@ -140,7 +164,14 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
     for row in trace.owners:
         owner = row["owner"]
         assert (row["attempts"], row["refused"]) == (attempts[owner], refused[owner])
-        assert row["online_ticks"] == end
+        ticks = met[owner] + missed[owner]
+        if drawn:
+            assert len(away) + dark.total() == 0
+            online = met[owner] / ticks if ticks > 0 else nan
+        else:
+            still = end - away[owner] if owner in away else 0
+            online = 1 - (dark[owner] + still) / end if end > 0 else nan
+        assert row["online"] == pytest.approx(online, rel=0, abs=1e-12, nan_ok=True)
     counted = Counter(kind for _, kind, _, _ in log(trace))
     assert counted[EventKind.clock_tick] == counted[EventKind.request_sent]
     assert counted[EventKind.answer_delivered] == counted[EventKind.update_applied] == k
@@ -149,19 +180,23 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
 @FIXED
 @given(networks() | networks(only_scripted=True), SEEDS)
 def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> None:
-    """T updates; the horizon; or no owner can ask again and nothing is under way."""
+    """T updates; the horizon; or no owner can ask again and nothing is under way.
+
+    An owner cannot ask again once its budget is spent, its clock has stopped, or it has left.
+    """
     trace = traced(network, seed)
     end, events = trace.end_tick, log(trace)
     horizon = None if network.until is None else to_ticks(network.until)
     assert horizon is None or end <= horizon
     assert all(tick < end or (tick == end and end != horizon) for tick, *_ in events)
+    gone = departures(network, trace)
     if len(trace.updates) == network.updates:
         assert trace.updates["tick"][-1] == end
         assert events[-1][1] is EventKind.update_applied
     elif end != horizon:
         assert np.all(trace.exchanges["outcome"] == Outcome.applied)
         for number, allowed in enumerate(network.answers_allowed, 1):
-            if trace.released[number - 1] < allowed:
+            if trace.released[number - 1] < allowed and number not in gone:
                 # Not spent, so its clock has run out: every tick of the script was seen.
                 assert network.clock.kind == "scripted"
                 ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
@@ -171,7 +206,56 @@ def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> Non
         for number, allowed in enumerate(network.answers_allowed, 1):
             if trace.released[number - 1] < allowed:
                 ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
-                assert clock_ticks(trace, number) == [t for t in ticks if t < horizon]
+                until = gone.get(number, horizon)
+                assert clock_ticks(trace, number) == [t for t in ticks if t < until]
+
+
+def departures(network: Network, trace: Trace) -> dict[int, int]:
+    """When owners left for good: under churn, the last word of an owner that had joined."""
+    if network.availability.kind != "churn" or network.availability.lifetime.kind == "none":
+        return {}
+    joins = network.availability.join.kind != "none"
+    words: dict[int, list[int]] = {}
+    for tick, kind, owner, _ in log(trace):
+        if kind in PRESENCE:
+            words.setdefault(owner, []).append(tick)
+    whole = 3 if joins else 1
+    return {owner: ticks[-1] for owner, ticks in words.items() if len(ticks) == whole}
+
+
+@FEWER
+@given(networks(), SEEDS)
+def test_nobody_acts_while_offline(network: Network, seed: int) -> None:
+    """Between going offline and coming back an owner sends no request and only misses ticks."""
+    trace = traced(network, seed)
+    shares = trace.owners["online"]
+    assert np.all((shares >= 0) & (shares <= 1) | np.isnan(shares))
+    gone = departures(network, trace)
+    away: set[int] = set()
+    for tick, kind, owner, _ in log(trace):
+        if kind is EventKind.went_offline:
+            away.add(owner)
+        elif kind is EventKind.went_online:
+            away.remove(owner)
+        elif kind in (EventKind.clock_tick, EventKind.request_sent):
+            assert owner not in away
+        elif kind is EventKind.clock_dropped:
+            assert tick < gone.get(owner, trace.end_tick + 1)  # it has left: not even dropped
+
+
+@FEWER
+@given(networks(), SEEDS)
+def test_availability_never_moves_a_clock(network: Network, seed: int) -> None:
+    """As long as an owner is followed, its clock ticks as if everybody were always there."""
+    long = {"answers_allowed": (10**6,) * network.n_owners, "updates": 10**6, "until": 5.0}
+    steady = {"ties": "declared"}  # shuffled ties reorder ticks of different owners alone
+    trace = traced(network.model_copy(update=long | steady), seed)
+    always = traced(network.model_copy(update=long | steady | {"availability": Always()}), seed)
+    gone = departures(network, trace)
+    for owner in range(1, network.n_owners + 1):
+        until = gone.get(owner, 10**18)
+        expected = [tick for tick in clock_ticks(always, owner) if tick < until]
+        assert clock_ticks(trace, owner) == expected
 
 
 @FIXED

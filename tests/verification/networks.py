@@ -1,6 +1,10 @@
 """Networks for the checks, sound and broken."""
 
+from functools import cache
+
+from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Gamma
 from asyncdp_sim.network.protocols import Request
@@ -93,3 +97,72 @@ class RestlessOwner(Request):
         for event in super().attempt(owner, learner):
             owner.busy = False
             yield event
+
+
+class DrawnOnce(Bernoulli):
+    """Planted bug: whether an owner listens is drawn once, not at each tick."""
+
+    def begin(self, owners, learner, streams):
+        super().begin(owners, learner, streams)
+        for owner in owners:
+            listens = owner.attends(0)
+            owner.attends = lambda tick, listens=listens: listens  # noqa: ARG005
+
+
+class ThinnedTwice(Bernoulli):
+    """Planted bug: a tick has to pass two draws."""
+
+    def begin(self, owners, learner, streams):
+        super().begin(owners, learner, streams)
+        for owner in owners:
+            once = owner.attends
+            owner.attends = lambda tick, once=once: once(tick) and once(tick)
+
+
+class OnlineStart(OnOff):
+    """Planted bug: every owner starts online."""
+
+    def online_share(self, n_owners):
+        return (1.0,) * n_owners
+
+
+class WholeFirstPeriod(OnOff):
+    """Planted bug: the first period is drawn like all others, and is whole."""
+
+    def _alternate(self, owner, learner, streams):
+        own = streams.within("owner", owner.number)
+        online = own.generator("availability").random() < self.online_share(1)[0]
+        lengths = {
+            True: self.on.durations(lambda: own.generator("online"), 16),
+            False: self.off.durations(lambda: own.generator("offline"), 16),
+        }
+        if not online:
+            owner.go_offline(learner)
+        while True:
+            yield learner.kernel.after(next(lengths[online]), Priority.PRESENCE)
+            online = not online
+            (owner.go_online if online else owner.go_offline)(learner)
+
+
+class ShareOfAnOrdinaryPeriod(OnOff):
+    """Planted bug: what is left at time 0 is a uniform share, of a period not length-biased."""
+
+    def _alternate(self, owner, learner, streams):
+        laws = {name: _unbiased(getattr(self, name)) for name in ("on", "off")}
+        return OnOff._alternate(self.model_copy(update=laws), owner, learner, streams)
+
+
+@cache
+def _unbiased(law):
+    class Unbiased(type(law)):
+        def biased(self, generator):
+            return float(self.draw(generator, 1)[0])
+
+    return Unbiased(**law.model_dump())
+
+
+class PhaseIgnored(Diurnal):
+    """Planted bug: all owners share one time of day."""
+
+    def at(self, time, phase):  # noqa: ARG002
+        return super().at(time, 0.0)

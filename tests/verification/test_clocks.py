@@ -18,10 +18,10 @@ RUNS, UPDATES = 72, 2000
 WINDOW, WINDOWS = 10.0, 2900
 
 
-def measure(rates, clock, seed=1, count=RUNS):
+def measure(theory, clock, seed=1, count=RUNS, **parts):
     """Return scores of means, tails, second moments and counts, by kind."""
-    theory, n_owners = merged(rates), len(rates)
-    net = network(n_owners, UPDATES, clock=clock)
+    n_owners = len(theory.probability)
+    net = network(n_owners, UPDATES, clock=clock, **parts)
     late, median = 2 / theory.rate, np.log(2) / theory.rate
     rows, shares, pairs = [], np.zeros((2, n_owners)), np.zeros((n_owners, n_owners))
     for trace in runs(net, seed, count):
@@ -49,7 +49,7 @@ def measure(rates, clock, seed=1, count=RUNS):
 @cache
 def sound(name):
     rates = RATES[name]
-    return measure(rates, PoissonClock(rate=rates))
+    return measure(merged(rates), PoissonClock(rate=rates))
 
 
 @cache
@@ -87,15 +87,15 @@ def test_the_number_of_updates_in_a_window_is_poisson():
 
 
 def test_an_owner_slightly_favoured_is_seen():
-    assert seen(measure((1.0,) * 5, FavouringClock())["owners"]) > 5
+    assert seen(measure(merged(RATES["five"]), FavouringClock())["owners"]) > 5
 
 
 def test_lost_ticks_are_seen():
-    assert seen(measure((1.0,) * 5, LosingClock())["mean"]) > 5
+    assert seen(measure(merged(RATES["five"]), LosingClock())["mean"]) > 5
 
 
 def test_clocks_that_are_not_memoryless_are_seen():
-    found = measure((1.0,) * 5, RegularClock(), count=24)
+    found = measure(merged(RATES["five"]), RegularClock(), count=24)
     assert seen(found["pairs"]) > 5
     assert seen(windows(RegularClock(), count=600)["second"]) > 5
 
@@ -106,7 +106,7 @@ def test_fresh_seeds(name):
     rates = RATES[name]
 
     def fresh(seed, factor):
-        table = measure(rates, PoissonClock(rate=rates), seed, RUNS * factor)
+        table = measure(merged(rates), PoissonClock(rate=rates), seed, RUNS * factor)
         return [each for kind in table.values() for each in kind]
 
     two_stages(fresh, secrets.randbits(32))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.spec import Positive, Spec
 from asyncdp_sim.streams import Scope
 
@@ -45,10 +46,12 @@ class GossipSteps:
     ----------
     n_owners, n_features : int
         N, p.
-    shrink_copy, shrink_central : float
-        1 − ρ/(2T²) and 1 − βσ.
+    shrink_copy : float or array (N,)
+        1 − ρ/(2T²), or 1 − ρ/(2T² Nπ_i) where the step is divided by Nπ_i.
+    shrink_central : float
+        1 − βσ.
     step : array (N,)
-        (Nρ/(T²σ)) n_i/n.
+        (Nρ/(T²σ)) n_i/n, or (ρ/(T²σπ_i)) n_i/n.
     theta_max : float or None
         The box Θ.
     initial : str
@@ -57,7 +60,7 @@ class GossipSteps:
 
     n_owners: int
     n_features: int
-    shrink_copy: float
+    shrink_copy: float | Array
     shrink_central: float
     step: Array
     theta_max: float | None
@@ -84,7 +87,8 @@ class GossipSteps:
     def apply(self, state: GossipState, owners: Indices, points: Array, answers: Array) -> None:
         """Advance each replicate by one update from the answers at ``points``."""
         answers *= self.step[owners, None]
-        copies = self.shrink_copy * points
+        shrink = self.shrink_copy
+        copies = (shrink if isinstance(shrink, float) else shrink[owners, None]) * points
         copies -= answers
         central = self.shrink_central * points
         if self.theta_max is not None:
@@ -113,7 +117,9 @@ class AsyncGossip(Spec):
         All models start at 0 ("zeros", the text), at 1 ("ones"), or each coordinate of each model
         is drawn from U[0, 1) ("uniform").
     selection : str
-        "uniform", as published: the step takes every owner to be equally likely.
+        "uniform", as published: the step's factor N takes every owner to be equally likely, and
+        where owners are not, another objective is optimised. "inverse-rate": the owner's step is
+        divided by Nπ_i, with π_i its declared share of the updates, which removes that bias.
     apply_at : str
         "current": the step is taken from the models as they are when the answer is applied.
     """
@@ -122,23 +128,56 @@ class AsyncGossip(Spec):
     rho: Positive
     central_step: Literal["proof", "text"] = "proof"
     initial: Literal["zeros", "ones", "uniform"] = "zeros"
-    selection: Literal["uniform"] = "uniform"
+    selection: Literal["uniform", "inverse-rate"] = "uniform"
     apply_at: Literal["current"] = "current"
 
     def steps(
-        self, weights: Array, n_features: int, horizon: int, sigma: float, theta_max: float | None
+        self,
+        weights: Array,
+        n_features: int,
+        horizon: int,
+        sigma: float,
+        theta_max: float | None,
+        shares: Array | None = None,
     ) -> GossipSteps:
-        """Fill in the numbers: n_i/n of shape (N,), p, T, σ and the box."""
+        """Fill in the numbers.
+
+        Parameters
+        ----------
+        weights : array (N,)
+            n_i/n.
+        n_features, horizon : int
+            p and T.
+        sigma : float
+            σ.
+        theta_max : float or None
+            The box Θ.
+        shares : array (N,), optional
+            π_i, needed for selection "inverse-rate".
+
+        Raises
+        ------
+        SpecError
+            If the shares are needed and not given.
+        """
         n_owners = len(weights)
         rate = self.rho / (horizon**2 * sigma)
         proof = self.central_step == "proof"
         central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
+        shrink_copy: float | Array = 1 - rate * sigma / 2
+        step = n_owners * rate * weights
+        if self.selection == "inverse-rate":
+            if shares is None:
+                allowed = "it needs each owner's share of the updates, which has no formula here"
+                raise SpecError([Fault("algorithm.selection", "inverse-rate", allowed)])
+            often = n_owners * shares
+            shrink_copy, step = 1 - rate * sigma / 2 / often, step / often
         return GossipSteps(
             n_owners=n_owners,
             n_features=n_features,
-            shrink_copy=1 - rate * sigma / 2,
+            shrink_copy=shrink_copy,
             shrink_central=1 - central * sigma,
-            step=n_owners * rate * weights,
+            step=step,
             theta_max=theta_max,
             initial=self.initial,
         )

@@ -9,11 +9,8 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
-from asyncdp_sim.trace import EventKind
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
-REQUEST_REFUSED = EventKind.request_refused
-REQUEST_SENT = EventKind.request_sent
 ANSWER_END = Priority.ANSWER_END
 GRADIENT_READY = Priority.GRADIENT_READY
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
@@ -39,16 +36,13 @@ class Request(Spec):
 
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
         """Ask for an exchange and, if the learner is free, go through with it."""
-        kernel, recorder, number = learner.kernel, learner.recorder, owner.number
-        message = learner.next_message()
+        kernel, number = learner.kernel, owner.number
+        message = learner.request(number)
         owner.busy = True
-        recorder.attempts[number] += 1
-        recorder.event(REQUEST_SENT, number, message)
         if owner.request is not None:
             yield kernel.after(next(owner.request), REQUEST_ARRIVES)
         if learner.locked:
-            recorder.refused[number] += 1
-            recorder.event(REQUEST_REFUSED, number, message)
+            learner.refuse(number, message)
         else:
             learner.locked = True
             exchange = learner.read(number, message)

@@ -55,6 +55,7 @@ def test_priorities_have_the_order_that_the_network_needs() -> None:
         "GRADIENT_READY",
         "QUERY_ARRIVES",
         "REQUEST_ARRIVES",
+        "PRESENCE",
         "CLOCK_TICK",
     ]
 

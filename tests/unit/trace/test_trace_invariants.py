@@ -35,30 +35,30 @@ class Draft:
         )
     )
     owners: np.ndarray = field(
-        default_factory=lambda: np.array([(1, 2, 0, 60), (2, 2, 1, 60)], dtype=OWNERS)
+        default_factory=lambda: np.array([(1, 2, 0, 1.0), (2, 2, 1, 1.0)], dtype=OWNERS)
     )
     events: np.ndarray = field(
         default_factory=lambda: np.array(
             [
-                (10, K.clock_tick, 1, 0, 0),
-                (10, K.request_sent, 1, 1, 0),
-                (10, K.query_sent, 1, 1, 0),
-                (12, K.clock_tick, 2, 0, 0),
-                (12, K.request_sent, 2, 2, 0),
-                (12, K.request_refused, 2, 2, 0),
-                (15, K.answer_released, 1, 1, 1),
-                (20, K.answer_delivered, 1, 1, 1),
-                (20, K.update_applied, 1, 1, 0),
-                (20, K.clock_tick, 2, 0, 0),
-                (20, K.request_sent, 2, 3, 0),
-                (20, K.query_sent, 2, 3, 0),
-                (35, K.answer_released, 2, 3, 1),
-                (40, K.answer_delivered, 2, 3, 1),
-                (40, K.update_applied, 2, 3, 0),
-                (50, K.clock_tick, 1, 0, 0),
-                (50, K.request_sent, 1, 4, 0),
-                (50, K.query_sent, 1, 4, 0),
-                (55, K.answer_released, 1, 4, 1),
+                (10, K.clock_tick, 1, 0, 0, 0),
+                (10, K.request_sent, 1, 1, 0, 0),
+                (10, K.query_sent, 1, 1, 0, 0),
+                (12, K.clock_tick, 2, 0, 0, 0),
+                (12, K.request_sent, 2, 2, 0, 0),
+                (12, K.request_refused, 2, 2, 0, 0),
+                (15, K.answer_released, 1, 1, 1, 0),
+                (20, K.answer_delivered, 1, 1, 1, 0),
+                (20, K.update_applied, 1, 1, 0, 0),
+                (20, K.clock_tick, 2, 0, 0, 0),
+                (20, K.request_sent, 2, 3, 0, 0),
+                (20, K.query_sent, 2, 3, 0, 0),
+                (35, K.answer_released, 2, 3, 1, 0),
+                (40, K.answer_delivered, 2, 3, 1, 0),
+                (40, K.update_applied, 2, 3, 0, 0),
+                (50, K.clock_tick, 1, 0, 0, 0),
+                (50, K.request_sent, 1, 4, 0, 0),
+                (50, K.query_sent, 1, 4, 0, 0),
+                (55, K.answer_released, 1, 4, 1, 0),
             ],
             dtype=EVENTS,
         )

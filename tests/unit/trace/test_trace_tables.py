@@ -71,9 +71,9 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
     read = (big + 1, 2**31 - 1, big + 2, big + 3, big + 4, big + 5, big + 6, Outcome.applied)
     assert rows.tolist() == [read]
     kernel._now = big
-    recorder.event(7, 2**31 - 1, big + 7, 2**15 - 1)
+    recorder.event(7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)
     assert recorder.event_table().dtype == EVENTS
-    assert recorder.event_table().tolist() == [(big, 7, 2**31 - 1, big + 7, 2**15 - 1)]
+    assert recorder.event_table().tolist() == [(big, 7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)]
 
 
 def test_a_recorder_without_events_keeps_none() -> None:
@@ -81,7 +81,7 @@ def test_a_recorder_without_events_keeps_none() -> None:
     recorder.event(0, 1)
     trace = recorder.trace(5, one_on_one=True)
     assert trace.events is None
-    assert trace.owners.tolist() == [(1, 0, 0, 5), (2, 0, 0, 5)]
+    assert trace.owners.tolist() == [(1, 0, 0, 1.0), (2, 0, 0, 1.0)]
     assert (len(trace.updates), trace.released.tolist()) == (0, [0, 0])
 
 

@@ -1,0 +1,19 @@
+"""When owners are online, one kind per file."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from asyncdp_sim.network.availability.always import Always
+from asyncdp_sim.network.availability.bernoulli import Bernoulli
+from asyncdp_sim.network.availability.churn import Churn
+from asyncdp_sim.network.availability.diurnal import Diurnal
+from asyncdp_sim.network.availability.on_off import OnOff
+from asyncdp_sim.network.availability.outages import Outages
+
+Availability = Annotated[
+    Always | Bernoulli | OnOff | Diurnal | Churn | Outages, Field(discriminator="kind")
+]
+"""Every kind of availability; a new one joins by its line here."""
+
+__all__ = ["Always", "Availability", "Bernoulli", "Churn", "Diurnal", "OnOff", "Outages"]

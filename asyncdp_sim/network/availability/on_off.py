@@ -1,0 +1,80 @@
+"""Owners that are online for a while and offline for a while."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import Spec
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.units import to_ticks
+
+
+class OnOff(Spec):
+    """An alternating renewal process for each owner, started from its stationary law.
+
+    An owner is online at time 0 with probability E on/(E on + E off); what is left of the period
+    under way has the equilibrium law (a uniform share of a length-biased period).
+
+    Attributes
+    ----------
+    on, off : law
+        Lengths of the periods (time units), with positive means.
+    """
+
+    kind: Literal["on-off"] = "on-off"
+    on: Law
+    off: Law
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Self:
+        allowed = "allowed is a law with a mean > 0"
+        found = [
+            Fault(name, law.kind, allowed)
+            for name, law in (("on", self.on), ("off", self.off))
+            if isinstance(law, NoTime) or law.mean <= 0
+        ]
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        """Start every owner's alternation."""
+        for owner in owners:
+            learner.kernel.start(self._alternate(owner, learner, streams))
+
+    def online_share(self, n_owners: int) -> tuple[float, ...]:
+        """Return E on/(E on + E off), whatever the laws."""
+        return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
+
+    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return nothing: it fits any number of owners."""
+        return []
+
+    def _alternate(self, owner: Owner, learner: Learner, streams: Scope) -> Activity:
+        own, kernel = streams.within("owner", owner.number), learner.kernel
+        start = own.generator("availability")
+        online = bool(start.random() < self.online_share(1)[0])
+        left = to_ticks(float(start.random()) * (self.on if online else self.off).biased(start))
+        lengths: dict[bool, Iterator[int] | None] = {
+            True: self.on.durations(partial(own.generator, "online"), 16),
+            False: self.off.durations(partial(own.generator, "offline"), 16),
+        }
+        if not online:
+            owner.go_offline(learner)
+        while True:
+            yield kernel.after(left, Priority.PRESENCE)
+            online = not online
+            if online:
+                owner.go_online(learner)
+            else:
+                owner.go_offline(learner)
+            period = lengths[online]
+            left = 0 if period is None else next(period)

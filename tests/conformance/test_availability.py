@@ -1,0 +1,394 @@
+"""Every availability: its long-run share, its independence, and what it leaves alone."""
+
+from math import isnan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Availability, Bernoulli, Diurnal, OnOff, Outages
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.spec import Spec, parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Detail, EventKind, Trace
+from tests.conformance.members import examples, kind, members, said
+
+KINDS = [kind(member) for member in members(Availability)]
+AVAILABILITIES = examples(Availability)
+EACH = pytest.mark.parametrize("availability", AVAILABILITIES, ids=said)
+N = 3
+RATES = (5.0, 1.0, 3.0)
+UNTIL = 15.0
+DRAWN_PER_TICK = ("bernoulli", "diurnal")
+UNLIMITED = 10**6
+CLOCK = (EventKind.clock_tick, EventKind.clock_dropped)
+PRESENCE = (EventKind.went_online, EventKind.went_offline)
+
+NEVER = {
+    "always": [{}],
+    "bernoulli": [{"probability": 1.0}, {"probability": [1.0] * N}],
+    "on-off": [
+        {"on": {"kind": "constant", "value": 1e9}, "off": {"kind": "constant", "value": 1e-3}}
+    ],
+    "diurnal": [{"period": 3.0, "low": 1.0, "high": 1.0, "phase": "uniform"}],
+    "churn": [{}, {"lifetime": {"kind": "constant", "value": UNTIL}}],
+    "outages": [
+        {
+            "groups": [[1, 2], [2, 3]],
+            "gap": {"kind": "constant", "value": UNTIL},
+            "length": {"kind": "exponential", "mean": 1.0},
+        }
+    ],
+}
+"""Each kind so that no owner is offline within the horizon."""
+
+
+def network(
+    availability: Any,
+    n: int = N,
+    *,
+    until: float = UNTIL,
+    busy: bool = True,
+    rates: tuple[float, ...] = RATES,
+) -> Network:
+    """Budgets that nobody spends; ``busy`` owners are served for a while."""
+    fields = {"compute": Exponential(mean=0.2)} if busy else {}
+    return Network(
+        answers_allowed=(UNLIMITED,) * n,
+        updates=UNLIMITED,
+        until=until,
+        clock=PoissonClock(rate=(rates * n)[:n]),
+        availability=availability,
+        **fields,
+    )
+
+
+def traced(
+    availability: Any, n: int = N, *, seed: int = 1, replicate: int = 1, **more: Any
+) -> Trace:
+    scope = Streams(seed).within("replicate", replicate)
+    return simulate(network(availability, n, **more), scope, events=True)
+
+
+def of(trace: Trace, owner: int, kinds: tuple[EventKind, ...]) -> np.ndarray:
+    mine = (trace.events["owner"] == owner) & np.isin(trace.events["kind"], kinds)
+    return trace.events[mine]
+
+
+def presence(trace: Trace, owner: int) -> list[tuple[int, int]]:
+    """When an owner came and went, and which of its ticks found it offline."""
+    came = of(trace, owner, (*PRESENCE, EventKind.clock_dropped))
+    busy = came["detail"] == Detail.busy
+    return came[~busy][["tick", "kind"]].tolist()
+
+
+def told(trace: Trace) -> tuple[object, ...]:
+    return (trace.exchanges.tolist(), trace.owners.tolist(), trace.events.tolist(), trace.end_tick)
+
+
+def test_the_suite_is_complete() -> None:
+    assert len(KINDS) >= 6
+    assert {spec.kind for spec in AVAILABILITIES} == set(KINDS) == set(NEVER)
+
+
+def no_long_run(availability: Availability) -> bool:
+    return availability.online_share(N) is None
+
+
+@EACH
+def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availability) -> None:
+    share = availability.online_share(N)
+    assert no_long_run(availability) == (availability.kind == "churn")
+    if share is not None:
+        assert len(share) == N
+        assert all(0 <= a <= 1 for a in share)
+
+
+@EACH
+def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availability) -> None:
+    """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 10.
+
+    What is measured is the share of an owner's Poisson ticks from time 10 on that find it online
+    (Poisson arrivals see time averages); its standard error is √(s²/R) with the sample variance
+    of the replicates' shares. The first 10 units are left out: ``outages`` starts online.
+    """
+    declared = availability.online_share(N)
+    if declared is None:
+        return
+    begin, replicates = 10 * 10**9, 30
+    shares = np.empty((replicates, N))
+    for r in range(replicates):
+        trace = traced(availability, replicate=r + 1, until=40.0, busy=False, rates=(10.0,))
+        for owner in range(1, N + 1):
+            ticks = of(trace, owner, CLOCK)
+            late = ticks[ticks["tick"] >= begin]
+            shares[r, owner - 1] = np.mean(late["detail"] != Detail.offline)
+    error = np.sqrt(shares.var(axis=0, ddof=1) / replicates)
+    assert np.all(np.abs(shares.mean(axis=0) - declared) <= 4 * error + 1e-12)
+    assert np.all(4 * error < 0.09)  # the test can fail
+
+
+@EACH
+def test_the_online_column_is_the_share_of_time_or_of_ticks(availability: Availability) -> None:
+    """From the events alone, at several horizons."""
+    for until in (0.05, 1.0, UNTIL):
+        trace = traced(availability, until=until)
+        for row in trace.owners:
+            online, owner = row["online"], int(row["owner"])
+            ticks = of(trace, owner, CLOCK)
+            if availability.kind in DRAWN_PER_TICK:
+                assert len(of(trace, owner, PRESENCE)) == 0
+                if len(ticks) == 0:
+                    continue  # see test_a_share_of_no_ticks_is_not_a_number
+                assert online == pytest.approx(np.mean(ticks["detail"] != Detail.offline))
+            else:
+                assert online == pytest.approx(1 - dark_ticks(trace, owner) / trace.end_tick)
+            assert 0 <= online <= 1
+
+
+def dark_ticks(trace: Trace, owner: int) -> int:
+    """Add up the time between going offline and the next coming back, or the end."""
+    total, since = 0, None
+    for tick, what in of(trace, owner, PRESENCE)[["tick", "kind"]].tolist():
+        if what == EventKind.went_offline:
+            assert since is None
+            since = tick
+        else:
+            total += tick - since
+            since = None
+    return total + (trace.end_tick - since if since is not None else 0)
+
+
+@pytest.mark.parametrize(
+    "availability",
+    [Bernoulli(probability=0.5), Diurnal(period=1.0, low=0.2, high=0.8)],
+    ids=lambda spec: spec.kind,
+)
+def test_a_share_of_no_ticks_is_not_a_number(availability: Availability) -> None:
+    """The vocabulary of ``OWNERS``: a share of the ticks; NaN without any."""
+    trace = traced(availability, 1, until=1.0, rates=(1e-9,))
+    assert len(of(trace, 1, CLOCK)) == 0
+    assert isnan(trace.owners["online"][0])
+
+
+@EACH
+def test_only_online_owners_act(availability: Availability) -> None:
+    trace = traced(availability)
+    if availability.kind in DRAWN_PER_TICK:
+        return
+    for owner in range(1, N + 1):
+        online = True
+        for event in of(trace, owner, (*CLOCK, *PRESENCE)):
+            if event["kind"] in PRESENCE:
+                assert online == (event["kind"] == EventKind.went_offline)
+                online = not online
+            else:
+                assert online == (event["detail"] != Detail.offline)
+
+
+@EACH
+def test_the_seed_decides(availability: Availability) -> None:
+    one = traced(availability)
+    assert told(one) == told(traced(availability))
+    ever = [owner for owner in range(1, N + 1) if len(presence(one, owner)) > 0]
+    assert (len(ever) == 0) == (availability.kind == "always")
+    if len(ever) > 0 and not scheduled(availability):
+        other = traced(availability, seed=2)
+        assert any(presence(one, owner) != presence(other, owner) for owner in ever)
+
+
+def scheduled(availability: Availability) -> bool:
+    """Whether every law in it is a constant, or none."""
+    laws = [v for _, v in availability if isinstance(v, Spec)]
+    return len(laws) > 0 and all(law.variance == 0 for law in laws)
+
+
+@EACH
+def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
+    kept = traced(availability)
+    bare = simulate(network(availability), Streams(1).within("replicate", 1))
+    assert bare.owners.tolist() == kept.owners.tolist()
+    assert bare.exchanges.tolist() == kept.exchanges.tolist()
+
+
+@EACH
+@pytest.mark.parametrize("more", [1, 40])
+def test_adding_owners_leaves_the_others_availability_unchanged(
+    availability: Availability, more: int
+) -> None:
+    few = traced(availability)
+    many = traced(longer(availability, N + more), N + more)
+    for owner in range(1, N + 1):
+        assert presence(many, owner) == presence(few, owner)
+
+
+def longer(availability: Availability, n: int) -> Availability:
+    """The same for more owners: lists with one value per owner go on as they began."""
+    per_owner = {"bernoulli": "probability", "diurnal": "phase"}.get(availability.kind)
+    listed = getattr(availability, per_owner) if per_owner is not None else None
+    if not isinstance(listed, tuple):
+        return availability
+    return availability.model_copy(update={per_owner: (listed * n)[:n]})
+
+
+def test_adding_a_group_leaves_the_others_unchanged() -> None:
+    laws = {"gap": Exponential(mean=1.0), "length": Exponential(mean=0.5)}
+    few = traced(Outages(groups=[[1], [2]], **laws))
+    more = traced(Outages(groups=[[1], [2], [3]], **laws))
+    for owner in (1, 2):
+        assert presence(more, owner) == presence(few, owner)
+    assert presence(few, 3) == []
+    assert len(presence(more, 3)) > 0
+
+
+def test_members_of_one_group_come_and_go_together_and_groups_apart() -> None:
+    laws = {"gap": Exponential(mean=1.0), "length": Exponential(mean=0.5)}
+    trace = traced(Outages(groups=[[1, 3], [2]], **laws))
+    times = [of(trace, owner, PRESENCE)["tick"].tolist() for owner in (1, 2, 3)]
+    assert len(times[0]) > 5
+    assert times[0] == times[2]
+    assert not set(times[0]) & set(times[1])
+
+
+@EACH
+def test_availability_does_not_move_the_clocks(availability: Availability) -> None:
+    """An owner that has left for good is no longer followed; until then all its ticks are seen."""
+    always, trace = traced({"kind": "always"}), traced(availability)
+    for owner in range(1, N + 1):
+        expected = of(always, owner, CLOCK)["tick"]
+        gone = of(trace, owner, PRESENCE)[-1:]
+        if availability.kind == "churn" and np.any(gone["kind"] == EventKind.went_offline):
+            expected = expected[expected < gone["tick"]]
+        else:
+            assert len(expected) > 5
+        assert of(trace, owner, CLOCK)["tick"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("which", "fields"), [(which, fields) for which in KINDS for fields in NEVER[which]]
+)
+def test_what_never_triggers_changes_nothing(which: str, fields: dict[str, Any]) -> None:
+    always = traced({"kind": "always"})
+    assert len(always.updates) > 30
+    assert told(traced({"kind": which, **fields})) == told(always)
+
+
+def test_a_day_without_swing_is_a_coin() -> None:
+    """With low = high every kind of phase leaves the same draws as ``bernoulli``."""
+    coin = told(traced(Bernoulli(probability=0.4)))
+    for phase in (0.25, "uniform", [0.0, 0.1, 0.2]):
+        assert told(traced(Diurnal(period=2.0, low=0.4, high=0.4, phase=phase))) == coin
+
+
+def test_phases_count_periods_and_wrap_around() -> None:
+    day = Diurnal(period=2.0, low=0.1, high=0.9)
+    assert day.at(0.5, 0.0) == pytest.approx(0.9)  # a quarter of a period: the peak
+    assert day.at(1.5, 0.0) == pytest.approx(0.1)
+    assert day.at(0.0, 0.25) == pytest.approx(0.9)
+    assert day.at(0.7, 0.0) == pytest.approx(day.at(0.7 + 2 * 2.0, -3.0))
+
+
+STATIONARY: dict[str, dict[str, dict[str, Any]]] = {
+    "exponential": {
+        "on": {"kind": "exponential", "mean": 1.0},
+        "off": {"kind": "exponential", "mean": 0.5},
+    },
+    "constant": {
+        "on": {"kind": "constant", "value": 1.0},
+        "off": {"kind": "constant", "value": 0.5},
+    },
+    "heavy": {
+        "on": {"kind": "lognormal", "mean": 0.5, "cv": 1.5},
+        "off": {"kind": "uniform", "low": 0.0, "high": 2.0},
+    },
+    "lumpy": {
+        "on": {"kind": "empirical", "values": [0.1, 0.1, 4.0]},
+        "off": {"kind": "gamma", "mean": 0.7, "cv": 2.0},
+    },
+}
+
+
+@pytest.mark.parametrize("laws", STATIONARY.values(), ids=STATIONARY)
+def test_on_off_starts_from_its_stationary_law(laws: dict[str, dict[str, Any]]) -> None:
+    """z-tests over 2,000 independent owners, |z| < 4 (fixed seed).
+
+    The share of owners online at each of eight instants is E on/(E on + E off); standard error
+    √(a(1 − a)/n). The number of departures in [0, 1) has mean 1/(E on + E off) exactly; its
+    standard error is √(s²/n). A start from a fresh period fails at the instants or at the count.
+    """
+    n = 2000
+    spec = parse(OnOff, {"kind": "on-off", **laws})
+    trace = traced(spec, n, until=1.0, busy=False, rates=(1e-9,))
+    events = trace.events[np.isin(trace.events["kind"], PRESENCE)]
+    share = spec.online_share(1)[0]
+    steps = np.where(events["kind"] == EventKind.went_online, 1, -1)
+    for instant in np.linspace(0, 1, 8):
+        online = n + steps[events["tick"] <= instant * 10**9].sum()
+        assert abs(online / n - share) <= 4 * sqrt(share * (1 - share) / n)
+    left = events[(events["kind"] == EventKind.went_offline) & (events["tick"] > 0)]
+    counts = np.bincount(left["owner"], minlength=n + 1)[1:]
+    cycle = spec.on.mean + spec.off.mean
+    assert abs(counts.mean() - 1 / cycle) <= 4 * sqrt(counts.var() / n)
+
+
+LAWS = {
+    "gap": {"kind": "exponential", "mean": 1.0},
+    "length": {"kind": "exponential", "mean": 1.0},
+}
+DAY = {"period": 1.0, "low": 0.1, "high": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("fields", "keys"),
+    [
+        ({"kind": "bernoulli", "probability": [0.5]}, ["probability"]),
+        ({"kind": "bernoulli", "probability": [0.5] * 4}, ["probability"]),
+        ({"kind": "diurnal", **DAY, "phase": [0.0, 0.5]}, ["phase"]),
+        ({"kind": "diurnal", **DAY, "phase": [0.0] * 4}, ["phase"]),
+        ({"kind": "outages", "groups": [[1], [2, 4]], **LAWS}, ["groups[1]"]),
+        ({"kind": "outages", "groups": [[3, 1, 3]], **LAWS}, ["groups[0]"]),
+        (
+            {"kind": "outages", "groups": [[9], [1, 2, 3], [2, 2]], **LAWS},
+            ["groups[0]", "groups[2]"],
+        ),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_three_owners(fields: dict[str, Any], keys: list[str]) -> None:
+    spec = parse(Availability, fields)
+    found = [fault.key for fault in spec.faults(N)]
+    assert found == [f"availability.{key}" for key in keys]
+    with pytest.raises(SpecError) as caught:
+        network(spec)
+    assert [fault.key for fault in caught.value.faults] == found
+
+
+@EACH
+def test_what_fits_has_no_faults(availability: Availability) -> None:
+    assert availability.faults(N) == []
+
+
+def test_misfits_of_clock_and_availability_are_told_together() -> None:
+    with pytest.raises(SpecError) as caught:
+        Network(
+            answers_allowed=(1,) * N,
+            updates=1,
+            clock=PoissonClock(rate=(1.0, 2.0)),
+            availability=Bernoulli(probability=(0.1, 0.2)),
+        )
+    keys = [fault.key for fault in caught.value.faults]
+    assert keys == ["clock.rate", "availability.probability"]
+
+
+@EACH
+def test_selection_shares_follow_rate_and_share(availability: Availability) -> None:
+    online = availability.online_share(N)
+    found = network(availability).selection_shares
+    if online is None or min(online) == 0:
+        assert found is None
+    else:
+        weights = np.array(RATES) * online
+        assert found == pytest.approx(weights / weights.sum())

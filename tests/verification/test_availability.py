@@ -1,0 +1,267 @@
+"""Oracles 2 to 5: owners that are not always online; nothing takes time and nobody is refused."""
+
+import secrets
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.theory.availability import (
+    diurnal_integral,
+    on_fraction,
+    on_off_dispersion,
+    thinned,
+)
+from asyncdp_sim.units import to_units
+
+from . import test_clocks
+from .networks import (
+    DrawnOnce,
+    OnlineStart,
+    PhaseIgnored,
+    ShareOfAnOrdinaryPeriod,
+    ThinnedTwice,
+    WholeFirstPeriod,
+    network,
+    runs,
+)
+from .zscores import CELL, require, score, seen, two_stages
+
+MANY = 2**31 - 1
+"""Updates that no run reaches: the window ends it."""
+
+
+# Oracle 2: thinning
+
+LISTENING = {
+    "equal": ((1.0,) * 5, (0.6,) * 5),
+    "unequal": ((0.5, 1.0, 1.5, 3.0), (0.9, 0.6, 1.0, 0.4)),
+}
+
+
+def listening(name, kind=Bernoulli, seed=1, count=test_clocks.RUNS, factor=1):
+    """Return the scores of merged clocks, for those that remain when owners listen at times."""
+    rates, shares = LISTENING[name]
+    share = shares[0] if len(set(shares)) == 1 else shares
+    clock, availability = PoissonClock(rate=rates), kind(probability=share)
+    return test_clocks.measure(
+        thinned(rates, shares), clock, seed, count * factor, availability=availability
+    )
+
+
+def heard(kind=Bernoulli, seed=1, count=2400, factor=1):
+    """Return scores of the number of updates in a window, which is Poisson."""
+    window, theory = 30.0, thinned((1.0,) * 2, (0.8,) * 2)
+    net = network(2, MANY, until=window, availability=kind(probability=0.8))
+    number = np.array([len(trace.updates) for trace in runs(net, seed, count * factor)])
+    mean = theory.mean_count(window)
+    return {
+        "mean": [score("updates in a window", number, mean)],
+        "second": [score("their variance", (number - mean) ** 2, mean)],
+    }
+
+
+# Oracle 3: exponential periods
+
+CHAINS = {"periods": (2.0, 0.25, 0.75, 10.0, 250)}
+"""λ, a, b, window, owners."""
+
+
+def modulated(name, kind=OnOff, seed=1, count=60, factor=1):
+    """Return scores of the number of updates of an owner in a window."""
+    rate, leaving, returning, window, n_owners = CHAINS[name]
+    availability = kind(on=Exponential(mean=1 / leaving), off=Exponential(mean=1 / returning))
+    clock = PoissonClock(rate=rate)
+    net = network(n_owners, MANY, until=window, clock=clock, availability=availability)
+    mean = rate * window * on_fraction(1 / leaving, 1 / returning)
+    index = on_off_dispersion(rate, leaving, returning, window)
+    number = np.array([attempts(trace) for trace in runs(net, seed, count * factor)])
+    return {
+        "mean": [score("updates in a window", number.mean(axis=1), mean)],
+        "second": [score("dispersion", np.mean((number - mean) ** 2, axis=1) / mean, index)],
+    }
+
+
+def attempts(trace):
+    """Return updates per owner."""
+    return np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
+
+
+# Oracle 4: periods of any laws, 19 on and 1 off in the mean
+
+LAWS = {
+    "constant": (Constant(value=19.0), Constant(value=1.0)),
+    "exponential": (Exponential(mean=19.0), Exponential(mean=1.0)),
+    "lognormal": (Lognormal(mean=19.0, cv=1.0), Lognormal(mean=1.0, cv=1.0)),
+    "gamma": (Gamma(mean=19.0, cv=0.5), Gamma(mean=1.0, cv=1.5)),
+    "uniform": (Uniform(low=9.0, high=29.0), Uniform(low=0.0, high=2.0)),
+    "empirical": (Empirical(values=(3.0, 19.0, 35.0)), Empirical(values=(0.2, 0.6, 2.2))),
+}
+SPANS = [(name, "short") for name in LAWS if name != "exponential"] + [
+    (name, "long") for name in ("constant", "lognormal", "gamma")
+]
+WINDOWS = {"short": (2.5, 60, 90, 0.01), "long": (57.0, 40, 20, 2.5)}
+"""Length, runs, owners, rate of a clock; a period on and one off last 20 in the mean."""
+
+
+def alternating(name, span, kind=OnOff, seed=1, factor=1, count=None):
+    """Return scores of the share of a window in which owners are online."""
+    on, off = LAWS[name]
+    window, usual, n_owners, rate = WINDOWS[span]
+    count = usual if count is None else count
+    availability = kind(on=on, off=off)
+    clock = PoissonClock(rate=rate)
+    net = network(n_owners, MANY, until=window, clock=clock, availability=availability)
+    share = on_fraction(on.mean, off.mean)
+    rows = []
+    for trace in runs(net, seed, count * factor):
+        online = trace.owners["online"].mean()
+        rows.append([online, len(trace.updates) / n_owners - rate * window * online])
+    online, beyond = np.array(rows).T
+    found = {"mean": [score("online", online, share)]}
+    if span == "long":
+        scale = rate * window * share
+        found["mean"].append(score("updates − λ · time online", beyond, 0, scale))
+    return found
+
+
+# Oracle 5: diurnal availability
+
+DAYS = {
+    "one": ((2.0,), (0.3,), 7.0, 0.2, 1.0),
+    "phases": ((0.8, 1.2, 2.0), (0.1, 0.45, 0.8), 5.0, 0.0, 0.9),
+}
+"""Rates, phases, period, low, high."""
+
+
+def days(name, kind=Diurnal, seed=1, count=test_clocks.RUNS, factor=1):
+    """Return scores of Λ(t_k) − Λ(t_{k−1}), for all owners together and for each."""
+    rates, phases, period, low, high = DAYS[name]
+    phase = phases[0] if len(set(phases)) == 1 else phases
+    availability = kind(period=period, low=low, high=high, phase=phase)
+    updates = test_clocks.UPDATES
+    net = network(len(rates), updates, clock=PoissonClock(rate=rates), availability=availability)
+    rows = []
+    for trace in runs(net, seed, count * factor):
+        time, owner = to_units(trace.updates["tick"]), trace.updates["owner"] - 1
+        gap = np.diff(diurnal_integral(time, rates, phases, period, low, high), prepend=0.0)
+        row = [gap.mean(), np.mean(gap > 2), np.mean(gap**2), np.mean(gap[1:] * gap[:-1])]
+        for i, rate in enumerate(rates if len(rates) > 1 else ()):
+            share = rate / sum(rates)
+            first = int(updates * share - 8 * np.sqrt(updates * share * (1 - share)))
+            own = time[owner == i][:first]
+            assert len(own) == first  # a fixed number, so that where the run ends cannot bias it
+            own = np.diff(
+                diurnal_integral(own, [rate], [phases[i]], period, low, high), prepend=0.0
+            )
+            row += [np.mean(own > np.log(2)), np.mean(own**2)]
+        rows.append(row)
+    mean, tail, square, product, *own = np.array(rows).T
+    return {
+        "mean": [score("gap", mean, 1)],
+        "tail": [
+            score("P(gap > 2)", tail, np.exp(-2)),
+            *(score(f"P(gap > ln 2) of {i}", x, 0.5) for i, x in enumerate(own[0::2], start=1)),
+        ],
+        "second": [
+            score("gap²", square, 2),
+            score("successive gaps", product, 1),
+            *(score(f"gap² of {i}", x, 2) for i, x in enumerate(own[1::2], start=1)),
+        ],
+    }
+
+
+def any_phase(kind=Diurnal, seed=1, count=2400, factor=1):
+    """Return scores of updates in part of a day, by owners that draw their phases.
+
+    An owner's count given its phase φ is Poisson with mean Λ_φ, which φ makes vary like a sine.
+    """
+    n_owners, rate, period, low, high, window = 3, 2.0, 24.0, 0.2, 1.0, 18.0
+    net = network(
+        n_owners,
+        MANY,
+        until=window,
+        clock=PoissonClock(rate=rate),
+        availability=kind(period=period, low=low, high=high, phase="uniform"),
+    )
+    phases = np.arange(8) / 8
+    given = [diurnal_integral(window, [rate], [p], period, low, high) for p in phases]
+    mean, variance = n_owners * np.mean(given), n_owners * (np.mean(given) + np.var(given))
+    number = np.array([len(trace.updates) for trace in runs(net, seed, count * factor)])
+    return {
+        "mean": [score("updates in part of a day", number, mean)],
+        "second": [score("their variance", (number - mean) ** 2, variance)],
+    }
+
+
+# All of them
+
+MEASURES = {
+    **{f"thinning {name}": partial(listening, name) for name in LISTENING},
+    "thinning, a window": heard,
+    **{f"exponential {name}": partial(modulated, name) for name in CHAINS},
+    **{f"{span} {name}": partial(alternating, name, span) for name, span in SPANS},
+    **{f"diurnal {name}": partial(days, name) for name in DAYS},
+    "diurnal, phases drawn": any_phase,
+}
+ERRORS = {"mean": 0.003, "tail": 0.01, "second": 0.03, "owners": 0.01, "pairs": CELL}
+
+
+@cache
+def sound(name):
+    return MEASURES[name]()
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in MEASURES for kind in sound(name).values() for each in kind]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_owners_are_heard_as_they_should_be(name):
+    for kind, found in sound(name).items():
+        require(found, error=ERRORS[kind])
+
+
+def test_availability_drawn_once_is_seen():
+    assert seen(heard(DrawnOnce, count=100)["second"]) > 5
+
+
+def test_thinning_twice_is_seen():
+    assert seen(listening("equal", ThinnedTwice, count=24)["mean"]) > 5
+    assert seen(heard(ThinnedTwice, count=100)["mean"]) > 5
+
+
+@pytest.mark.parametrize("law", ["exponential", "gamma"])
+def test_owners_that_all_start_online_are_seen(law):
+    assert seen(alternating(law, "short", OnlineStart)["mean"]) > 5
+
+
+@pytest.mark.parametrize("law", ["constant", "lognormal", "gamma", "uniform"])
+def test_a_first_period_like_all_others_is_seen(law):
+    assert seen(alternating(law, "short", WholeFirstPeriod, count=30)["mean"]) > 5
+
+
+@pytest.mark.parametrize("law", ["exponential", "empirical"])
+def test_a_first_period_that_is_not_length_biased_is_seen(law):
+    assert seen(alternating(law, "short", ShareOfAnOrdinaryPeriod, count=30)["mean"]) > 5
+
+
+def test_a_phase_ignored_is_seen():
+    for name in DAYS:
+        found = days(name, PhaseIgnored, count=24)
+        assert seen(found["second"]) > 5
+    assert seen(any_phase(PhaseIgnored, count=200)["mean"]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", MEASURES)
+def test_fresh_seeds(name):
+    def fresh(seed, factor):
+        table = MEASURES[name](seed=seed, factor=factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

@@ -1,0 +1,68 @@
+"""Unequal shares of the updates: the published step optimises another objective (PAPERS).
+
+Two owners with f_1 = θ² and f_2 = (θ − 10)² and shares 3:1, without noise. With weights π_i in
+place of n_i/n the published step settles near 2.475, where θ* = 4.950 for σ = 0.02.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
+from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.streams import Streams
+
+SIGMA, T, RUNS = 0.02, 20_000, 20
+OBJECTIVE = Quadratic.from_records(
+    [np.ones((100, 1))] * 2, [np.zeros(100), np.full(100, 10.0)], SIGMA, None
+)
+NETWORKS = {
+    "rates": Network(answers_allowed=(T, T), updates=T, clock=PoissonClock(rate=(1.5, 0.5))),
+    "availability": Network(
+        answers_allowed=(T, T), updates=T, availability=Bernoulli(probability=(0.9, 0.3))
+    ),
+}
+
+
+@cache
+def settled(cause, selection):
+    """Return the mean of θ_L over the last three quarters of every run."""
+    network, streams = NETWORKS[cause], Streams(1)
+    scopes = [streams.within("replicate", r) for r in range(1, RUNS + 1)]
+    traces = [simulate(network, scope) for scope in scopes]
+    algorithm = AsyncGossip(rho=0.002 * T**2 * SIGMA, selection=selection)
+    shares = np.array(network.selection_shares)
+    steps = algorithm.steps(OBJECTIVE.weights, 1, T, SIGMA, None, shares)
+    noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0)
+    path = replay(traces, steps, OBJECTIVE, noise, scopes, 1)
+    return path.central[T // 4 :, :, 0].mean(axis=0)
+
+
+@pytest.mark.parametrize("cause", NETWORKS)
+def test_the_published_step_is_off_by_half(cause):
+    found = settled(cause, "uniform")
+    assert found.std(ddof=1) / np.sqrt(RUNS) < 0.015  # standard error, 0.3 % of θ*
+    assert found.mean() == pytest.approx(2.475, abs=0.05)
+
+
+@pytest.mark.parametrize("cause", NETWORKS)
+def test_dividing_by_the_share_removes_the_bias(cause):
+    found = settled(cause, "inverse-rate")
+    assert found.std(ddof=1) / np.sqrt(RUNS) < 0.015
+    assert found.mean() == pytest.approx(float(OBJECTIVE.optimum[0]), rel=0.01)
+
+
+def test_shares_that_nobody_knows_are_refused():
+    network = Network(
+        answers_allowed=(5, 5), updates=5, clock=ScriptedClock(times=((1.0,), (2.0,)))
+    )
+    assert network.selection_shares is None
+    with pytest.raises(SpecError, match=r"algorithm\.selection: given inverse-rate"):
+        AsyncGossip(rho=1.0, selection="inverse-rate").steps(OBJECTIVE.weights, 1, 5, SIGMA, None)
