@@ -77,6 +77,7 @@ class Learner:
         self._learning = learning
         self._open: dict[int, Exchange] = {}
         self.active = set(range(1, len(answers_allowed) + 1))
+        self._awaited = set(self.active)
         self._pending = 0
         self._messages = 0
 
@@ -112,6 +113,7 @@ class Learner:
         if self.answers_left[owner] == 0:
             self.event(BUDGET_EXHAUSTED, owner)
             self.active.discard(owner)
+            self._awaited.discard(owner)
 
     def apply(self, exchange: Exchange) -> None:
         """Use the answer that has arrived: one more update."""
@@ -131,13 +133,18 @@ class Learner:
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        if self._pending == 0 and len(self.active) == 0:
+        if self._pending == 0 and len(self._awaited) == 0:
             self.kernel.stop()
 
     def leave(self, owner: int) -> None:
         """Note that an owner will never ask again: its clock has stopped, or it has left."""
         self.active.discard(owner)
-        if self._pending == 0 and len(self.active) == 0:
+        self.give_up(owner)
+
+    def give_up(self, owner: int) -> None:
+        """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
+        self._awaited.discard(owner)
+        if self._pending == 0 and len(self._awaited) == 0:
             self.kernel.stop()
 
     def close(self, end_tick: int) -> None:

@@ -33,6 +33,8 @@ class Bernoulli(Spec):
         for owner, share in zip(owners, self.online_share(len(owners)), strict=True):
             source = partial(streams.generator, "owner", owner.number, "availability")
             learner.recorder.by_tick(owner.number)
+            if share == 0:
+                learner.give_up(owner.number)
             owner.attends = partial(
                 _attends, uniforms(source), share, learner.recorder, owner.number
             )

@@ -58,7 +58,9 @@ class Diurnal(Spec):
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if self.low > self.high:
-            raise faults_of([Fault("high", str(self.high), f"allowed is ≥ low = {self.low}")])
+            raise faults_of(
+                [Fault("high", str(self.high), f"allowed is a number ≥ low = {self.low}")]
+            )
         return self
 
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -71,6 +73,8 @@ class Diurnal(Spec):
                 phase = per_owner(self.phase, len(owners))[index]
             draws = uniforms(partial(own.generator, "availability"))
             learner.recorder.by_tick(owner.number)
+            if self.high == 0:
+                learner.give_up(owner.number)
             owner.attends = partial(self._attends, draws, phase, learner.recorder, owner.number)
 
     def at(self, time: float, phase: float) -> float:

@@ -7,14 +7,14 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
 
 class OnOff(Spec):
@@ -35,11 +35,11 @@ class OnOff(Spec):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        allowed = "allowed is a law with a mean > 0"
+        allowed = "allowed is a law with a mean of at least a tick, 1e-9"
         found = [
-            Fault(name, law.kind, allowed)
+            Fault(name, show(law.model_dump()), allowed)
             for name, law in (("on", self.on), ("off", self.off))
-            if isinstance(law, NoTime) or law.mean <= 0
+            if isinstance(law, NoTime) or law.mean < 1 / TICKS_PER_UNIT
         ]
         if len(found) > 0:
             raise faults_of(found)
@@ -62,7 +62,8 @@ class OnOff(Spec):
         own, kernel = streams.within("owner", owner.number), learner.kernel
         start = own.generator("availability")
         online = bool(start.random() < self.online_share(1)[0])
-        left = to_ticks(float(start.random()) * (self.on if online else self.off).biased(start))
+        rest = float(start.random()) * (self.on if online else self.off).biased(start)
+        left = to_ticks(min(rest, 1e9))
         lengths: dict[bool, Iterator[int] | None] = {
             True: self.on.durations(partial(own.generator, "online"), 16),
             False: self.off.durations(partial(own.generator, "offline"), 16),

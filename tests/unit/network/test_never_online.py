@@ -1,0 +1,43 @@
+"""Owners that can never be online do not keep a run waiting."""
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff, Outages
+from asyncdp_sim.network.laws import Constant, Gamma
+from asyncdp_sim.streams import Streams
+
+
+def trace(n_owners, availability, until=None):
+    net = Network(
+        answers_allowed=(3,) * n_owners, updates=10, until=until, availability=availability
+    )
+    return simulate(net, Streams(1).within("replicate", 1))
+
+
+def test_the_others_finish():
+    found = trace(2, Bernoulli(probability=(1.0, 0.0)))
+    assert found.updates["owner"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "availability", [Bernoulli(probability=0.0), Diurnal(period=1.0, low=0.0, high=0.0)]
+)
+def test_nobody_at_all_ends_at_once(availability):
+    found = trace(2, availability)
+    assert len(found.updates) == 0
+    assert found.end_tick == 0
+
+
+def test_periods_below_a_tick_are_refused():
+    brief = Constant(value=1e-10)
+    with pytest.raises(SpecError, match="at least a tick"):
+        OnOff(on=brief, off=brief)
+    with pytest.raises(SpecError, match="at least a tick"):
+        Outages(groups=((1,),), gap=brief, length=brief)
+
+
+def test_a_first_period_beyond_the_clock_is_cut():
+    wild = OnOff(on=Gamma(mean=1.0, cv=1e153), off=Constant(value=1.0))
+    assert trace(1, wild, until=1.0).end_tick == 10**9
