@@ -49,7 +49,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
     stages = {"query": latency.query, "computing": scenario.compute, "answer": latency.answer}
     service = fsum(law.mean for law in stages.values())
     if rates is None:
-        ticks = "ticks at scripted times"
+        ticks = f"{scenario.clock.kind} clocks"
         yield f"network: {ticks}, an exchange takes {service:.4g} units in the mean"
     else:
         load = fsum(rates) * service
@@ -66,6 +66,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
         and min(online) > 0
         and steady
         and isinstance(latency.request, NoTime)
+        and scenario.protocol.kind == "request"
     ):
         thinned = [rate * share for rate, share in zip(rates, online, strict=True)]
         predicted = lock.refusing_unequal(thinned, [service] * n_owners)
@@ -89,8 +90,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
             )
     else:
         yield (
-            "predicted rates: not applicable (the formula needs Poisson clocks, requests that take "
-            "no time, and availability that is always or drawn for each tick)"
+            "predicted rates: not applicable (the formula needs protocol request, Poisson clocks, "
+            "requests that take no time, and availability that is always or drawn for each tick)"
         )
 
 

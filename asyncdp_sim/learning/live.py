@@ -49,6 +49,8 @@ class LiveLearning:
         answers = self._gradients.gradient(index, points)
         row = self._noise.rows(self._source, 1, self._steps.n_features)
         answers += row * self._noise.scale[index, None]
+        if self._steps.apply_at == "current":
+            points = self._steps.query(self._state, index)
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.apply(self._state, index, points, answers)
         self._updates += 1

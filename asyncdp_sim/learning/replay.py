@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -79,7 +79,9 @@ def replay(
     replicates: Sequence[Scope],
     record_every: int,
 ) -> Path:
-    """Fold an algorithm over traces in which every answer is fresh (staleness 0).
+    """Fold an algorithm over traces.
+
+    A stale answer is taken at the point that the learner read, so many updates ago.
 
     Parameters
     ----------
@@ -92,24 +94,19 @@ def replay(
         The replicates' random streams.
     record_every : int
         ≥ 1.
-
-    Raises
-    ------
-    ValueError
-        If an answer in a trace is stale.
     """
-    if any(np.any(trace.updates["staleness"] > 0) for trace in traces):
-        raise ValueError("a trace with stale answers cannot be replayed")
     updates = np.array([len(trace.updates) for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     owners = np.zeros((horizon, len(traces)), dtype=np.int64)
     for column, trace in enumerate(traces):
         owners[: updates[column], column] = trace.updates["owner"] - 1
     state = steps.init(replicates)
+    stale = _Stale(traces)
     central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
     central[0] = state.central
     final, clipped = state.central.copy(), np.zeros(len(traces), dtype=np.int64)
     ends = set(updates.tolist())
+    from_now = steps.apply_at == "current"
     sources = [scope.generator("noise") for scope in replicates]
     with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
         for k in range(horizon):
@@ -118,10 +115,12 @@ def replay(
                 count = min(_BLOCK, horizon - k)
                 drawn = [noise.rows(g, count, steps.n_features) for g in sources]
                 added = np.stack(drawn, axis=1) * noise.scale[owners[k : k + count], None]
+            stale.read(k, steps, state)
             points = steps.query(state, owners[k])
-            answers = gradients.gradient(owners[k], points)
+            asked = stale.points(k, points)
+            answers = gradients.gradient(owners[k], asked)
             answers += added[row]
-            steps.apply(state, owners[k], points, answers)
+            steps.apply(state, owners[k], points if from_now else asked, answers)
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
             if k + 1 in ends:
@@ -130,3 +129,35 @@ def replay(
     for column, last in enumerate(updates.tolist()):
         central[last // record_every + 1 :, column] = final[column]
     return Path(updates, record_every, central, final, clipped)
+
+
+class _Stale:
+    """Reads that are used some updates later: formed when they were read, kept till then."""
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self._reads: dict[int, list[tuple[int, int, int]]] = {}
+        self._kept: dict[int, list[tuple[int, Array]]] = {}
+        for row, trace in enumerate(traces):
+            staleness = trace.updates["staleness"]
+            for k in np.flatnonzero(staleness > 0).tolist():
+                owner = int(trace.updates["owner"][k]) - 1
+                self._reads.setdefault(k - int(staleness[k]), []).append((row, owner, k))
+
+    def read(self, k: int, steps: Steps, state: Any) -> None:
+        """Form the queries that were read after ``k`` updates and used later."""
+        due = self._reads.pop(k, None)
+        if due is not None:
+            rows, owners, uses = np.array(due, dtype=np.int64).T
+            points = steps.query(state, owners, rows)
+            for row, use, point in zip(rows.tolist(), uses.tolist(), points, strict=True):
+                self._kept.setdefault(use, []).append((row, point))
+
+    def points(self, k: int, fresh: Array) -> Array:
+        """Return where the gradients of the update after ``k`` are taken."""
+        kept = self._kept.pop(k, None)
+        if kept is None:
+            return fresh
+        asked = fresh.copy()
+        for row, point in kept:
+            asked[row] = point
+        return asked

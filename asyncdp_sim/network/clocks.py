@@ -122,6 +122,27 @@ class ScriptedClock(Spec):
         return found
 
 
+class SaturatedClock(Spec):
+    """No clock at all: an owner begins its next job the moment the last one ends.
+
+    Only under ``push``, with jobs that take time and owners that are always online.
+    """
+
+    kind: Literal["saturated"] = "saturated"
+
+    def ticks(self, owner: int, source: Source, block: int) -> None:  # noqa: ARG002
+        """Return None: there is nothing to wait for between jobs."""
+        return
+
+    def rates(self, n_owners: int) -> None:  # noqa: ARG002
+        """Return None: the pace is the jobs' own."""
+        return
+
+    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return nothing: it fits any number of owners."""
+        return []
+
+
 def _own(value: float | tuple[float, ...], owner: int) -> float:
     return value[owner] if isinstance(value, tuple) else value
 
@@ -135,6 +156,7 @@ def wrong_length(key: str, value: float | tuple[float, ...], n_owners: int) -> l
 
 
 Clock = Annotated[
-    PoissonClock | GammaClock | DeterministicClock | ScriptedClock, Field(discriminator="kind")
+    PoissonClock | GammaClock | DeterministicClock | ScriptedClock | SaturatedClock,
+    Field(discriminator="kind"),
 ]
 """Every clock; a new one joins by its line here."""

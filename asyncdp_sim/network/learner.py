@@ -81,13 +81,23 @@ class Learner:
         self._pending = 0
         self._messages = 0
 
-    def request(self, owner: int) -> int:
-        """Note that an owner asks; return the number of its message, open until :meth:`finish`."""
+    @property
+    def done(self) -> bool:
+        """Whether update T has been applied."""
+        return self.updates == self._horizon
+
+    def begin(self, owner: int) -> int:
+        """Note an owner's attempt; return the number of its message, open until :meth:`finish`."""
         self._pending += 1
         self._messages += 1
         self.recorder.attempts[owner] += 1
-        self.event(REQUEST_SENT, owner, self._messages)
         return self._messages
+
+    def request(self, owner: int) -> int:
+        """Begin an attempt by asking the learner; return the number of its message."""
+        message = self.begin(owner)
+        self.event(REQUEST_SENT, owner, message)
+        return message
 
     def refuse(self, owner: int, message: int) -> None:
         """Turn a request away."""

@@ -27,11 +27,23 @@ class Owner:
         For how many reasons it is offline; 0 is online.
     attends : callable, optional
         Whether it attends to a tick, drawn for each tick; None attends to all.
+    promised : int
+        Jobs under way whose answer is not released yet, where jobs may overlap.
     request, query, compute, answer : iterator of int, or None
         Durations in ticks of its messages and of one gradient; None takes no event.
     """
 
-    __slots__ = ("answer", "attends", "busy", "compute", "dark", "number", "query", "request")
+    __slots__ = (
+        "answer",
+        "attends",
+        "busy",
+        "compute",
+        "dark",
+        "number",
+        "promised",
+        "query",
+        "request",
+    )
 
     def __init__(
         self,
@@ -44,6 +56,7 @@ class Owner:
         self.number = number
         self.busy = False
         self.dark = 0
+        self.promised = 0
         self.attends: Callable[[int], bool] | None = None
         self.request = request
         self.query = query
@@ -90,3 +103,11 @@ def live(
             if number not in active:
                 return
     learner.leave(number)
+
+
+def saturate(
+    owner: Owner, learner: Learner, attempt: Callable[[Owner, Learner], Activity]
+) -> Activity:
+    """Run an owner that begins its next job the moment the last one ends."""
+    while owner.number in learner.active and not learner.done:
+        yield from attempt(owner, learner)

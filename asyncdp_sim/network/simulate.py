@@ -4,7 +4,7 @@ from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.learner import Learner, Learning
-from asyncdp_sim.network.owner import Owner, live
+from asyncdp_sim.network.owner import Owner, live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import EventRecorder, Recorder, Trace
@@ -44,7 +44,11 @@ def simulate(
     for owner in owners:
         source = partial(streams.generator, "owner", owner.number, "clock")
         ticks = network.clock.ticks(owner.number - 1, source, block)
-        kernel.start(live(owner, ticks, kernel, learner, network.protocol.attempt))
+        attempt = network.protocol.attempt
+        if ticks is None:
+            kernel.start(saturate(owner, learner, attempt))
+        else:
+            kernel.start(live(owner, ticks, kernel, learner, attempt))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     end_tick = kernel.now if kernel.run_before(horizon) else horizon
     learner.close(end_tick)

@@ -3,10 +3,11 @@
 import hashlib
 import json
 from math import fsum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -58,10 +59,35 @@ class Network(Spec):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Network":
-        found = self.clock.faults(self.n_owners) + self.availability.faults(self.n_owners)
+        found = self.conflicts(self.n_owners, self)
         if len(found) > 0:
             raise faults_of(found)
         return self
+
+    @staticmethod
+    def conflicts(n_owners: int, parts: Any) -> list[Fault]:
+        """Return what does not fit together among the network's parts.
+
+        Parameters
+        ----------
+        n_owners : int
+            N.
+        parts : Network or Scenario
+            Has ``clock``, ``availability``, ``latency``, ``compute`` and ``protocol``.
+        """
+        found: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
+        if parts.clock.kind == "saturated":
+            job = (parts.latency.query, parts.compute, parts.latency.answer)
+            if parts.protocol.kind != "push":
+                allowed = "a saturated clock needs protocol push: refused owners would ask for ever"
+                found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
+            if parts.availability.kind != "always":
+                allowed = "a saturated clock needs owners that are always online"
+                found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
+            if sum(law.mean for law in job) == 0:
+                allowed = "a saturated clock needs jobs that take time: set compute or a latency"
+                found.append(Fault("compute", "jobs that take no time", allowed))
+        return found
 
     @property
     def n_owners(self) -> int:

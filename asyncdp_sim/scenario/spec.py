@@ -136,7 +136,7 @@ class Scenario(Spec):
 
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
-        found = self.clock.faults(n_owners) + self.availability.faults(n_owners)
+        found = Network.conflicts(n_owners, self)
         found += self.privacy.faults(n_owners, self.model.theta_max)
         records = self.owners.records
         if isinstance(records, tuple) and len(records) != n_owners:

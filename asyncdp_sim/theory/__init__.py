@@ -6,6 +6,7 @@ against them (``tests/verification``). One subject per module:
 - :mod:`~asyncdp_sim.theory.clocks`: independent Poisson clocks seen as one.
 - :mod:`~asyncdp_sim.theory.availability`: owners that are not always online.
 - :mod:`~asyncdp_sim.theory.lock`: a learner that talks to one owner at a time and refuses others.
+- :mod:`~asyncdp_sim.theory.staleness`: how stale answers are when owners push.
 - :mod:`~asyncdp_sim.theory.contribution`: who has contributed after T updates, and how often.
 - :mod:`~asyncdp_sim.theory.gossip`: asynchronous learning as a random affine map.
 - :mod:`~asyncdp_sim.theory.moments`: its exact mean and second moment after every update.

@@ -60,14 +60,15 @@ def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
     owners = trace.owners
     _require(np.all(np.diff(events["tick"]) >= 0), "events go back in time")
     tallies = {
-        EventKind.request_sent: int(owners["attempts"].sum()),
         EventKind.request_refused: int(owners["refused"].sum()),
         EventKind.query_sent: len(trace.exchanges),
         EventKind.answer_released: int(trace.released.sum()),
         EventKind.update_applied: len(trace.updates),
     }
     if trace.one_on_one:  # every tick that finds its owner free is an attempt
-        tallies[EventKind.clock_tick] = int(owners["attempts"].sum())
+        attempts = int(owners["attempts"].sum())
+        tallies[EventKind.clock_tick] = attempts
+        tallies[EventKind.request_sent] = attempts
         tallies[EventKind.answer_delivered] = len(trace.updates)
     for kind, tally in tallies.items():
         seen = int(np.count_nonzero(events["kind"] == kind))

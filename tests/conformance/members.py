@@ -52,6 +52,7 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"rate": 1.0, "phase": [0.0, 0.1, 0.2]},
         ],
         "scripted": [{"times": [[0.0, 1.0, 1.5], [], [2.0]]}],
+        "saturated": [{}],
     },
     Availability: {
         "always": [{}],
@@ -208,6 +209,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     "poisson": [{"rate": 0.0}, {"rate": []}, {"rate": [1.0, -1.0]}, {"rate": float("inf")}],
     "deterministic": [{"rate": 0.0}, {"phase": -0.1}, {"phase": [0.0, -0.1]}],
     "scripted": [{"times": []}, {"times": [[-1.0]]}, {"times": [1.0]}, {"times": [[float("inf")]]}],
+    "saturated": [{"rate": 1.0}],
     "async-gossip": [
         {"rho": 0.0},
         {"rho": float("inf")},

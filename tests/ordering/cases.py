@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
-from asyncdp_sim.network.clocks import DeterministicClock, ScriptedClock
+from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.streams import Scope
 
 Happening = tuple[float, int]
@@ -59,7 +61,7 @@ def _law(value: float | None) -> Law:
 
 
 def net(
-    times: Sequence[Sequence[float]] | DeterministicClock,
+    times: Sequence[Sequence[float]] | DeterministicClock | SaturatedClock,
     *,
     request: float | None = None,
     query: float | None = None,
@@ -70,8 +72,9 @@ def net(
     until: float | None = None,
     owners: int | None = None,
     availability: Availability | Together | None = None,
+    push: Literal["drop", "overlap"] | None = None,
 ) -> Network:
-    scripted = not isinstance(times, DeterministicClock)
+    scripted = not isinstance(times, DeterministicClock | SaturatedClock)
     clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
     if owners is None:
         owners = len(times) if scripted else 2
@@ -82,6 +85,7 @@ def net(
         clock=clock,
         latency=Latency(request=_law(request), query=_law(query), answer=_law(answer)),
         compute=_law(compute),
+        protocol=Request() if push is None else Push(own_tick=push),
     )
     # A copy is not validated: whatever has ``begin`` can be an availability.
     return network.model_copy(update={"availability": availability or Always()})
@@ -710,6 +714,56 @@ PRESENCE = [
     ),
 ]
 
+PUSHES = [
+    Case(
+        "push_nobody_is_locked_out",
+        "Under push every tick reads: owner 2 reads at 1.2 while owner 1 computes, and its answer "
+        "of 1.7 is stale\nby owner 1's update of 1.5.",
+        net([[1], [1.2]], compute=0.5, push="drop"),
+        end=1.7,
+        updates=((1.5, 1), (1.7, 2)),
+    ),
+    Case(
+        "push_own_tick_is_dropped",
+        "A tick while the owner's own job is under way is dropped by default.",
+        net([[1, 1.2, 2]], compute=0.5, push="drop"),
+        end=2.5,
+        updates=((1.5, 1), (2.5, 1)),
+        dropped=((1.2, 1),),
+    ),
+    Case(
+        "push_own_ticks_overlap",
+        'With own_tick "overlap" the same tick starts a job of its own, beside the first.',
+        net([[1, 1.2, 2]], compute=0.5, push="overlap"),
+        end=2.5,
+        updates=((1.5, 1), (1.7, 1), (2.5, 1)),
+    ),
+    Case(
+        "push_open_jobs_take_the_budget",
+        "An owner that may release one answer and has a job under way for it starts no second one.",
+        net([[1, 1.2]], compute=0.5, push="overlap", allowed=(1,)),
+        end=1.5,
+        updates=((1.5, 1),),
+    ),
+    Case(
+        "push_gradient_is_ready_at_a_tick",
+        "A gradient is ready before a clock ticks at the same tick: owner 2 reads at 1.5 what "
+        "owner 1's update\nof 1.5 has left.",
+        net([[1], [1.5]], compute=0.5, push="drop"),
+        end=2,
+        updates=((1.5, 1), (2, 2)),
+    ),
+    Case(
+        "saturated_owners_begin_at_once",
+        "A saturated owner begins its next job at the tick at which the last one ends; all begin "
+        "at 0, owner 1\nfirst, and keep that order.",
+        net(SaturatedClock(), compute=0.5, push="drop", updates=4),
+        end=1,
+        updates=((0.5, 1), (0.5, 2), (1, 1), (1, 2)),
+        open=("unreleased",),
+    ),
+]
+
 CASES = [
     *TIES,
     *END_BEFORE_START,
@@ -720,5 +774,6 @@ CASES = [
     *BUDGETS,
     *LONGER,
     *PRESENCE,
+    *PUSHES,
 ]
 """All scenarios of the golden files."""

@@ -29,6 +29,8 @@ DEPENDENT = {
     "zero_compute_constant",
     "zero_everything_constant",
     "update_t_between_two_ticks",
+    # Two gradients are ready at one tick, over and over.
+    "saturated_owners_begin_at_once",
 }
 
 

@@ -9,6 +9,7 @@ from . import (
     test_ledger,
     test_lock,
     test_moments,
+    test_staleness,
 )
 
 
@@ -20,6 +21,7 @@ def test_scores_spread_like_normal_deviates():
         test_contribution,
         test_ledger,
         test_moments,
+        test_staleness,
     )
     z = np.array([each.z for module in modules for each in module.scores()])
     assert len(z) > 100

@@ -1,7 +1,7 @@
 """Learning algorithms, one file each, on arrays with a leading replicate axis."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,12 @@ class Steps(Protocol):
     def init(self, replicates: Sequence[Scope]) -> Any:
         """Return the state at k = 0; its ``central`` (R, p) is the model that is judged."""
 
-    def query(self, state: Any, owners: Indices) -> Array:
-        """Return the points (R, p) that are sent to the owners (from 0), one per replicate."""
+    @property
+    def apply_at(self) -> Literal["current", "as-read"]:
+        """Where a stale answer's step is taken from."""
+
+    def query(self, state: Any, owners: Indices, rows: Indices | None = None) -> Array:
+        """Return the points that are sent to the owners (from 0), one per replicate in rows."""
 
     def apply(self, state: Any, owners: Indices, points: Array, answers: Array) -> None:
         """Advance by one update; may overwrite ``answers``."""

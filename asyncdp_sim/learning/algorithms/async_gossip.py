@@ -56,6 +56,8 @@ class GossipSteps:
         The box Θ.
     initial : str
         Where all models start.
+    apply_at : str
+        Whether the step is taken from (θ_L + θ_i)/2 as it is now, or as it was read.
     """
 
     n_owners: int
@@ -65,6 +67,7 @@ class GossipSteps:
     step: Array
     theta_max: float | None
     initial: Literal["zeros", "ones", "uniform"]
+    apply_at: Literal["current", "as-read"] = "current"
 
     def init(self, replicates: Sequence[Scope]) -> GossipState:
         """Return the models at k = 0, one row per replicate."""
@@ -77,10 +80,17 @@ class GossipSteps:
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 
-    def query(self, state: GossipState, owners: Indices) -> Array:
-        """Return θ̄ for each replicate's owner (from 0), shape (R, p)."""
-        points = state.copies[np.arange(len(owners)), owners]
-        points += state.central
+    def query(self, state: GossipState, owners: Indices, rows: Indices | None = None) -> Array:
+        """Return θ̄ for each replicate's owner (from 0), shape (R, p).
+
+        ``rows`` names the replicates that are asked for; all of them by default.
+        """
+        if rows is None:
+            points = state.copies[np.arange(len(owners)), owners]
+            points += state.central
+        else:
+            points = state.copies[rows, owners]
+            points += state.central[rows]
         points *= 0.5
         return points
 
@@ -121,7 +131,8 @@ class AsyncGossip(Spec):
         where owners are not, another objective is optimised. "inverse-rate": the owner's step is
         divided by Nπ_i, with π_i its declared share of the updates, which removes that bias.
     apply_at : str
-        "current": the step is taken from the models as they are when the answer is applied.
+        The step is taken from (θ_L + θ_i)/2 as it is when the answer is applied ("current"), or
+        as it was when the query was sent ("as-read"). The two coincide at staleness 0.
     """
 
     kind: Literal["async-gossip"] = "async-gossip"
@@ -129,7 +140,7 @@ class AsyncGossip(Spec):
     central_step: Literal["proof", "text"] = "proof"
     initial: Literal["zeros", "ones", "uniform"] = "zeros"
     selection: Literal["uniform", "inverse-rate"] = "uniform"
-    apply_at: Literal["current"] = "current"
+    apply_at: Literal["current", "as-read"] = "current"
 
     def steps(
         self,
@@ -180,4 +191,5 @@ class AsyncGossip(Spec):
             step=step,
             theta_max=theta_max,
             initial=self.initial,
+            apply_at=self.apply_at,
         )

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from asyncdp_sim.faults import lone
+from pydantic import Field
+
+from asyncdp_sim.network.protocols.push import Push
 from asyncdp_sim.network.protocols.request import Request
 
-Protocol = Annotated[Request, lone(Request)]
-"""Every protocol; a new one joins the union here."""
+Protocol = Annotated[Request | Push, Field(discriminator="kind")]
+"""Every protocol; a new one joins by its line here."""
 
-__all__ = ["Protocol", "Request"]
+__all__ = ["Protocol", "Push", "Request"]

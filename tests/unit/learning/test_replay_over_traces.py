@@ -131,15 +131,3 @@ def test_a_run_that_diverges_says_so_without_a_warning() -> None:
     scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
     found = replay(several, steps, quadratic, LaplaceNoise(SCALE), scopes, 1)
     assert not np.isfinite(found.final).any()
-
-
-def test_stale_traces_are_refused(hundred: list[Trace]) -> None:
-    rows = hundred[0].exchanges.copy()[:2]
-    rows["read_tick"][1], rows["read_k"][1] = rows["read_tick"][0], 0
-    rows["release_tick"] = rows["end_tick"]
-    owners = hundred[0].owners.copy()
-    owners["attempts"], owners["refused"] = 10, 0
-    stale = Trace(hundred[0].end_tick, rows, owners, None, 1, one_on_one=False)
-    assert stale.updates["staleness"].tolist() == [0, 1]
-    with pytest.raises(ValueError, match="stale"):
-        path([stale], 3)

@@ -1,0 +1,122 @@
+"""Oracles 15, 16, 17 and 18: how stale answers are when owners push."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.network.clocks import SaturatedClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.theory.staleness import (
+    always_busy_mean,
+    one_at_a_time,
+    overlapping,
+    overlapping_mean,
+)
+
+from .networks import network, runs
+from .zscores import require, score, seen
+
+RUNS, N, JOB, WARM, UNTIL = 60, 10, 0.3, 20.0, 620.0
+
+
+def staleness(job, *, protocol=None, clock=None, until=UNTIL, seed=1, count=RUNS, n_owners=N):
+    """Return, per run, the staleness of jobs read after the warm-up and surely done by the end."""
+    parts = {} if clock is None else {"clock": clock}
+    net = network(
+        n_owners,
+        100_000,
+        compute=job,
+        protocol=Push() if protocol is None else protocol,
+        until=until,
+        **parts,
+    )
+    found = []
+    for trace in runs(net, seed, count):
+        read = trace.updates["read_tick"] / 1e9
+        kept = (read >= WARM) & (read < until - 40 * job.mean)
+        found.append(trace.updates["staleness"][kept])
+    return found
+
+
+def compared(name, found, chance):
+    """Return scores of mean, second moment and P(none), against a law on 0, 1, …"""
+    s = np.arange(len(chance))
+    return [
+        score(f"{name} mean", [each.mean() for each in found], s @ chance),
+        score(f"{name} square", [(each**2.0).mean() for each in found], s**2 @ chance),
+        score(f"{name} at most the mean", [(each <= s @ chance).mean() for each in found],
+              chance[s <= s @ chance].sum()),
+    ]  # fmt: skip
+
+
+@cache
+def scores():
+    overlap = Push(own_tick="overlap")
+    law = overlapping(N, 1.0, JOB, 60)
+    exponential = staleness(Exponential(mean=JOB), protocol=overlap)
+    busy = staleness(Exponential(mean=1.0), clock=SaturatedClock())
+    return (
+        *compared("every tick a job", staleness(Constant(value=JOB), protocol=overlap), law),
+        score(
+            "every tick a job, exponential",
+            [each.mean() for each in exponential],
+            overlapping_mean(N, 1.0, JOB),
+        ),
+        *compared("one job at a time", staleness(Constant(value=JOB)), one_at_a_time(N, 1.0, JOB)),
+        score("always busy", [each.mean() for each in busy], always_busy_mean(N)),
+    )
+
+
+@pytest.mark.parametrize("kind", ["every tick a job", "one job at a time", "always busy"])
+def test_law(kind):
+    chosen = [each for each in scores() if each.name.startswith(kind)]
+    squares = [each for each in chosen if "square" in each.name]
+    tails = [each for each in chosen if "most" in each.name]
+    require([each for each in chosen if each not in [*squares, *tails]], error=0.003)
+    require(chosen, error=0.01)
+
+
+def test_every_trace_balances_staleness_and_jobs_in_flight():
+    """Recounted from the events: each update finds so many reads not yet used."""
+    net = network(5, 400, compute=Exponential(mean=0.7), protocol=Push(own_tick="overlap"))
+    for trace in runs(net, 3, 5, events=True):
+        in_flight = total = 0
+        for kind in trace.events["kind"]:
+            in_flight += int(kind == 4)  # query_sent
+            if kind == 7:  # update_applied
+                in_flight -= 1
+                total += in_flight
+        rows = trace.exchanges
+        assert total == trace.in_flight_total == int(np.sum(rows["end_k"] - rows["read_k"]))
+        assert total > 0
+
+
+class TestPlantedBugs:
+    def test_staleness_off_by_one(self, monkeypatch):
+        sound = Learner.read
+
+        def read(self, owner, message):
+            exchange = sound(self, owner, message)
+            exchange.read_k = max(0, exchange.read_k - 1)
+            return exchange
+
+        monkeypatch.setattr(Learner, "read", read)
+        with pytest.raises(InvariantError, match="do not balance"):
+            staleness(Constant(value=JOB), count=1)
+
+    def test_own_ticks_overlap_where_they_should_be_dropped(self):
+        found = staleness(Constant(value=JOB), protocol=Push(own_tick="overlap"))
+        assert seen(compared("", found, one_at_a_time(N, 1.0, JOB))) > 5
+
+    def test_infinitely_many_owners_for_ten(self):
+        found = staleness(Constant(value=JOB))
+        law = overlapping(N, 1.0 / (1 + JOB), JOB, 60)
+        assert seen(compared("", found, law)) > 5
+
+    def test_a_locked_learner_has_no_staleness(self):
+        found = staleness(Constant(value=JOB), protocol=Request(), count=20)
+        assert all(each.max() == 0 for each in found)
