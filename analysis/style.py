@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-BLUE, VERMILION, GREEN = OKABE_ITO[:3]
+BLUE, VERMILION = OKABE_ITO[:2]
 THEORY = "#000000"
 BAND = "#999999"
 
