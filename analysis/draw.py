@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis import captions, convergence, gaps, shares, timing
+from analysis import (
+    captions,
+    convergence,
+    gaps,
+    shares,
+    space_time,
+    staleness,
+    throughput,
+    timing,
+    utilisation,
+)
 from analysis.convergence import Line
 from analysis.picture import Picture, save, write
 from analysis.source import Cell, Result, Sweep, open_directory
@@ -16,7 +26,9 @@ NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
     timing.by_update,
     timing.by_time,
     gaps.survival,
+    staleness.histogram,
 )
+NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (space_time.diagram, utilisation.over_time)
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,10 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         epsilon = opened.scenario["privacy"].get("epsilon")
         lines, network = [(epsilon, Line(opened))], opened
         notes = []
-    entries = _curves(lines, published or {}, notes) + _of_network(network, notes)
+    entries = _curves(lines, published or {}, notes)
+    if isinstance(opened, Sweep):
+        entries += _of_channels(opened)
+    entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
     write(folder / "captions.md", captions.page(entries, notes).encode())
@@ -96,8 +111,8 @@ def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
     moved = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
     kept = [cell for cell in moved if cell.result.has("updates")]
     chosen = kept[0] if kept else sweep.cells[0]
-    if len({cell.result.network for cell in sweep.cells}) > 1:
-        rest = f"timing, gaps and shares of other networks than cell {chosen.number}'s"
+    if len({cell.result.network_digest for cell in sweep.cells}) > 1:
+        rest = f"timing, gaps, staleness and shares of other networks than cell {chosen.number}'s"
         notes.append(f"{rest}: name a cell's directory instead of the sweep's")
     return lines, chosen.result, notes
 
@@ -117,11 +132,28 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
 
 
 def _of_network(result: Result, notes: list[str]) -> list[Shown]:
-    """Draw what needs one result: timing, gaps, shares."""
+    """Draw what needs one result and its updates: timing, gaps, staleness, shares."""
     if result.summary["updates"] == 0:
-        notes.append(f"timing, gaps and shares: nothing was updated in {result.directory.name}")
+        notes.append(
+            f"timing, gaps, staleness and shares: nothing was updated in {result.directory.name}"
+        )
         return []
     figures = [*(NEED_UPDATES if result.has("updates") else ()), shares.by_owner]
     if not result.has("updates"):
-        notes.append(f"timing and gaps: {result.directory.name} kept no updates.parquet")
+        notes.append(f"timing, gaps and staleness: {result.directory.name} kept no updates.parquet")
     return [(figure(result), [result]) for figure in figures]
+
+
+def _of_events(result: Result) -> list[Shown]:
+    """Draw what needs one result and its events, where it kept them: who sent what, and when."""
+    if not result.has("events"):
+        return []
+    return [(figure(result), [result]) for figure in NEED_EVENTS]
+
+
+def _of_channels(sweep: Sweep) -> list[Shown]:
+    """Draw throughput over load, where at least two cells know theirs."""
+    cells = throughput.measured(sweep.cells)
+    if len(cells) < 2:
+        return []
+    return [(throughput.against_load(sweep), [cell.result for cell in cells])]

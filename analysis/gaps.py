@@ -4,12 +4,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from analysis.claims import GapLaw, gap_law
 from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BAND, BLUE, THEORY, canvas, style
 from analysis.words import number
+from asyncdp_sim.theory.updating import GapLaw, gap_law
 from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ def survival(result: Result) -> Picture:
     ResultError
         If the result kept no updates, or has none.
     """
-    law = gap_law(result.scenario)
+    law = result.theory(gap_law)
     observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
     if len(observed) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from analysis.claims import selection
 from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BAND, BLUE, THEORY, VERMILION, canvas, owner_ticks, style
+from asyncdp_sim.theory.updating import selection
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.99
@@ -37,7 +37,8 @@ def by_owner(result: Result) -> Picture:
     low, high = (float(binom.ppf(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
     share = count / total
     outside = int(np.count_nonzero((share < low) | (share > high)))
-    theory = selection(result.scenario)
+    known = result.theory(selection)
+    theory = known if isinstance(known, str) else np.array(known)
     unequal = not isinstance(theory, str) and not np.allclose(theory, 1 / n_owners)
     owners = np.arange(1, n_owners + 1)
     with style():

@@ -1,17 +1,22 @@
 """What is drawn: a result directory, or a sweep directory of several."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.words import number
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.errors import Fault, InputError, ResultError
+from asyncdp_sim.network import Network
 from asyncdp_sim.result import read_manifest, read_table
+from asyncdp_sim.scenario import load
+
+_Law = TypeVar("_Law")
 
 SYMBOLS = {
     "privacy.epsilon": "ε",
@@ -87,9 +92,26 @@ class Result:
         return int(self.scenario["run"]["updates"])
 
     @property
-    def network(self) -> str:
+    def network_digest(self) -> str:
         """Digest under which the cells of a sweep share their updates."""
         return str(self.manifest.get("network", ""))
+
+    @cached_property
+    def network(self) -> Network | str:
+        """The network, from the result's own scenario; or in words why it is not known.
+
+        A file that the scenario names may be gone.
+        """
+        try:
+            return load(self.directory / "scenario.toml")[0].network
+        except InputError as error:
+            fault = error.faults[0]
+            return f"its scenario does not load ({fault.key or fault.given})"
+
+    def theory(self, law: Callable[[Network], _Law | str]) -> _Law | str:
+        """Return what theory says of the network, or in words why it says nothing."""
+        network = self.network
+        return network if isinstance(network, str) else law(network)
 
     def has(self, name: str) -> bool:
         """Return whether the table was kept."""
@@ -111,7 +133,7 @@ class Result:
 
     def _place(self, name: str) -> Path:
         """Return the folder of a table: a cell's updates may lie with its sweep's traces."""
-        shared = self.directory.resolve().parent / "traces" / self.network
+        shared = self.directory.resolve().parent / "traces" / self.network_digest
         own = (self.directory / f"{name}.parquet").is_file()
         return shared if name == "updates" and not own and shared.is_dir() else self.directory
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-BLUE, VERMILION = OKABE_ITO[:2]
+BLUE, VERMILION, GREEN = OKABE_ITO[:3]
+DARK_BLUE = "#00304d"
 THEORY = "#000000"
 BAND = "#999999"
 
@@ -56,6 +57,15 @@ def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
+
+
+def panels(
+    heights: Sequence[float], width: float = 6.5, height: float = 4.0
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with axes of these relative heights, which share their horizontal axis."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(len(heights), sharex=True, height_ratios=heights))
 
 
 def colours(count: int) -> Sequence[str]:

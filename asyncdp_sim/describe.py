@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal
-from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.conflicts import superposable
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory import contribution, lock
+from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.predictions import predict
 
 
 def describe(scenario: Scenario) -> list[str]:
@@ -43,56 +43,55 @@ def _owners(scenario: Scenario) -> Iterator[str]:
 
 
 def _network(scenario: Scenario) -> Iterator[str]:
-    n_owners = scenario.owners.count
-    rates = scenario.clock.rates(n_owners)
-    latency = scenario.latency
-    stages = {"query": latency.query, "computing": scenario.compute, "answer": latency.answer}
-    service = fsum(law.mean for law in stages.values())
+    network = scenario.network
+    rates = network.clock.rates(network.n_owners)
+    stages = [network.mean_times(stage) for stage in ("query", "compute", "answer")]
+    services = np.array([fsum(parts) for parts in zip(*stages, strict=True)])
+    airtime = network.airtime
+    service = float(services.mean()) + (0.0 if airtime is None else airtime)
+    said = f"an exchange takes {service:.4g} units in the mean"
     if rates is None:
-        ticks = f"{scenario.clock.kind} clocks"
-        yield f"network: {ticks}, an exchange takes {service:.4g} units in the mean"
+        yield f"network: {network.clock.kind} clocks, {said}"
     else:
+        yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
         load = fsum(rates) * service
-        yield f"network: {fsum(rates):.4g} ticks per unit, an exchange takes {service:.4g} units"
         yield f"offered load: {load:.4g} (ticks per unit times the mean length of an exchange)"
+    yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
+    if airtime is not None:
+        yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
-    online = scenario.availability.online_share(n_owners)
-    per_tick = isinstance(scenario.availability, Always | Bernoulli | Diurnal)
-    steady = isinstance(scenario.availability, Always | Bernoulli) or (per_tick and service == 0)
-    if (
-        isinstance(scenario.clock, PoissonClock)
-        and rates is not None
-        and online is not None
-        and min(online) > 0
-        and steady
-        and isinstance(latency.request, NoTime)
-        and scenario.protocol.kind == "request"
-    ):
-        thinned = [rate * share for rate, share in zip(rates, online, strict=True)]
-        predicted = lock.refusing_unequal(thinned, [service] * n_owners)
+    predicted = predict(network)
+    for each in predicted:
+        yield f"predicted {each.quantity}: {_said(each)}"
+    rate = next((each.value for each in predicted if each.quantity == "throughput"), None)
+    if rate is not None and rate > 0:
+        yield f"predicted: T updates take {scenario.run.updates / rate:.4g} units"
+    if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
-            f"predicted while no budget is spent: {predicted.update_rate:.4g} updates per unit, "
-            f"learner busy {predicted.busy_fraction:.4g}, "
-            f"requests refused {predicted.refusal_probability:.4g} (locked learner, any law)"
+            f'{network.n_owners} owners: clock.population = "superposed" simulates the same law '
+            "faster and in less memory, with other random numbers"
         )
-        total = scenario.run.updates / predicted.update_rate
-        yield f"predicted: T updates take {total:.4g} units"
-        if len(set(thinned)) == 1:
-            yield (
-                f"predicted: i_k uniform, P(i_k+1 = i_k) = {1 / n_owners:.4g}; all owners have "
-                f"contributed after {contribution.mean_until_all(n_owners):.4g} updates in the mean"
-            )
-        else:
-            yield (
-                "i_k is not uniform: owner i is chosen in proportion to its rate times its "
-                "availability, and the published step optimises another objective "
-                '(algorithm.selection = "inverse-rate" removes the bias)'
-            )
-    else:
+    if _unequal(network):
         yield (
-            "predicted rates: not applicable (the formula needs protocol request, Poisson clocks, "
-            "requests that take no time, and availability that is always or drawn for each tick)"
+            "i_k is not uniform: owner i is chosen in proportion to its rate times its "
+            "availability, and the published step optimises another objective "
+            '(algorithm.selection = "inverse-rate" removes the bias)'
         )
+
+
+_MANY = 10_000
+"""Owners from which one clock for all of them is worth other random numbers."""
+
+
+def _said(prediction: Prediction) -> str:
+    if prediction.value is None:
+        return f"not applicable, {prediction.reason} ({prediction.formula})"
+    return f"{prediction.value:.4g} ({prediction.formula})"
+
+
+def _unequal(network: Network) -> bool:
+    shares = network.selection_shares
+    return shares is not None and max(shares) - min(shares) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

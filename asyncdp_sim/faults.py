@@ -37,8 +37,8 @@ _WORDS = {
 }
 
 
-TAGS = ("<number>", "<list>", "<text>")
-"""What tells numbers, lists and texts apart in a union of them; never part of a key."""
+TAGS = ("<number>", "<list>", "<text>", "<table>")
+"""What tells numbers, lists, texts and tables apart in a union of them; never part of a key."""
 
 
 def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
@@ -188,7 +188,8 @@ def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[ty
         fields = [
             m.model_fields[part] for m in here if isinstance(part, str) and part in m.model_fields
         ]
-        here = [member for field in fields for member in _members(field.annotation)]
+        several = [member for field in fields for member in _members(field.annotation)]
+        here = list(dict.fromkeys(several))  # a law, or a list of them
     return here
 
 

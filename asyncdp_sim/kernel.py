@@ -8,16 +8,19 @@ from collections.abc import Generator, Iterator
 from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import simpy
-from simpy.events import NORMAL, Event, EventPriority, Process
+from simpy.events import Event
 
 from asyncdp_sim.units import LAST_TICK
 
-Activity = Generator[Event, None, None]
-"""What a process runs: a generator that yields the events it waits for."""
+_T = TypeVar("_T")
+Waiting = Generator[Event, None, _T]
+"""A part of a process, which yields the events it waits for and returns what came of it."""
+Activity = Waiting[None]
+"""What a process runs."""
 
 
 class Priority(IntEnum):
@@ -28,16 +31,24 @@ class Priority(IntEnum):
     SIMPY_NORMAL = 1
     """SimPy's own triggered events."""
     ANSWER_END = 2
-    """An answer has arrived: it frees the learner and the channel before anybody asks for them."""
-    GRADIENT_READY = 3
+    """A transmission ends: it frees the learner and the channel before anybody asks for them."""
+    TURN = 3
+    """The learner turns to the request that waited longest, before new ones arrive."""
+    GRADIENT_READY = 4
     """A computation ends before new work reaches the owner."""
-    QUERY_ARRIVES = 4
+    BROADCAST = 5
+    """The learner sends its model with all that has arrived by now."""
+    QUERY_ARRIVES = 6
     """A query reaches its owner."""
-    REQUEST_ARRIVES = 5
+    TIMEOUT = 7
+    """The learner's patience ends after all that arrives just in time."""
+    REQUEST_ARRIVES = 8
     """A request meets the learner after everything that may have freed it."""
-    PRESENCE = 6
+    TRANSMISSION_BEGINS = 9
+    """A slot begins, or a wait for the channel is over, after all that ends."""
+    PRESENCE = 10
     """An owner goes on or off line: what was under way has ended, its clock has not ticked yet."""
-    CLOCK_TICK = 7
+    CLOCK_TICK = 11
     """A clock ticks last: it sees the state that all else at this tick has left."""
 
 
@@ -54,15 +65,20 @@ class Moment(Event):
         heappush(queue, (tick, priority, next(kernel._eid), self))
 
 
-class _Continued(Process):
-    """A process whose generator has already run up to its first event."""
+class Signal(Event):
+    """An event that happens when somebody fires it, at a tick and priority of its choice."""
 
-    def __init__(self, kernel: "Kernel", generator: Activity, target: Event) -> None:
+    _value = None
+    _ok = True
+
+    def __init__(self, kernel: "Kernel") -> None:
         self.env = kernel
         self.callbacks = []
-        self._generator = generator
-        self._target = target
-        target.callbacks.append(self._resume)
+
+    def fire(self, tick: int, priority: int) -> None:
+        """Let it happen at ``tick`` (not before now), once."""
+        kernel: Any = self.env
+        heappush(kernel._queue, (tick, priority, next(kernel._eid), self))
 
 
 class Kernel(simpy.Environment):
@@ -96,26 +112,13 @@ class Kernel(simpy.Environment):
         return Moment(self, self._now + ticks, priority)
 
     def start(self, activity: Activity) -> None:
-        """Run an activity now, up to its first event; it goes on as a SimPy process from there.
+        """Run an activity now, up to its first event; its events carry it on from there.
 
         What waits for nothing thus takes no event at all.
         """
         target = next(activity, None)
         if target is not None:
-            _Continued(self, activity, target)
-
-    def schedule(self, event: Event, priority: EventPriority = NORMAL, delay: float = 0) -> None:
-        """Schedule an event, except the end of a process that nobody waits for.
-
-        Such a process has done its work, or has failed: then its exception is raised here, so
-        that it cannot be lost to :meth:`stop`.
-        """
-        if isinstance(event, Process) and event.callbacks == []:
-            if not event._ok:
-                raise event._value
-            event.callbacks = cast("Any", None)  # SimPy's mark of a processed event
-            return
-        super().schedule(event, priority, delay)
+            target.callbacks.append(cast("Any", activity.send))
 
     def stop(self) -> None:
         """End the run after the event that is being processed."""
@@ -127,11 +130,20 @@ class Kernel(simpy.Environment):
         Returns whether the run was stopped, rather than reaching the horizon.
         """
         queue: list[Any] = self._queue
-        while queue and not self._stopped and queue[0][0] < horizon:
-            self._now, _, _, event = heappop(queue)
+        while queue and not self._stopped:
+            entry = heappop(queue)
+            if entry[0] >= horizon:
+                heappush(queue, entry)
+                break
+            self._now, _, _, event = entry
             callbacks, event.callbacks = event.callbacks, None
             for callback in callbacks:
-                callback(event)
+                try:
+                    target = callback(event)
+                except StopIteration:  # an activity that has done its work
+                    continue
+                if target is not None:  # one that waits for its next event
+                    target.callbacks.append(callback)
             if not event._ok and not hasattr(event, "_defused"):
                 raise event._value
         return self._stopped

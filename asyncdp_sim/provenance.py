@@ -59,6 +59,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "simpy": version("simpy"),
+        "networkx": version("networkx"),
     }
 
 

@@ -1,5 +1,6 @@
 """A result in words: what the screen shows after a run or a sweep."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,26 @@ def notes(directory: Path) -> list[str]:
 
 def _run(manifest: Mapping[str, Any]) -> list[str]:
     figures, psi = manifest["summary"], manifest["summary"]["psi_final"]
+    predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
+
+    def measured(key: str) -> str:
+        """Return a figure, its 95 % interval, and what theory says where it says something."""
+        interval, theory = figures["intervals"].get(key), predicted.get(key)
+        half = "" if interval is None else f" ± {_figure((interval[1] - interval[0]) / 2)}"
+        beside = "" if theory is None else f" (theory {_figure(theory)})"
+        return f"{_figure(figures[key])}{half}{beside}"
+
     rows = [
         ("replicates", str(len(manifest["replicates"]))),
         ("updates", f"{figures['updates']} in all"),
         ("simulated time", f"{_figure(figures['simulated_time'])} units per replicate"),
-        ("throughput", f"{_figure(figures['throughput'])} updates per unit"),
-        ("learner busy", _figure(figures["utilisation"])),
-        ("requests refused", _figure(figures["refusal_rate"])),
+        ("throughput", f"{measured('throughput')} updates per unit"),
+        ("learner busy", measured("utilisation")),
+        *(
+            (name, measured(key))
+            for name, key in _WHERE_THERE_IS_ANY.items()
+            if figures[key] not in (None, 0.0)
+        ),
         (
             "P(same owner twice)",
             f"{_figure(figures['p_repeat'])} "
@@ -67,17 +81,31 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
     return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
+_WHERE_THERE_IS_ANY = {
+    "requests refused": "refusal_rate",
+    "answers collided": "collision_rate",
+    "answers lost": "loss_rate",
+    "offered load": "offered_load",
+    "waiting": "mean_waiting",
+    "staleness": "mean_staleness",
+}
+"""Rows of figures that are worth a line only where they are not 0."""
+
+
 def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept = list(manifest["scenario"]["sweep"])
-    header = ["cell", *swept, "ψ median", "25 %", "75 %", "mean", "private", "true ε"]
-    rows = [header]
-    for name in manifest["fingerprints"]:
+    header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
+    rows = [[*header, "private", "true ε"]]
+    grid = itertools.product(*manifest["scenario"]["sweep"].values())
+    for name, values in zip(manifest["fingerprints"], grid, strict=True):
         cell = read_manifest(directory / name)
         figures, psi = cell["summary"], cell["summary"]["psi_final"]
         rows.append(
             [
                 name.removeprefix("cell-"),
-                *(_swept_value(cell["scenario"], path) for path in swept),
+                *map(_swept_value, values),
+                _figure(figures["throughput"]),
+                _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
                 "yes" if figures["private"] else "NO",
                 _figure(figures["epsilon_true"]),
@@ -86,10 +114,12 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     return _aligned(rows)
 
 
-def _swept_value(scenario: Mapping[str, Any], path: str) -> str:
-    value: Any = scenario
-    for key in path.split("."):
-        value = value[key]
+def _swept_value(value: Any) -> str:
+    """Return a swept value as it was given, a table by its kind first."""
+    if isinstance(value, Mapping):
+        kind = [str(value["kind"])] if "kind" in value else []
+        rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
+        return ", ".join(kind + rest)
     return value if isinstance(value, str) else show(value)
 
 

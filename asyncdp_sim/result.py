@@ -3,9 +3,9 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,12 @@ class Writer:
         """Write a Parquet table of NumPy or Arrow columns."""
         write_into(self._partial, name, columns)
 
+    def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
+        """Write a text file piece by piece."""
+        with (self._partial / f"{name}.tmp").open("w", encoding="utf-8", newline="\n") as file:
+            fill(file)
+        os.rename(self._partial / f"{name}.tmp", self._partial / name)
+
     def scenario(self, scenario: Scenario) -> None:
         """Write ``scenario.toml``, with a data path that loads from where the file will lie."""
         self.text("scenario.toml", dump(scenario, self.directory))
@@ -174,7 +180,7 @@ def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
         "attempt": pa.array(attempt, mask=attempt == 0),
         "detail": pa.DictionaryArray.from_arrays(
             pa.array(joined["detail"], mask=joined["detail"] == 0),
-            pa.array([detail.name for detail in Detail]),
+            pa.array([detail.name.replace("_", "-") for detail in Detail]),
         ),
     }
 

@@ -17,7 +17,7 @@ from pydantic import (
     ValidationError,
 )
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import TAGS, faults
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -87,3 +87,17 @@ def parse(spec: type[Any], raw: object) -> Any:
 def per_owner(value: _T | tuple[_T, ...], n_owners: int) -> tuple[_T, ...]:
     """Return one value per owner from a single value or a list that has one per owner."""
     return value if isinstance(value, tuple) else (value,) * n_owners
+
+
+def own(value: _T | tuple[_T, ...], owner: int) -> _T:
+    """Return what a single value, or a list with one per owner, says of an owner (from 0)."""
+    return value[owner] if isinstance(value, tuple) else value
+
+
+def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -> list[Fault]:
+    """Return a fault where a list does not have one value per owner."""
+    if not isinstance(value, tuple) or len(value) == n_owners:
+        return []
+    plural = "" if len(value) == 1 else "s"
+    allowed = f"allowed is one {what}, or a list with one per owner, {n_owners} in all"
+    return [Fault(key, f"{len(value)} value{plural}", allowed)]

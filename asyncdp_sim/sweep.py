@@ -231,7 +231,11 @@ def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]
 def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in summary.items():
-        if isinstance(value, Mapping):
+        if name == "intervals":
+            for inner, ends in value.items():
+                low, high = (None, None) if ends is None else ends
+                flat |= {f"{inner}_low": low, f"{inner}_high": high}
+        elif isinstance(value, Mapping):
             flat |= {f"{name}.{inner}": number for inner, number in value.items()}
         else:
             flat[name] = value

@@ -1,8 +1,11 @@
 """Learning inside the simulation: the definition that replay must equal."""
 
+import copy
+from typing import Any
+
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Steps
+from asyncdp_sim.learning.algorithms import Array, Asks, Steps
 from asyncdp_sim.learning.replay import Gradients, Noise, Path
 from asyncdp_sim.streams import Scope
 
@@ -18,6 +21,8 @@ class LiveLearning:
         The replicate's random streams.
     record_every : int
         Distance in k between recorded models, ≥ 1.
+    asks : str
+        Where gradients are taken.
     """
 
     def __init__(
@@ -27,7 +32,9 @@ class LiveLearning:
         noise: Noise,
         replicate: Scope,
         record_every: int,
+        asks: Asks = "average",
     ) -> None:
+        self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
         self._gradients = gradients
         self._noise = noise
@@ -40,7 +47,23 @@ class LiveLearning:
 
     def read(self, owner: int, message: int) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        self._points[message] = self._steps.query(self._state, np.array([owner - 1]))
+        self._points[message] = self._ask(self._state, np.array([owner - 1]))
+
+    def broadcast(self) -> object:
+        """Return the state as it is now."""
+        return copy.deepcopy(self._state)
+
+    def take(self, owner: int, message: int, sent: Any) -> None:
+        """Form the query of this message from the state that was broadcast."""
+        self._points[message] = self._ask(sent, np.array([owner - 1]))
+
+    def again(self, message: int, former: int) -> None:
+        """Ask in this message what the former one asked."""
+        self._points[message] = self._points[former]
+
+    def forget(self, message: int) -> None:
+        """Drop a query that will not be answered."""
+        del self._points[message]
 
     def apply(self, owner: int, message: int) -> None:
         """Take the owner's noisy answer to the query of this message, and step."""

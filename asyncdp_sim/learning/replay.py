@@ -1,12 +1,12 @@
 """Learning over recorded traces: all replicates advance together, one update at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Indices, Steps
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
@@ -78,6 +78,7 @@ def replay(
     noise: Noise,
     replicates: Sequence[Scope],
     record_every: int,
+    asks: Asks = "average",
 ) -> Path:
     """Fold an algorithm over traces.
 
@@ -94,6 +95,8 @@ def replay(
         The replicates' random streams.
     record_every : int
         ≥ 1.
+    asks : str
+        Where gradients are taken.
     """
     updates = np.array([len(trace.updates) for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
@@ -101,7 +104,8 @@ def replay(
     for column, trace in enumerate(traces):
         owners[: updates[column], column] = trace.updates["owner"] - 1
     state = steps.init(replicates)
-    stale = _Stale(traces)
+    ask = steps.query if asks == "average" else steps.central
+    stale = _Stale(traces, ask)
     central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
     central[0] = state.central
     final, clipped = state.central.copy(), np.zeros(len(traces), dtype=np.int64)
@@ -115,9 +119,9 @@ def replay(
                 count = min(_BLOCK, horizon - k)
                 drawn = [noise.rows(g, count, steps.n_features) for g in sources]
                 added = np.stack(drawn, axis=1) * noise.scale[owners[k : k + count], None]
-            stale.read(k, steps, state)
+            stale.read(k, state)
             points = steps.query(state, owners[k])
-            asked = stale.points(k, points)
+            asked = stale.points(k, points if asks == "average" else ask(state, owners[k]))
             answers = gradients.gradient(owners[k], asked)
             answers += added[row]
             steps.apply(state, owners[k], points if from_now else asked, answers)
@@ -134,7 +138,8 @@ def replay(
 class _Stale:
     """Reads that are used some updates later: formed when they were read, kept till then."""
 
-    def __init__(self, traces: Sequence[Trace]) -> None:
+    def __init__(self, traces: Sequence[Trace], ask: Callable[..., Array]) -> None:
+        self._ask = ask
         self._reads: dict[int, list[tuple[int, int, int]]] = {}
         self._kept: dict[int, list[tuple[int, Array]]] = {}
         for row, trace in enumerate(traces):
@@ -143,12 +148,12 @@ class _Stale:
                 owner = int(trace.updates["owner"][k]) - 1
                 self._reads.setdefault(k - int(staleness[k]), []).append((row, owner, k))
 
-    def read(self, k: int, steps: Steps, state: Any) -> None:
+    def read(self, k: int, state: Any) -> None:
         """Form the queries that were read after ``k`` updates and used later."""
         due = self._reads.pop(k, None)
         if due is not None:
             rows, owners, uses = np.array(due, dtype=np.int64).T
-            points = steps.query(state, owners, rows)
+            points = self._ask(state, owners, rows)
             for row, use, point in zip(rows.tolist(), uses.tolist(), points, strict=True):
                 self._kept.setdefault(use, []).append((row, point))
 

@@ -11,22 +11,38 @@ from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.spec import Duration, PerOwner, Positive, Several, Spec, per_owner
+from asyncdp_sim.spec import (
+    Duration,
+    PerOwner,
+    Positive,
+    Several,
+    Spec,
+    own,
+    per_owner,
+    wrong_length,
+)
 from asyncdp_sim.units import to_ticks
 
 
 class PoissonClock(Spec):
     """Poisson process: independent exponential gaps with mean 1/rate (Async, section 3).
 
-    ``rate`` is one number (> 0) or a list with one per owner.
+    Attributes
+    ----------
+    rate : float or list
+        λ > 0, ticks per time unit: one number, or a list with one per owner.
+    population : str
+        Every owner has a clock of its own ("per-owner"), or one clock ticks for all of them
+        ("superposed"): the same law by other random numbers, for very many owners.
     """
 
     kind: Literal["poisson"] = "poisson"
     rate: PerOwner[Positive] = 1.0
+    population: Literal["per-owner", "superposed"] = "per-owner"
 
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         """Yield the ticks of owner ``owner`` (from 0), without end."""
-        return accumulate(Exponential(mean=1 / _own(self.rate, owner)).durations(source, block))
+        return accumulate(Exponential(mean=1 / own(self.rate, owner)).durations(source, block))
 
     def rates(self, n_owners: int) -> tuple[float, ...]:
         """Return the mean number of ticks per time unit, per owner."""
@@ -49,7 +65,7 @@ class GammaClock(Spec):
 
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         """Yield the ticks of owner ``owner`` (from 0), without end."""
-        law = Gamma(mean=1 / _own(self.rate, owner), cv=self.cv)
+        law = Gamma(mean=1 / own(self.rate, owner), cv=self.cv)
         return accumulate(law.durations(source, block))
 
     def rates(self, n_owners: int) -> tuple[float, ...]:
@@ -73,8 +89,8 @@ class DeterministicClock(Spec):
 
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
         """Yield the ticks of owner ``owner`` (from 0), without end."""
-        period = to_ticks(1 / _own(self.rate, owner))
-        start = to_ticks(_own(self.phase, owner))
+        period = to_ticks(1 / own(self.rate, owner))
+        start = to_ticks(own(self.phase, owner))
         number = 0
         while True:
             number += 1
@@ -141,18 +157,6 @@ class SaturatedClock(Spec):
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return nothing: it fits any number of owners."""
         return []
-
-
-def _own(value: float | tuple[float, ...], owner: int) -> float:
-    return value[owner] if isinstance(value, tuple) else value
-
-
-def wrong_length(key: str, value: float | tuple[float, ...], n_owners: int) -> list[Fault]:
-    """Return a fault where a list does not have one value per owner."""
-    if not isinstance(value, tuple) or len(value) == n_owners:
-        return []
-    allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
-    return [Fault(key, f"{len(value)} values", allowed)]
 
 
 Clock = Annotated[

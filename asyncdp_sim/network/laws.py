@@ -1,7 +1,7 @@
 """Laws of durations: latency, computing time, and whatever else takes time.
 
-Each law knows its mean and variance (model time units), and yields durations in ticks, drawn in
-blocks; the size of a block never changes the values.
+Each law knows its mean, variance and third central moment (model time units), and yields
+durations in ticks, drawn in blocks; the size of a block never changes the values.
 """
 
 from abc import abstractmethod
@@ -38,6 +38,16 @@ class NoTime(Spec):
         """Variance, 0."""
         return 0.0
 
+    @property
+    def third(self) -> float:
+        """Third central moment, 0."""
+        return 0.0
+
+    @property
+    def least(self) -> float:
+        """Infimum of the durations, 0."""
+        return 0.0
+
     def biased(self, generator: np.random.Generator) -> float:  # noqa: ARG002
         """Return a length-biased duration, 0."""
         return 0.0
@@ -49,6 +59,11 @@ class NoTime(Spec):
 
 class _Drawn(Spec):
     """A law whose durations are drawn; members implement :meth:`draw`."""
+
+    @property
+    def least(self) -> float:
+        """Infimum of the durations (time units)."""
+        return 0.0
 
     @abstractmethod
     def biased(self, generator: np.random.Generator) -> float:
@@ -93,6 +108,16 @@ class Constant(Spec):
         """Variance, 0."""
         return 0.0
 
+    @property
+    def third(self) -> float:
+        """Third central moment, 0."""
+        return 0.0
+
+    @property
+    def least(self) -> float:
+        """Infimum of the durations, the value."""
+        return self.value
+
     def biased(self, generator: np.random.Generator) -> float:  # noqa: ARG002
         """Return a duration (time units) drawn in proportion to its length."""
         return self.value
@@ -114,6 +139,11 @@ class Exponential(_Drawn):
     def variance(self) -> float:
         """Variance, mean²."""
         return self.mean**2
+
+    @property
+    def third(self) -> float:
+        """Third central moment, 2 mean³."""
+        return 2 * self.mean**3
 
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration (time units) drawn in proportion to its length."""
@@ -139,6 +169,11 @@ class Lognormal(_Drawn):
         """Variance, (mean·cv)²."""
         return (self.mean * self.cv) ** 2
 
+    @property
+    def third(self) -> float:
+        """Third central moment, mean³ cv⁴ (3 + cv²)."""
+        return self.mean**3 * self.cv**4 * (3 + self.cv**2)
+
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration (time units) drawn in proportion to its length."""
         s2 = log(1 + self.cv**2)
@@ -161,6 +196,11 @@ class Gamma(_Drawn):
     def variance(self) -> float:
         """Variance, (mean·cv)²."""
         return (self.mean * self.cv) ** 2
+
+    @property
+    def third(self) -> float:
+        """Third central moment, 2 mean³ cv⁴."""
+        return 2 * self.mean**3 * self.cv**4
 
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration (time units) drawn in proportion to its length."""
@@ -195,6 +235,16 @@ class Uniform(_Drawn):
         """Variance, (high − low)²/12."""
         return (self.high - self.low) ** 2 / 12
 
+    @property
+    def third(self) -> float:
+        """Third central moment, 0: it is symmetric."""
+        return 0.0
+
+    @property
+    def least(self) -> float:
+        """Infimum of the durations, low."""
+        return self.low
+
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration (time units) drawn in proportion to its length."""
         low, high = self.low**2, self.high**2
@@ -221,6 +271,17 @@ class Empirical(_Drawn):
         """Variance of the list (divided by its length)."""
         mean = self.mean
         return fsum((v - mean) ** 2 for v in self.values) / len(self.values)
+
+    @property
+    def third(self) -> float:
+        """Third central moment of the list."""
+        mean = self.mean
+        return fsum((v - mean) ** 3 for v in self.values) / len(self.values)
+
+    @property
+    def least(self) -> float:
+        """Least duration of the list."""
+        return min(self.values)
 
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration (time units) drawn in proportion to its length."""

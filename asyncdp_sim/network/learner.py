@@ -4,23 +4,32 @@ What the model is, the network does not know: a :class:`Learning` object may be 
 and every update (live), or nobody is (the trace alone is recorded, for replay).
 """
 
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.trace import EventKind, Exchange, Outcome, Recorder
+from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered
+ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_RELEASED = EventKind.answer_released
+BROADCAST_SENT = EventKind.broadcast_sent
 BUDGET_EXHAUSTED = EventKind.budget_exhausted
 QUERY_SENT = EventKind.query_sent
+REQUEST_LOST = EventKind.request_lost
+REQUEST_QUEUED = EventKind.request_queued
 REQUEST_REFUSED = EventKind.request_refused
 REQUEST_SENT = EventKind.request_sent
 UPDATE_APPLIED = EventKind.update_applied
+ABANDONED = Outcome.abandoned
 APPLIED = Outcome.applied
+DISCARDED = Outcome.discarded
 IN_FLIGHT = Outcome.in_flight
 UNRELEASED = Outcome.unreleased
+TURN = Priority.TURN
 
 
 class Learning(Protocol):
@@ -31,6 +40,28 @@ class Learning(Protocol):
 
     def apply(self, owner: int, message: int) -> None:
         """Use the owner's answer to the query of this message for the next update."""
+
+    def broadcast(self) -> object:
+        """Return what is needed later to form queries from the model as it is now."""
+
+    def take(self, owner: int, message: int, sent: object) -> None:
+        """Form the query of this message from what :meth:`broadcast` returned."""
+
+    def again(self, message: int, former: int) -> None:
+        """Ask in this message what the former one asked."""
+
+    def forget(self, message: int) -> None:
+        """Note that the query of this message will not be answered."""
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """A query sent to all owners: its message number, when it was read, and of which model."""
+
+    message: int
+    read_tick: int
+    read_k: int
+    sent: object
 
 
 class Learner:
@@ -57,6 +88,14 @@ class Learner:
         Owners that may still ask: their budget is not spent and they have not left.
     updates : int
         k, the number of updates applied so far.
+    messages : int
+        How many messages have been numbered: attempts, fresh answers and broadcasts.
+    broadcasts : int
+        How many queries were sent to all owners.
+    newest : Broadcast or None
+        The last query sent to all owners.
+    stalled : bool
+        Whether the run was ended since nothing was released for too long.
     """
 
     def __init__(
@@ -76,10 +115,15 @@ class Learner:
         self._horizon = updates
         self._learning = learning
         self._open: dict[int, Exchange] = {}
+        self._given_up: dict[int, Exchange] = {}
+        self._queue: deque[Signal] = deque()
+        self.newest: Broadcast | None = None
+        self.stalled = False
+        self.broadcasts = 0
         self.active = set(range(1, len(answers_allowed) + 1))
         self._awaited = set(self.active)
         self._pending = 0
-        self._messages = 0
+        self.messages = 0
 
     @property
     def done(self) -> bool:
@@ -89,13 +133,15 @@ class Learner:
     def begin(self, owner: int) -> int:
         """Note an owner's attempt; return the number of its message, open until :meth:`finish`."""
         self._pending += 1
-        self._messages += 1
+        self.messages += 1
         self.recorder.attempts[owner] += 1
-        return self._messages
+        return self.messages
 
     def request(self, owner: int) -> int:
         """Begin an attempt by asking the learner; return the number of its message."""
-        message = self.begin(owner)
+        self._pending += 1
+        self.messages = message = self.messages + 1
+        self.recorder.attempts[owner] += 1
         self.event(REQUEST_SENT, owner, message)
         return message
 
@@ -104,9 +150,69 @@ class Learner:
         self.recorder.refused[owner] += 1
         self.event(REQUEST_REFUSED, owner, message)
 
-    def read(self, owner: int, message: int) -> Exchange:
-        """Read the model for an owner and send it the query."""
-        exchange = Exchange(message, owner, self.kernel._now, self.updates)
+    def turn_away(self, owners: Sequence[int]) -> None:
+        """Count requests that were refused the moment they were made, and left no event."""
+        attempts, refused = self.recorder.attempts, self.recorder.refused
+        self.messages += len(owners)
+        for owner in owners:
+            attempts[owner] += 1
+            refused[owner] += 1
+
+    def miss(self, owner: int, message: int, detail: Detail) -> None:
+        """Note that a request was lost on the way."""
+        self.recorder.unheard[owner] += 1
+        self.event(REQUEST_LOST, owner, message, detail=detail)
+
+    def queue(self, owner: int, message: int) -> Signal:
+        """Let a request wait; return what happens when its turn has come, the lock still held."""
+        turn = Signal(self.kernel)
+        self._queue.append(turn)
+        self.event(REQUEST_QUEUED, owner, message)
+        return turn
+
+    def unlock(self) -> None:
+        """Turn to the request that has waited longest, or be free."""
+        if self._queue:
+            self._queue.popleft().fire(self.kernel._now, TURN)
+        else:
+            self.locked = False
+
+    def broadcast(self) -> Broadcast:
+        """Read the model for all owners."""
+        self.messages += 1
+        self.broadcasts += 1
+        sent = None if self._learning is None else self._learning.broadcast()
+        self.newest = Broadcast(self.messages, self.kernel._now, self.updates, sent)
+        self.event(BROADCAST_SENT, 0, self.messages)
+        return self.newest
+
+    def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
+        """Open an owner's exchange on a query that was sent to all."""
+        now = self.kernel._now
+        exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
+        if self._learning is not None:
+            self._learning.take(owner, message, query.sent)
+        return self._opened(exchange)
+
+    def repeat(self, former: Exchange) -> Exchange:
+        """Open an exchange for a fresh answer to the query of one that has ended."""
+        self.messages += 1
+        self.recorder.recomputed += 1
+        now = self.kernel._now
+        exchange = Exchange(self.messages, former.owner, now, former.read_tick, former.read_k)
+        if self._learning is not None:
+            self._learning.again(exchange.message, former.message)
+        return self._opened(exchange)
+
+    def _opened(self, exchange: Exchange) -> Exchange:
+        """Keep count of an exchange whose query was read some updates ago."""
+        self._open[exchange.message] = exchange
+        self.recorder.in_flight_total += self.updates - exchange.read_k
+        return exchange
+
+    def read(self, owner: int, message: int, request_tick: int) -> Exchange:
+        """Read the model for an owner that asked at ``request_tick``, and send it the query."""
+        exchange = Exchange(message, owner, request_tick, self.kernel._now, self.updates)
         self._open[message] = exchange
         self.event(QUERY_SENT, owner, message)
         if self._learning is not None:
@@ -117,6 +223,7 @@ class Learner:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
         exchange.release_tick = self.kernel._now
+        exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
         self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1
@@ -128,7 +235,7 @@ class Learner:
     def apply(self, exchange: Exchange) -> None:
         """Use the answer that has arrived: one more update."""
         owner, message = exchange.owner, exchange.message
-        self.event(ANSWER_DELIVERED, owner, message, 1)
+        self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         if self._learning is not None:
             self._learning.apply(owner, message)
         del self._open[message]
@@ -139,6 +246,31 @@ class Learner:
         self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self._horizon:
             self.kernel.stop()
+
+    def expire(self, exchange: Exchange) -> None:
+        """Give up waiting; whatever the owner still does, the exchange is dated to now."""
+        exchange.ended = (self.kernel._now, self.updates)
+        self._given_up[exchange.message] = self._open.pop(exchange.message)
+
+    def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
+        """Turn away an answer that has arrived."""
+        self.event(ANSWER_DISCARDED, exchange.owner, exchange.message, attempt, detail)
+        self.drop(exchange, DISCARDED)
+
+    def drop(self, exchange: Exchange, outcome: Outcome) -> None:
+        """Note that an exchange has ended without an update."""
+        exchange.outcome = outcome
+        if exchange.ended is None:
+            del self._open[exchange.message]
+            end_tick, end_k = self.kernel._now, self.updates
+        else:
+            del self._given_up[exchange.message]
+            end_tick, end_k = exchange.ended
+        if outcome is ABANDONED:
+            exchange.release_tick = end_tick
+        if self._learning is not None:
+            self._learning.forget(exchange.message)
+        self.recorder.exchange(exchange, end_tick, end_k)
 
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
@@ -157,9 +289,24 @@ class Learner:
         if self._pending == 0 and len(self._awaited) == 0:
             self.kernel.stop()
 
+    def stall(self) -> None:
+        """End a run that gets nowhere."""
+        self.stalled = True
+        self.kernel.stop()
+
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
-        for exchange in self._open.values():
+        for exchange in (*self._given_up.values(), *self._open.values()):
+            ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
-                exchange.release_tick = end_tick
-            self.recorder.exchange(exchange, end_tick, self.updates)
+                exchange.release_tick = ended[0]
+            self.recorder.exchange(exchange, *ended)
+
+    @property
+    def ending(self) -> Ending:
+        """Why the run ended, once it was stopped."""
+        if self.done:
+            return Ending.updates
+        if self.stalled:
+            return Ending.stalled
+        return Ending.silent if any(self.answers_left) else Ending.spent

@@ -1,10 +1,14 @@
 """An owner: a clock that ticks, and the durations that are its own."""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import Detail, EventKind
+
+if TYPE_CHECKING:
+    from asyncdp_sim.network.link import Link
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 CLOCK_DROPPED = EventKind.clock_dropped
@@ -12,6 +16,9 @@ CLOCK_TICK = EventKind.clock_tick
 BUSY = Detail.busy
 OFFLINE = Detail.offline
 AT_TICK = Priority.CLOCK_TICK
+
+Durations = Iterator[int] | None
+Attends = Callable[[int], bool]
 
 
 class Owner:
@@ -27,41 +34,68 @@ class Owner:
         For how many reasons it is offline; 0 is online.
     attends : callable, optional
         Whether it attends to a tick, drawn for each tick; None attends to all.
+    listens : callable, optional
+        The same for each query that is sent to all owners.
     promised : int
-        Jobs under way whose answer is not released yet, where jobs may overlap.
-    request, query, compute, answer : iterator of int, or None
-        Durations in ticks of its messages and of one gradient; None takes no event.
+        Answers under way that are not released yet, where there may be several.
+    unanswered : Broadcast, optional
+        The newest query that it heard and has not begun to answer.
+    heard : int
+        Message number of the newest query sent to all that it heard; 0 is none yet.
+    distance : int
+        Ticks that each of its messages takes through the network, besides its law.
+    link : Link, optional
+        Carries its messages where they can go wrong; None where all arrive.
+    request, query, compute, answer, acknowledgement, retry, delay : iterator of int, or None
+        Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
     """
 
     __slots__ = (
+        "acknowledgement",
         "answer",
         "attends",
         "busy",
         "compute",
         "dark",
+        "delay",
+        "distance",
+        "heard",
+        "link",
+        "listens",
         "number",
         "promised",
         "query",
         "request",
+        "retry",
+        "unanswered",
     )
 
     def __init__(
         self,
         number: int,
-        request: Iterator[int] | None,
-        query: Iterator[int] | None,
-        compute: Iterator[int] | None,
-        answer: Iterator[int] | None,
+        request: Durations = None,
+        query: Durations = None,
+        compute: Durations = None,
+        answer: Durations = None,
+        acknowledgement: Durations = None,
     ) -> None:
         self.number = number
         self.busy = False
         self.dark = 0
         self.promised = 0
-        self.attends: Callable[[int], bool] | None = None
+        self.distance = 0
+        self.heard = 0
+        self.attends: Attends | None = None
+        self.listens: Attends | None = None
+        self.unanswered: Broadcast | None = None
+        self.link: Link | None = None
         self.request = request
         self.query = query
         self.compute = compute
         self.answer = answer
+        self.acknowledgement = acknowledgement
+        self.retry: Durations = None
+        self.delay: Durations = None
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""

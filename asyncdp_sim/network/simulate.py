@@ -3,11 +3,14 @@
 from functools import partial
 
 from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.network.build import Builder, block
+from asyncdp_sim.network.crowd import Crowd
 from asyncdp_sim.network.learner import Learner, Learning
-from asyncdp_sim.network.owner import Owner, live, saturate
+from asyncdp_sim.network.owner import live, saturate
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.stall import watch
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import EventRecorder, Recorder, Trace
+from asyncdp_sim.trace import Ending, EventRecorder, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, to_ticks
 
 
@@ -34,41 +37,44 @@ def simulate(
         If the trace contradicts itself (a bug in the simulator).
     """
     ties = streams.generator("ties") if network.ties == "shuffled" else None
-    kernel = Kernel(ties)
+    kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
     learner = Learner(kernel, recorder, network.updates, network.answers_allowed, learning)
-    block = _block(network.n_owners)
-    numbers = range(1, network.n_owners + 1)
-    owners = [_owner(network, number, streams.within("owner", number), block) for number in numbers]
-    network.availability.begin(owners, learner, streams)
-    for owner in owners:
-        source = partial(streams.generator, "owner", owner.number, "clock")
-        ticks = network.clock.ticks(owner.number - 1, source, block)
-        attempt = network.protocol.attempt
-        if ticks is None:
-            kernel.start(saturate(owner, learner, attempt))
-        else:
-            kernel.start(live(owner, ticks, kernel, learner, attempt))
+    medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
+    builder = Builder(network, learner, medium, streams, shared=network.superposed)
+    crowd = Crowd(network, learner, builder, streams) if network.superposed else None
+    if crowd is not None:
+        kernel.start(crowd.run())
+    else:
+        _start_owners(network, learner, builder, streams)
+    kernel.start(watch(network, learner))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
-    end_tick = kernel.now if kernel.run_before(horizon) else horizon
+    stopped = kernel.run_before(horizon)
+    end_tick = kernel.now if stopped else horizon
+    if crowd is not None:
+        crowd.catch_up(end_tick)
     learner.close(end_tick)
-    return recorder.trace(end_tick, network.protocol.one_on_one)
+    return recorder.trace(
+        end_tick,
+        learner.ending if stopped else Ending.horizon,
+        on_air_ticks=0 if medium is None else medium.on_air_ticks(end_tick),
+        one_on_one=protocol.one_on_one,
+        one_each=protocol.one_each,
+    )
 
 
-def _owner(network: Network, number: int, own: Scope, block: int) -> Owner:
-    latency = network.latency
-    laws = {
-        "request": latency.request,
-        "query": latency.query,
-        "compute": network.compute,
-        "answer": latency.answer,
-    }
-    durations = {
-        name: law.durations(partial(own.generator, name), block) for name, law in laws.items()
-    }
-    return Owner(number, **durations)
-
-
-def _block(n_owners: int) -> int:
-    """Return how many numbers an owner draws at a time: fewer, the more owners there are."""
-    return min(512, max(16, 4096 // n_owners))
+def _start_owners(network: Network, learner: Learner, builder: Builder, streams: Scope) -> None:
+    """Start a process for every owner, and what brings owners on and off line."""
+    kernel, protocol = learner.kernel, network.protocol
+    owners = [builder.owner(number) for number in range(1, network.n_owners + 1)]
+    if network.topology is not None:
+        network.topology.begin(owners, learner, streams.within("topology"))
+    network.availability.begin(owners, learner, streams)
+    protocol.begin(owners, learner, streams)
+    for owner in owners if protocol.clocked else ():
+        source = partial(streams.generator, "owner", owner.number, "clock")
+        ticks = network.clock.ticks(owner.number - 1, source, block(network.n_owners))
+        if ticks is None:
+            kernel.start(saturate(owner, learner, protocol.attempt))
+        else:
+            kernel.start(live(owner, ticks, kernel, learner, protocol.attempt))

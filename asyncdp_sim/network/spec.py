@@ -3,29 +3,20 @@
 import hashlib
 import json
 from math import fsum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.conflicts import conflicts
+from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
+from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.spec import Count, Several, Spec
-
-
-class Latency(Spec):
-    """Travel times of messages (time units), one law each."""
-
-    request: Law = NoTime()
-    """From an owner's request to the learner."""
-    query: Law = NoTime()
-    """From the learner to the owner."""
-    answer: Law = NoTime()
-    """From the owner to the learner."""
+from asyncdp_sim.network.topology import Topology
+from asyncdp_sim.spec import Count, Several, Spec, per_owner
 
 
 class Network(Spec):
@@ -44,55 +35,79 @@ class Network(Spec):
         Events of one class at one tick happen in the order in which they were scheduled
         ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
         what depends on it.
+    numbers : int
+        p, the numbers in a model; matters where messages take time by their size.
     """
 
     answers_allowed: Several[Count]
     updates: Count
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
+    numbers: Count = 1
     clock: Clock = PoissonClock()
     availability: Availability = Always()
     channel: Channel = Ideal()
     latency: Latency = Latency()
-    compute: Law = NoTime()
+    payload: Payload = Payload()
+    topology: Topology | None = None
+    compute: Laws = NoTime()
     protocol: Protocol = Request()
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Network":
-        found = self.conflicts(self.n_owners, self)
+        found = conflicts(self.n_owners, self)
         if len(found) > 0:
             raise faults_of(found)
         return self
-
-    @staticmethod
-    def conflicts(n_owners: int, parts: Any) -> list[Fault]:
-        """Return what does not fit together among the network's parts.
-
-        Parameters
-        ----------
-        n_owners : int
-            N.
-        parts : Network or Scenario
-            Has ``clock``, ``availability``, ``latency``, ``compute`` and ``protocol``.
-        """
-        found: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
-        if parts.clock.kind == "saturated":
-            job = (parts.latency.query, parts.compute, parts.latency.answer)
-            if parts.protocol.kind != "push":
-                allowed = "a saturated clock needs protocol push: refused owners would ask for ever"
-                found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
-            if parts.availability.kind != "always":
-                allowed = "a saturated clock needs owners that are always online"
-                found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
-            if sum(law.mean for law in job) == 0:
-                allowed = "a saturated clock needs jobs that take time: set compute or a latency"
-                found.append(Fault("compute", "jobs that take no time", allowed))
-        return found
 
     @property
     def n_owners(self) -> int:
         """Number of owners."""
         return len(self.answers_allowed)
+
+    @property
+    def superposed(self) -> bool:
+        """Whether one clock ticks for all owners."""
+        return isinstance(self.clock, PoissonClock) and self.clock.population == "superposed"
+
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of an answer: p numbers and a header."""
+        return self.payload.size(self.numbers)
+
+    @property
+    def query_bytes(self) -> int:
+        """Bytes of a query: p numbers, or all N + 1 models."""
+        copies = getattr(self.protocol, "payload", "central") == "all-copies"
+        return self.payload.size(self.numbers * (self.n_owners + 1 if copies else 1))
+
+    def transfer_times(self, message: str) -> tuple[float, ...]:
+        """Return the time units that the bytes of a message take, per owner, over its own line."""
+        rate = self.latency.rate_bytes
+        sizes = {"query": self.query_bytes, "answer": self.answer_bytes}
+        over_channel = message == "answer" and self.channel.contended is not None
+        if rate is None or message not in sizes or over_channel:
+            return (0.0,) * self.n_owners
+        return tuple(sizes[message] / each for each in per_owner(rate, self.n_owners))
+
+    def mean_times(self, stage: str) -> tuple[float, ...]:
+        """Return the mean time of a stage, per owner: request, query, compute, or answer.
+
+        The airtime of a shared channel is not part of it.
+        """
+        if stage == "compute":
+            return tuple(law.mean for law in laws_of(self.compute, self.n_owners))
+        laws = laws_of(getattr(self.latency, stage), self.n_owners)
+        n_owners, topology = self.n_owners, self.topology
+        far = (0.0,) * n_owners if topology is None else topology.distances(n_owners)
+        parts = zip(laws, self.transfer_times(stage), far, strict=True)
+        return tuple(law.mean + transfer + distance for law, transfer, distance in parts)
+
+    @property
+    def airtime(self) -> float | None:
+        """Airtime of an answer (time units); None where answers share no channel."""
+        shared = self.channel.contended
+        return None if shared is None else shared.answer_airtime(self.answer_bytes)
 
     @property
     def selection_shares(self) -> tuple[float, ...] | None:
@@ -101,17 +116,36 @@ class Network(Spec):
         Proportional to λ_i a_i, with a_i the share of ticks that find the owner online; exact for
         Poisson clocks, requests that take no time, and availability that is always or drawn for
         each tick, whatever the law of the service (ORACLES 12); for on/off, diurnal and outages
-        exact at zero service. None where a clock or an availability has no long run.
+        exact at zero service. None where a clock or an availability has no long run, or where the
+        channel or the protocol chooses among owners in other ways.
         """
         rates = self.clock.rates(self.n_owners)
         online = self.availability.online_share(self.n_owners)
-        if rates is None or online is None:
+        wired = self.topology is None or self.topology.failures is None
+        if rates is None or online is None or not wired or not self.chooses_by_clock:
             return None
         pairs = [rate * share for rate, share in zip(rates, online, strict=True)]
         total = fsum(pairs)
         return tuple(pair / total for pair in pairs) if min(pairs) > 0 else None
 
+    @property
+    def chooses_by_clock(self) -> bool:
+        """Whether updates come from owners as their clocks tick, each as likely to get through."""
+        channel = self.channel
+        alike = all(not isinstance(getattr(channel, f"loss{k}"), tuple) for k in _LOSSES)
+        plain = self.protocol.kind == "push" or (
+            self.protocol.kind == "request" and self.protocol.busy == "refuse"
+        )
+        return channel.contended is None and alike and plain
+
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""
-        said = json.dumps([seed, replicates, self.model_dump(mode="json")], sort_keys=True)
+        parts = self.model_dump(mode="json", exclude_none=True)
+        for name in ("availability", "topology"):
+            if "path" in parts.get(name, {}):  # what the file says counts, not where it lies
+                parts[name]["path"] = getattr(self, name).content_digest()
+        said = json.dumps([seed, replicates, parts], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+_LOSSES = ("", "_query", "_request")

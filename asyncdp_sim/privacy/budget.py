@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.spec import Count, PerOwner, Spec, per_owner
+from asyncdp_sim.spec import Count, PerOwner, Spec, per_owner, wrong_length
 
 
 class Horizon(Spec):
@@ -37,10 +37,7 @@ class PerOwnerCap(Spec):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
-        if not isinstance(self.answers, tuple) or len(self.answers) == n_owners:
-            return []
-        allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
-        return [Fault("privacy.budget.answers", f"{len(self.answers)} values", allowed)]
+        return wrong_length("privacy.budget.answers", self.answers, n_owners)
 
 
 Budget = Annotated[Horizon | PerOwnerCap, Field(discriminator="kind")]

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.privacy.budget import Budget, Horizon
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise, NoNoise, Shape, laplace_scale
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import PerOwner, Spec, per_owner
+from asyncdp_sim.spec import PerOwner, Spec, per_owner, wrong_length
 
 Array = npt.NDArray[np.float64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
@@ -63,9 +63,7 @@ class Privacy(Spec):
     def faults(self, n_owners: int, theta_max: float | None) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""
         found = self.budget.faults(n_owners)
-        if isinstance(self.epsilon, tuple) and len(self.epsilon) != n_owners:
-            allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
-            found.append(Fault("privacy.epsilon", f"{len(self.epsilon)} values", allowed))
+        found += wrong_length("privacy.epsilon", self.epsilon, n_owners)
         if self.mechanism == "laplace":
             needed = "this field is required with mechanism laplace"
             if self.epsilon is None:

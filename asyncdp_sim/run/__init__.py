@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from asyncdp_sim.run.account import judge, owner_columns, summary, warnings
 from asyncdp_sim.run.problem import Problem, build_dataset, prepare
 from asyncdp_sim.run.replicates import Learned, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.timeline import write_timeline
 from asyncdp_sim.trace import Trace
 
 
@@ -113,7 +116,7 @@ def run(
     found = (scenario, dataset, problem, traces, learned, judged)
     return Outcome(
         scenario, dataset, problem, chosen, tuple(traces), learned,
-        summary=summary(*found[1:]), warnings=tuple(warnings(*found)),
+        summary=summary(*found), warnings=tuple(warnings(*found)),
     )  # fmt: skip
 
 
@@ -145,6 +148,8 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
         writer.table("optimum.parquet", optimum_columns(optimum))
         if all(trace.events is not None for trace in traces):
             writer.table("events.parquet", event_columns(traces, numbers))
+            timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
+            writer.stream("timeline.json", timeline)
         writer.scenario(outcome.scenario)
         writer.json("manifest.json", manifest(outcome))
 
@@ -171,6 +176,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "fingerprints": outcome.fingerprints,
+        "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "warnings": list(outcome.warnings),
         "summary": outcome.summary,
     }

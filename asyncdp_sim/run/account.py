@@ -1,5 +1,6 @@
 """What was spent, what is guaranteed, and the summary that stands in the manifest."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from asyncdp_sim.privacy import Declared, Guarantee, guarantee, spent
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.run.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Trace
+from asyncdp_sim.trace import Ending, Outcome, Trace
 
 Columns = dict[str, Any]
 
@@ -46,7 +47,8 @@ def owner_columns(
     replicates = len(traces)
     claimed = problem.epsilon if problem.xi is not None else np.full(n_owners, np.nan)
     epsilon = np.tile(claimed, replicates)
-    zeros = np.zeros(len(epsilon), dtype=np.int32)
+    collided = np.concatenate([trace.ended(Outcome.collided) for trace in traces])
+    lost = np.concatenate([trace.ended(Outcome.lost) for trace in traces])
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
@@ -57,13 +59,14 @@ def owner_columns(
         "updates": np.concatenate(used).astype(np.int32),
         "attempts": tables["attempts"].astype(np.int32),
         "refused": tables["refused"].astype(np.int32),
-        "collided": zeros,
-        "lost": zeros,
+        "collided": collided.astype(np.int32),
+        "lost": lost.astype(np.int32),
         "online_fraction": tables["online"],
     }
 
 
 def summary(
+    scenario: Scenario,
     dataset: Dataset,
     problem: Problem,
     traces: Sequence[Trace],
@@ -79,7 +82,7 @@ def summary(
         ratio = used / np.tile(problem.epsilon, len(traces))
     finite = ratio[~np.isnan(ratio)]
     return {
-        **asdict(summarise(traces)),
+        **asdict(summarise(traces, scenario.network.airtime)),
         "clip_count": int(learned.clipped.sum()),
         "psi_final": _spread(curve["relative_fitness"][last]),
         "max_spent_ratio": float(finite.max()) if len(finite) > 0 else None,
@@ -107,7 +110,7 @@ def warnings(
     if len(short) > 0:
         said.append(
             f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
-            f"updates ({min(short)} to {max(short)}): {_why_short(scenario, problem, traces)}"
+            f"updates ({min(short)} to {max(short)}): {_why_short(traces)}"
         )
     curve = learned.curve
     lost = curve["replicate"][~np.isfinite(curve["relative_fitness"])]
@@ -129,14 +132,18 @@ def _spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
 
 
-def _why_short(scenario: Scenario, problem: Problem, traces: Sequence[Trace]) -> str:
-    if any(np.all(trace.released >= problem.answers_allowed) for trace in traces):
-        return "every owner has spent its budget"
-    return (
-        "the time horizon was reached"
-        if scenario.run.until is not None
-        else "no owner asks any more"
-    )
+def _why_short(traces: Sequence[Trace]) -> str:
+    """Say why runs ended early: every reason once, the most frequent first."""
+    counted = Counter(trace.ending for trace in traces if trace.ending is not Ending.updates)
+    whys = " or ".join(ending.value for ending, _ in counted.most_common())
+    fates = {
+        "collided": sum(int(trace.ended(Outcome.collided).sum()) for trace in traces),
+        "were lost": sum(int(trace.ended(Outcome.lost).sum()) for trace in traces),
+        "were turned away": sum(int(trace.ended(Outcome.discarded).sum()) for trace in traces),
+    }
+    released = sum(int(trace.released.sum()) for trace in traces)
+    told = [f"{count} {fate}" for fate, count in fates.items() if count > 0]
+    return whys + (f"; of {released} answers released {', '.join(told)}" if told else "")
 
 
 def _spent(

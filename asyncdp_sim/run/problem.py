@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.algorithms import Steps
+from asyncdp_sim.learning.algorithms import Asks, Steps
 from asyncdp_sim.learning.objectives import Norm, Quadratic, RidgeRecords
 from asyncdp_sim.learning.replay import Gradients, Noise
 from asyncdp_sim.privacy import Clip, Domain
@@ -28,6 +28,8 @@ class Task:
         The owners' answers, the algorithm, and the mechanism.
     record_every : int
         Distance in k between rows of the curve.
+    asks : str
+        Where gradients are taken.
     """
 
     objective: Quadratic
@@ -35,6 +37,7 @@ class Task:
     steps: Steps
     noise: Noise
     record_every: int
+    asks: Asks = "average"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         ),
         noise=privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi),
         record_every=run.record_every,
+        asks=scenario.protocol.asks,
     )
     allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
     epsilon = privacy.epsilons(objective.n_owners)

@@ -76,10 +76,12 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
         From the paths of :func:`data_files` to the files' digests.
     """
     raw = scenario.plain()
-    path = raw["data"].pop("path", None)
+    placed = {
+        section: raw[section].pop("path") for section in _FILED if "path" in raw.get(section, {})
+    }
     _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
-    if path is not None:
-        raw["data"] |= {"path": Path(path).name, "sha256": digests[path]}
+    for section, path in placed.items():
+        raw[section] |= {"path": Path(path).name, "sha256": digests[path]}
     return raw
 
 
@@ -151,12 +153,14 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
     """Replace every path of a data file, those of a sweep among them."""
     sweep = raw.get("sweep")
     swept = sweep if isinstance(sweep, dict) else {}
-    tables = [raw.get("data"), *(swept["data"] if isinstance(swept.get("data"), list) else [])]
-    for table in tables:
-        if isinstance(table, dict) and isinstance(table.get("path"), str):
-            table["path"] = change(table["path"])
+    for section in _FILED:
+        listed = swept.get(section)
+        for table in [raw.get(section), *(listed if isinstance(listed, list) else [])]:
+            if isinstance(table, dict) and isinstance(table.get("path"), str):
+                table["path"] = change(table["path"])
     for key, values in swept.items():
-        if key.replace(" ", "") == "data.path" and isinstance(values, list):
+        filed = key.replace(" ", "") in {f"{section}.path" for section in _FILED}
+        if filed and isinstance(values, list):
             swept[key] = [change(path) if isinstance(path, str) else path for path in values]
 
 
@@ -168,5 +172,7 @@ def _toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
+_FILED = ("data", "availability", "topology")
+"""Sections that may name a file of their own."""
 _MOST_FAULTS = 20
 """A grid repeats its faults; this many are enough to tell."""

@@ -17,12 +17,15 @@ from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.conflicts import conflicts
+from asyncdp_sim.network.latency import Latency, Laws, Payload
+from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
-from asyncdp_sim.network.spec import Latency, Network
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
-from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner
+from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner, wrong_length
 
 
 def _identifier(text: str) -> str:
@@ -121,7 +124,9 @@ class Scenario(Spec):
     availability: Availability = Always()
     channel: Channel = Ideal()
     latency: Latency = Latency()
-    compute: Law = NoTime()
+    payload: Payload = Payload()
+    topology: Topology | None = None
+    compute: Laws = NoTime()
     protocol: Protocol = Request()
     algorithm: Algorithm
     privacy: Privacy
@@ -136,12 +141,10 @@ class Scenario(Spec):
 
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
-        found = Network.conflicts(n_owners, self)
+        found = conflicts(n_owners, self)
         found += self.privacy.faults(n_owners, self.model.theta_max)
         records = self.owners.records
-        if isinstance(records, tuple) and len(records) != n_owners:
-            allowed = f"allowed is one number, or a list with one per owner, {n_owners} in all"
-            found.append(Fault("owners.records", f"{len(records)} values", allowed))
+        found += wrong_length("owners.records", records, n_owners)
         if len(found) == 0 and self.algorithm.selection == "inverse-rate":
             network = self.network
             if network.selection_shares is None:
@@ -172,8 +175,25 @@ class Scenario(Spec):
             availability=self.availability,
             channel=self.channel,
             latency=self.latency,
+            payload=self.payload,
+            topology=self.topology,
+            numbers=self.numbers if self._sizes_matter else 1,
             compute=self.compute,
             protocol=self.protocol,
+        )
+
+    @property
+    def numbers(self) -> int:
+        """p, the numbers in a model."""
+        features: int = self.data.features
+        return features
+
+    @property
+    def _sizes_matter(self) -> bool:
+        """Whether messages take time by their size, so that p matters to the network."""
+        shared = self.channel.contended
+        return self.latency.rate_bytes is not None or (
+            shared is not None and shared.rate_bytes is not None
         )
 
     @property

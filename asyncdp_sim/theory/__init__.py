@@ -1,14 +1,33 @@
-"""Formulas with their assumptions, without simulation.
+"""Formulas with their assumptions, and which of them hold for which network.
 
 They stand beside what a run measures (``asyncdp check``, figures), and the simulator is tested
-against them (``tests/verification``). One subject per module:
+against them (``tests/verification``). Formulas, one subject per module:
 
 - :mod:`~asyncdp_sim.theory.clocks`: independent Poisson clocks seen as one.
 - :mod:`~asyncdp_sim.theory.availability`: owners that are not always online.
 - :mod:`~asyncdp_sim.theory.lock`: a learner that talks to one owner at a time and refuses others.
+- :mod:`~asyncdp_sim.theory.queueing`: a learner that lets others wait.
+- :mod:`~asyncdp_sim.theory.aloha`, :mod:`~asyncdp_sim.theory.csma`,
+  :mod:`~asyncdp_sim.theory.tdma`: owners that share a channel
+  (:mod:`~asyncdp_sim.theory.random_access` is what they return).
+- :mod:`~asyncdp_sim.theory.loss`: transmissions that are lost, and sent again.
+- :mod:`~asyncdp_sim.theory.broadcast`: a query to all owners at once.
+- :mod:`~asyncdp_sim.theory.rounds`: synchronous rounds, which wait for the slowest owner.
 - :mod:`~asyncdp_sim.theory.staleness`: how stale answers are when owners push.
 - :mod:`~asyncdp_sim.theory.contribution`: who has contributed after T updates, and how often.
 - :mod:`~asyncdp_sim.theory.gossip`: asynchronous learning as a random affine map.
 - :mod:`~asyncdp_sim.theory.moments`: its exact mean and second moment after every update.
 - :mod:`~asyncdp_sim.theory.noise_gain`: what each owner's noise costs, for all budgets at once.
+
+What holds for a network, by its specification alone:
+
+- :mod:`~asyncdp_sim.theory.predictions`: every figure of a run's summary that a formula gives.
+- :mod:`~asyncdp_sim.theory.facts`: what decides it.
+- :mod:`~asyncdp_sim.theory.updating`: the law of the gaps between updates, and whose they are.
+- :mod:`~asyncdp_sim.theory.ageing`: the law of the staleness.
+- :mod:`~asyncdp_sim.theory.traffic`: exchanges of owners that do not contend for a channel.
+- :mod:`~asyncdp_sim.theory.sharing`, :mod:`~asyncdp_sim.theory.curves`: owners that share one.
+- :mod:`~asyncdp_sim.theory.answering`: answers to queries that go to all owners.
+- :mod:`~asyncdp_sim.theory.delivery`: losses, and transmissions per answer.
+- :mod:`~asyncdp_sim.theory.presence`: owners online.
 """

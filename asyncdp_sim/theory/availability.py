@@ -7,7 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.theory.clocks import MergedClocks
-from asyncdp_sim.theory.domain import Array, finite, nonnegative, positive, refused
+from asyncdp_sim.theory.domain import (
+    Array,
+    finite,
+    nonnegative,
+    positive,
+    probability,
+    refused,
+)
 
 
 def thinned(rates: Sequence[float], probabilities: Sequence[float]) -> MergedClocks:
@@ -27,7 +34,7 @@ def thinned(rates: Sequence[float], probabilities: Sequence[float]) -> MergedClo
     Kingman, Poisson Processes (1993), section 5.1.
     """
     each = _positive_rates(rates, "probabilities", probabilities)
-    listens = [_probability(f"probabilities[{i}]", p) for i, p in enumerate(probabilities)]
+    listens = [probability(f"probabilities[{i}]", p) for i, p in enumerate(probabilities)]
     heard = [rate * p for rate, p in zip(each, listens, strict=True)]
     total = fsum(heard)
     if total == 0:
@@ -112,8 +119,8 @@ def diurnal_integral(
     """
     each = _positive_rates(rates, "phases", phases)
     angles = 2 * pi * finite("phases", np.asarray(phases), (len(each),))
-    least = _probability("low", low)
-    if _probability("high", high) < least:
+    least = probability("low", low)
+    if probability("high", high) < least:
         raise refused("high", repr(high), f"a number ≥ low = {low}")
     t = np.asarray(time, dtype=float)
     if not np.all(np.isfinite(t) & (t >= 0)):
@@ -131,9 +138,3 @@ def _positive_rates(rates: Sequence[float], name: str, others: Sequence[float]) 
         given = f"{len(rates)} rates and {len(others)} {name}"
         raise refused("rates", given, "one of each per owner, at least one")
     return [positive(f"rates[{i}]", rate) for i, rate in enumerate(rates)]
-
-
-def _probability(key: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise refused(key, repr(value), "a number in [0, 1]")
-    return float(value)

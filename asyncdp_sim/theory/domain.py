@@ -38,6 +38,13 @@ def nonnegative(key: str, value: float) -> float:
     return float(value)
 
 
+def probability(key: str, value: float) -> float:
+    """Return a number in [0, 1]."""
+    if not 0 <= value <= 1:
+        raise refused(key, repr(value), "a number in [0, 1]")
+    return float(value)
+
+
 def probabilities(key: str, values: Sequence[float] | Array) -> Array:
     """Return numbers ≥ 0 that sum to one (to 1e-9)."""
     array = np.asarray(values, dtype=float)

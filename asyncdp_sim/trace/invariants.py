@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.trace.vocabulary import EventKind, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, EventKind, Outcome
 
 if TYPE_CHECKING:
     from asyncdp_sim.trace.tables import Trace
@@ -30,7 +30,10 @@ def _check_exchanges(trace: "Trace") -> None:
     rows = trace.exchanges
     read, release, end = rows["read_tick"], rows["release_tick"], rows["end_tick"]
     _require(np.all(read <= release), "an answer left before its query")
+    _require(np.all(rows["request_tick"] <= end), "an exchange ended before its request")
     _require(np.all(release <= end), "an exchange ended before its release")
+    sent = rows["transmissions"] > 0
+    _require(np.array_equal(sent, np.isin(rows["outcome"], RELEASED)), "sent is not released")
     _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
@@ -46,13 +49,18 @@ def _check_exchanges(trace: "Trace") -> None:
 
 def _check_requests(trace: "Trace") -> None:
     owners, rows = trace.owners, trace.exchanges
+    end = rows["end_tick"]
     served = np.bincount(rows["owner"], minlength=len(owners) + 1)[1:]
-    waiting = owners["attempts"] - owners["refused"] - served
-    _require(np.all(waiting >= 0), "a request ended twice")
-    if trace.one_on_one:
+    waiting = owners["attempts"] - owners["refused"] - owners["unheard"] - served
+    if trace.recomputed == 0:
+        _require(np.all(waiting >= 0), "a request ended twice")
+    _require(waiting.sum() + trace.recomputed >= 0, "a request ended twice")
+    if trace.one_each:
         _require(np.all(waiting <= 1), "a request never ended")
-        order = np.lexsort((rows["end_tick"], rows["read_tick"]))
-        overlap = rows["end_tick"][order][:-1] > rows["read_tick"][order][1:]
+    if trace.one_on_one:
+        begin = np.maximum(rows["read_tick"], rows["request_tick"])
+        order = np.lexsort((end, begin))
+        overlap = end[order][:-1] > begin[order][1:]
         _require(not np.any(overlap), "two exchanges overlap in a one-on-one protocol")
 
 
@@ -61,18 +69,16 @@ def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
     _require(np.all(np.diff(events["tick"]) >= 0), "events go back in time")
     tallies = {
         EventKind.request_refused: int(owners["refused"].sum()),
-        EventKind.query_sent: len(trace.exchanges),
         EventKind.answer_released: int(trace.released.sum()),
+        EventKind.answer_delivered: len(trace.updates),
         EventKind.update_applied: len(trace.updates),
     }
-    if trace.one_on_one:  # every tick that finds its owner free is an attempt
-        attempts = int(owners["attempts"].sum())
-        tallies[EventKind.clock_tick] = attempts
-        tallies[EventKind.request_sent] = attempts
-        tallies[EventKind.answer_delivered] = len(trace.updates)
+    if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted
+        tallies[EventKind.request_sent] = int(owners["attempts"].sum())
+        tallies[EventKind.query_sent] = len(trace.exchanges) - trace.recomputed
+    seen = np.bincount(events["kind"], minlength=len(EventKind))
     for kind, tally in tallies.items():
-        seen = int(np.count_nonzero(events["kind"] == kind))
-        _require(seen == tally, f"events and tables disagree on {kind.name}")
+        _require(int(seen[kind]) == tally, f"events and tables disagree on {kind.name}")
 
 
 def _require(holds: object, broken: str) -> None:

@@ -1,5 +1,6 @@
 """Takes notes while the network runs, and turns them into a trace."""
 
+from collections import defaultdict
 from math import nan
 from struct import Struct
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.tables import Ending, Trace
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
@@ -18,6 +19,7 @@ from asyncdp_sim.trace.vocabulary import (
 )
 
 NO_DETAIL = Detail.none
+UNRELEASED = Outcome.unreleased
 
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
@@ -30,15 +32,31 @@ def _packer(row: np.dtype[np.void]) -> Struct:
 class Exchange:
     """A query on its way to becoming an update."""
 
-    __slots__ = ("message", "outcome", "owner", "read_k", "read_tick", "release_tick")
+    __slots__ = (
+        "ended",
+        "message",
+        "outcome",
+        "owner",
+        "read_k",
+        "read_tick",
+        "release_tick",
+        "request_tick",
+        "transmissions",
+    )
 
-    def __init__(self, message: int, owner: int, read_tick: int, read_k: int) -> None:
+    def __init__(
+        self, message: int, owner: int, request_tick: int, read_tick: int, read_k: int
+    ) -> None:
         self.message = message
         self.owner = owner
+        self.request_tick = request_tick
         self.read_tick = read_tick
         self.read_k = read_k
         self.release_tick = read_tick
-        self.outcome = Outcome.unreleased
+        self.transmissions = 0
+        self.outcome = UNRELEASED
+        self.ended: tuple[int, int] | None = None
+        """Tick and k at which the learner gave it up, where that was before its own end."""
 
 
 class Recorder:
@@ -58,10 +76,17 @@ class Recorder:
         self._pack_exchange = _packer(EXCHANGES).pack
         self.attempts = [0] * (n_owners + 1)
         self.refused = [0] * (n_owners + 1)
+        self.unheard = [0] * (n_owners + 1)
+        self.recomputed = 0
         self.in_flight_total = 0
+        self.presence_changes = 0
         self._offline_since: dict[int, int] = {}
         self._offline_ticks = [0] * (n_owners + 1)
         self._attended: dict[int, list[int]] = {}
+        self._all_by_tick = False
+
+    keeps_events = False
+    """Whether every event is kept, not the tables alone."""
 
     def exchange(self, exchange: Exchange, end_tick: int, end_k: int) -> None:
         """Note an exchange that has ended, or that the end of the run has cut short."""
@@ -69,11 +94,13 @@ class Recorder:
             self._pack_exchange(
                 exchange.message,
                 exchange.owner,
+                exchange.request_tick,
                 exchange.read_tick,
                 exchange.read_k,
                 exchange.release_tick,
                 end_tick,
                 end_k,
+                exchange.transmissions,
                 exchange.outcome,
             )
         )
@@ -90,17 +117,24 @@ class Recorder:
 
     def offline(self, owner: int) -> None:
         """Note that an owner went offline."""
+        self.presence_changes += 1
         self._offline_since[owner] = self._kernel._now
         self.event(EventKind.went_offline, owner)
 
     def online(self, owner: int) -> None:
         """Note that an owner came online."""
+        self.presence_changes += 1
         self._offline_ticks[owner] += self._kernel._now - self._offline_since.pop(owner)
         self.event(EventKind.went_online, owner)
 
     def by_tick(self, owner: int) -> None:
         """Count an owner's share online by its ticks, not by time."""
         self._attended[owner] = [0, 0]
+
+    def all_by_tick(self) -> None:
+        """Count every owner's share online by its ticks; owners are noted when one comes."""
+        self._attended = defaultdict(lambda: [0, 0])
+        self._all_by_tick = True
 
     def attended(self, owner: int, attends: bool) -> bool:
         """Note whether an owner attends to a tick, and return it."""
@@ -111,57 +145,68 @@ class Recorder:
         """Return the events, or None where they are not kept."""
         return None
 
-    def trace(self, end_tick: int, one_on_one: bool) -> Trace:
-        """Return the immutable trace of a run that ended at ``end_tick``.
+    def trace(
+        self, end_tick: int, ending: Ending, *, on_air_ticks: int, one_on_one: bool, one_each: bool
+    ) -> Trace:
+        """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
 
         Raises
         ------
         InvariantError
             If the notes contradict each other.
         """
-        numbers = range(1, len(self.attempts))
-        owners = [
-            (i, self.attempts[i], self.refused[i], self._online(i, end_tick)) for i in numbers
-        ]
+        owners = np.empty(len(self.attempts) - 1, dtype=OWNERS)
+        owners["owner"] = np.arange(1, len(self.attempts))
+        for name in ("attempts", "refused", "unheard"):
+            owners[name] = getattr(self, name)[1:]
+        owners["online"] = self._online(end_tick)
         return Trace(
             end_tick=end_tick,
             exchanges=np.frombuffer(bytes(self._rows), dtype=EXCHANGES),
-            owners=np.array(owners, dtype=OWNERS),
+            owners=owners,
             events=self.event_table(),
             in_flight_total=self.in_flight_total,
+            recomputed=self.recomputed,
+            on_air_ticks=on_air_ticks,
+            ending=ending,
             one_on_one=one_on_one,
+            one_each=one_each,
         )
 
-    def _online(self, owner: int, end_tick: int) -> float:
-        """Return the share of the run, or of its ticks, that an owner was online."""
-        if owner in self._attended:
-            missed, met = self._attended[owner]
-            return met / (missed + met) if missed + met > 0 else nan
-        dark = self._offline_ticks[owner]
-        if owner in self._offline_since:
-            dark += end_tick - self._offline_since[owner]
-        return 1 - dark / end_tick if end_tick > 0 else nan
+    def _online(self, end_tick: int) -> npt.NDArray[np.float64]:
+        """Return the share of the run, or of its ticks, that each owner was online."""
+        dark = np.array(self._offline_ticks[1:])
+        for owner, since in self._offline_since.items():
+            dark[owner - 1] += end_tick - since
+        share = 1 - dark / end_tick if end_tick > 0 else np.full(len(dark), nan)
+        if self._all_by_tick:
+            share[:] = nan
+        for owner, (missed, met) in self._attended.items():
+            share[owner - 1] = met / (missed + met) if missed + met > 0 else nan
+        return share
 
 
 class EventRecorder(Recorder):
     """Keeps every event as well."""
 
+    keeps_events = True
+
     def __init__(self, n_owners: int, kernel: Kernel) -> None:
         super().__init__(n_owners, kernel)
         self._events = bytearray()
-        self._pack_event = _packer(EVENTS).pack
+        pack, keep = _packer(EVENTS).pack, self._events.extend
 
-    def event(
-        self,
-        kind: EventKind,
-        owner: int,
-        message: int = 0,
-        attempt: int = 0,
-        detail: Detail = NO_DETAIL,
-    ) -> None:
-        """Note an event at the current tick."""
-        row = self._pack_event(self._kernel._now, kind, owner, message, attempt, detail)
-        self._events.extend(row)
+        def event(
+            kind: EventKind,
+            owner: int,
+            message: int = 0,
+            attempt: int = 0,
+            detail: Detail = NO_DETAIL,
+        ) -> None:
+            """Note an event at the current tick."""
+            keep(pack(kernel._now, kind, owner, message, attempt, detail))
+
+        self.event = event  # type: ignore[method-assign]  # a closure costs half a method's call
 
     def event_table(self) -> npt.NDArray[np.void] | None:
         """Return the events in the order of happening."""

@@ -1,13 +1,24 @@
 """The trace of one replicate: immutable tables that cannot contradict themselves."""
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.trace.invariants import check
-from asyncdp_sim.trace.vocabulary import UPDATES, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Outcome
+
+
+class Ending(Enum):
+    """Why a run ended."""
+
+    updates = "update T was applied"
+    horizon = "the time horizon was reached"
+    spent = "every owner has spent its budget"
+    silent = "no owner asks any more"
+    stalled = "owners kept trying and no answer was released for too long"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +36,16 @@ class Trace:
         Every event, where the run was asked to keep them.
     in_flight_total : int
         Sum over updates of the exchanges in flight just after it, counted as the run went.
+    recomputed : int
+        Exchanges that were begun anew, without a request, since an answer was not delivered.
+    on_air_ticks : int
+        Total duration of all transmissions over a contended channel; overlapping ones count each.
+    ending : Ending
+        Why the run ended.
     one_on_one : bool
         Whether the protocol promises that exchanges never overlap.
+    one_each : bool
+        Whether it promises that an owner has at most one attempt open.
 
     Raises
     ------
@@ -39,7 +58,11 @@ class Trace:
     owners: npt.NDArray[np.void]
     events: npt.NDArray[np.void] | None
     in_flight_total: int
+    recomputed: int
+    on_air_ticks: int
+    ending: Ending
     one_on_one: bool
+    one_each: bool
 
     def __post_init__(self) -> None:
         for table in (self.exchanges, self.owners, self.events):
@@ -62,7 +85,11 @@ class Trace:
     @cached_property
     def released(self) -> npt.NDArray[np.int64]:
         """Distinct answers released per owner: what the privacy ledger charges."""
-        rows = self.exchanges["outcome"] != Outcome.unreleased
+        return self.ended(*RELEASED)
+
+    def ended(self, *outcomes: Outcome) -> npt.NDArray[np.int64]:
+        """Return how many exchanges of each owner came to one of these outcomes."""
+        rows = np.isin(self.exchanges["outcome"], outcomes)
         count = np.bincount(self.exchanges["owner"][rows], minlength=self.n_owners + 1)[1:]
         count.setflags(write=False)
         return count

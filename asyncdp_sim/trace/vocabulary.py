@@ -30,6 +30,30 @@ class EventKind(IntEnum):
     """The owner came online."""
     went_offline = 10
     """The owner went offline; one that starts so says so at time 0."""
+    request_queued = 11
+    """The request found the learner locked and waits for its turn."""
+    request_lost = 12
+    """The request did not reach the learner (see the detail)."""
+    query_received = 13
+    """The query reached its owner, after a latency."""
+    query_lost = 14
+    """The query did not reach its owner, or found it offline (see the detail)."""
+    answer_resent = 15
+    """A further transmission of the same noisy answer began, free of charge."""
+    answer_collided = 16
+    """The transmission ended, destroyed by another that overlapped it."""
+    answer_lost = 17
+    """The transmission ended, lost on the way."""
+    answer_discarded = 18
+    """The answer reached a learner that has no use for it any more (see the detail)."""
+    acknowledgement_lost = 19
+    """The answer arrived but its sender does not learn of it, and sends it again."""
+    broadcast_sent = 20
+    """The learner sent its model to all owners (owner 0)."""
+    timeout = 21
+    """The learner has waited long enough for this answer."""
+    retry = 22
+    """An owner tries again later (see the detail for why), or, without a law for it, gives up."""
 
 
 class Detail(IntEnum):
@@ -37,9 +61,21 @@ class Detail(IntEnum):
 
     none = 0
     busy = 1
-    """The owner is sending, waiting or being served."""
+    """The owner is sending, waiting or being served; or the learner is."""
     offline = 2
     """The owner is not online."""
+    channel_busy = 3
+    """The owner hears another transmission."""
+    collision = 4
+    """Another transmission overlapped it."""
+    noise = 5
+    """It was lost on the way."""
+    late = 6
+    """The learner had given up waiting for it."""
+    superseded = 7
+    """It answers a query that is no longer the newest."""
+    duplicate = 8
+    """It was delivered before."""
 
 
 class Outcome(IntEnum):
@@ -51,24 +87,46 @@ class Outcome(IntEnum):
     """Its answer was released and had not arrived when the run ended."""
     applied = 2
     """Its answer was used for an update."""
+    abandoned = 3
+    """It ended before an answer was released."""
+    collided = 4
+    """The last transmission of its answer collided."""
+    lost = 5
+    """The last transmission of its answer was lost."""
+    discarded = 6
+    """Its answer arrived when the learner had no use for it."""
 
+
+RELEASED = (
+    Outcome.in_flight,
+    Outcome.applied,
+    Outcome.collided,
+    Outcome.lost,
+    Outcome.discarded,
+)
+"""Outcomes of exchanges whose answer was released, and charged."""
 
 EXCHANGES = np.dtype(
     [
         ("message", "i8"),
         ("owner", "i4"),
+        ("request_tick", "i8"),
         ("read_tick", "i8"),
         ("read_k", "i8"),
         ("release_tick", "i8"),
         ("end_tick", "i8"),
         ("end_k", "i8"),
+        ("transmissions", "i4"),
         ("outcome", "i1"),
     ]
 )
 """One row per query, in the order of ending, open ones last; owners are numbered from 1.
 
-``read_k`` and ``end_k`` count the updates applied before the read and before the end. What the
-end of the run cut short (see ``outcome``) is dated to the end of the run.
+``request_tick`` is when the owner asked (or, where owners do not ask, when it began to work on its
+answer); ``read_k`` and ``end_k`` count the updates applied before the read and before the end.
+``transmissions`` counts how often the answer was sent until it was used or given up. What the end
+of the run cut short (see ``outcome``) is dated to the end of the run; what the learner gave up, to
+that moment.
 """
 
 UPDATES = np.dtype(
@@ -76,8 +134,16 @@ UPDATES = np.dtype(
 )
 """One row per answer used, in the order of k = 1, 2, …: the applied exchanges, seen by update."""
 
-OWNERS = np.dtype([("owner", "i4"), ("attempts", "i8"), ("refused", "i8"), ("online", "f8")])
-"""One row per owner: requests sent, refused on arrival, share of the run that it was online.
+OWNERS = np.dtype(
+    [
+        ("owner", "i4"),
+        ("attempts", "i8"),
+        ("refused", "i8"),
+        ("unheard", "i8"),
+        ("online", "f8"),
+    ]
+)
+"""One row per owner: requests sent, refused on arrival, lost on the way; share of the run online.
 
 Where availability is drawn for each tick, the share is that of its ticks; NaN without any.
 """

@@ -47,9 +47,9 @@ def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
     text = SMALL.replace('kind = "gamma"', 'kind = "poisson"').replace("cv = 0.5\n", "")
     (here / "poisson.toml").write_text(text, encoding="utf-8")
     said = command.done("check", "poisson.toml")
-    assert f"{3 / 1.3:.4g} updates per unit" in said.out
-    assert f"learner busy {0.3 / 1.3:.4g}" in said.out
-    assert f"requests refused {0.2 / 1.2:.4g}" in said.out
+    assert f"predicted throughput: {3 / 1.3:.4g} (" in said.out
+    assert f"predicted utilisation: {0.3 / 1.3:.4g} (" in said.out
+    assert f"predicted refusal_rate: {0.2 / 1.2:.4g} (" in said.out
 
 
 def test_check_needs_no_data(command: Command, here: Path) -> None:

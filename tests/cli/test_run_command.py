@@ -4,6 +4,7 @@ import getpass
 import json
 import os
 import platform
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim import result
+from asyncdp_sim.trace import EventKind
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
@@ -39,21 +41,28 @@ TABLES = {
 """CONTRACT, "The result directory"."""
 
 SUMMARY = {
-    "updates", "simulated_time", "throughput", "utilisation", "collision_rate", "refusal_rate",
-    "mean_staleness", "p_repeat", "p_repeat_uniform", "clip_count", "psi_final",
+    "updates", "simulated_time", "throughput", "utilisation", "offered_load", "delivered_load",
+    "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
+    "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
+    "updates_until_all", "p_repeat", "p_repeat_uniform", "intervals", "clip_count", "psi_final",
     "max_spent_ratio", "private", "epsilon_true", "bound_exceeded", "timing_accounted",
     "not_for_release",
 }  # fmt: skip
 MANIFEST = {
     "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "fingerprints",
-    "warnings", "summary",
+    "warnings", "predictions", "summary",
 }  # fmt: skip
 EVENT_KINDS = {
     "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
-    "query_sent", "answer_released", "answer_resent", "answer_delivered", "answer_collided",
-    "answer_lost", "update_applied", "broadcast_sent", "timeout", "retry", "went_online",
-    "went_offline", "budget_exhausted",
+    "request_lost", "query_sent", "query_received", "query_lost", "answer_released",
+    "answer_resent", "answer_delivered", "answer_collided", "answer_lost", "answer_discarded",
+    "acknowledgement_lost", "update_applied", "broadcast_sent", "timeout", "retry",
+    "went_online", "went_offline", "budget_exhausted",
 }  # fmt: skip
+
+
+def test_the_kinds_of_events_are_the_promised_ones() -> None:
+    assert {kind.name for kind in EventKind} == EVENT_KINDS
 
 
 @pytest.fixture
@@ -77,8 +86,14 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
     assert table["replicates"].strip() == "2"
     assert table["updates"].strip() == "24 in all"
-    assert "(uniform choice: 0.3333)" in table["P(same owner twice)"]
+    assert "±" in table["throughput"]
+    assert table["P(same owner twice)"].endswith("(uniform choice: 0.3333)")
+    assert "theory" not in table["throughput"]  # clocks are gamma
     assert table["private as claimed"].strip() == "yes (true ε 1)"
+    poisson = ("--set", "clock.kind=poisson")
+    said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
+    [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
+    assert " (theory " in line
     assert said.out.splitlines()[-1] == "result in result"
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
@@ -92,7 +107,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(
     fixed = {"manifest.json", "scenario.toml"}
     tables = {f"{name}.parquet" for name in TABLES}
     assert set(os.listdir("bare")) == fixed | tables - {"events.parquet"}
-    assert set(os.listdir("whole")) == fixed | tables
+    assert set(os.listdir("whole")) == fixed | tables | {"timeline.json"}
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
 
@@ -187,7 +202,10 @@ def test_manifest_names_no_host_no_user_no_path_and_no_arguments(
     host = platform.node()
     for word in (str(here), str(Path.home()), "--out", "--set", "argv", "table.toml"):
         assert word not in text
-    assert "/" not in text
+    said = json.loads(text)
+    formulas = json.dumps(said.pop("predictions"))
+    assert "/" not in json.dumps(said)
+    assert re.search(r"(^|[\s\"])~?/|\.\./", formulas) is None  # a formula may divide
     if len(host) > 3:
         assert host not in text
     if len(getpass.getuser()) > 4:
@@ -250,7 +268,7 @@ def test_setting_a_kind_drops_fields_and_says_so(command: Command, here: Path) -
         "note: compute.kind = constant: dropped compute.mean, which it lacks",
     ]
     scenario = manifest(here / "r")["scenario"]
-    assert scenario["clock"] == {"kind": "poisson", "rate": 1.0}
+    assert scenario["clock"] == {"kind": "poisson", "rate": 1.0, "population": "per-owner"}
     assert scenario["compute"] == {"kind": "constant", "value": 0.25}
 
 

@@ -17,11 +17,20 @@ CELL = {
     "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet", "models.parquet",
     "optimum.parquet",
 }  # fmt: skip
+WITH_INTERVALS = [
+    "throughput", "utilisation", "offered_load", "delivered_load", "collision_rate", "loss_rate",
+    "refusal_rate", "transmissions_per_answer", "mean_waiting", "mean_round_trip",
+    "mean_staleness", "mean_online", "fairness", "p_repeat",
+]  # fmt: skip
 FIGURES = [
-    "updates", "simulated_time", "throughput", "utilisation", "collision_rate", "refusal_rate",
-    "mean_staleness", "p_repeat", "p_repeat_uniform", "clip_count", "psi_final.mean",
-    "psi_final.median", "psi_final.q25", "psi_final.q75", "max_spent_ratio", "private",
-    "epsilon_true", "bound_exceeded", "timing_accounted", "not_for_release",
+    "updates", "simulated_time", "throughput", "utilisation", "offered_load", "delivered_load",
+    "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
+    "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
+    "updates_until_all", "p_repeat", "p_repeat_uniform",
+    *(f"{name}_{end}" for name in WITH_INTERVALS for end in ("low", "high")),
+    "clip_count", "psi_final.mean", "psi_final.median", "psi_final.q25", "psi_final.q75",
+    "max_spent_ratio", "private", "epsilon_true", "bound_exceeded", "timing_accounted",
+    "not_for_release",
 ]  # fmt: skip
 
 

@@ -4,17 +4,23 @@ A new member joins by being in the union; until it has an example here, its suit
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.network.availability import Availability
+from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import Spec
+
+DATA = Path(__file__).parent / "data"
 
 
 def members(union: Any) -> list[type[Spec]]:
@@ -32,6 +38,16 @@ def kind(member: type[Spec]) -> str:
 def exponential(mean: float) -> dict[str, Any]:
     return {"kind": "exponential", "mean": mean}
 
+
+def constant(value: float) -> dict[str, Any]:
+    return {"kind": "constant", "value": value}
+
+
+_ALOHA = {"kind": "aloha", "airtime": 0.1}
+_SLOTTED = {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.1}
+_CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.02}
+_TDMA = {"kind": "tdma", "airtime": 0.1, "slot": 0.1}
+_BURSTS = {"to_bad": 0.2, "to_good": 0.5, "loss_bad": 0.9, "loss_good": 0.05}
 
 EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
     Law: {
@@ -91,6 +107,90 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
                 "length": {"kind": "empirical", "values": [0.0, 0.1, 0.4]},
             },
         ],
+        "intervals": [{"path": str(DATA / "online.csv")}],
+    },
+    Channel: {
+        "ideal": [
+            {},
+            {"loss": 0.2, "loss_acknowledgement": 0.3, "retransmissions": 2},
+            {"loss": _BURSTS, "loss_request": [0.1, 0.0, 0.5], "resend": "fresh"},
+        ],
+        "aloha": [
+            {"airtime": 0.1},
+            {"airtime": 0.1, "capture_ratio": 2.0, "loss": 0.1, "retransmissions": 1},
+            {
+                "rate_bytes": 480.0,
+                "request_airtime": 0.05,
+                "backoff": exponential(0.05),
+                "backoff_cap": 3,
+            },
+        ],
+        "slotted-aloha": [
+            {"airtime": 0.1, "slot": 0.1},
+            {"airtime": 0.1, "slot": 0.25, "request_airtime": 0.2, "loss_query": 0.1},
+        ],
+        "csma": [
+            {"airtime": 0.1, "propagation_delay": 0.02},
+            {"airtime": 0.1, "propagation_delay": 0.0},
+            {"airtime": 0.1, "propagation_delay": 0.02, "backoff": exponential(0.1)},
+            {"airtime": 0.1, "propagation_delay": 0.02, "persistence": 1.0},
+            {"airtime": 0.1, "propagation_delay": 0.02, "persistence": 0.3},
+            {"airtime": 0.1, "propagation_delay": 0.02, "collision_detection": True},
+            {
+                "airtime": 0.1,
+                "propagation_delay": 0.03,
+                "persistence": 1.0,
+                "collision_detection": True,
+                "backoff": exponential(0.1),
+            },
+        ],
+        "tdma": [
+            {"airtime": 0.1, "slot": 0.1},
+            {"airtime": 0.1, "slot": 0.15, "guard": 0.05, "frame": 5},
+        ],
+        "parallel": [
+            {"channels": 1, "each": _ALOHA},
+            {"channels": 3, "each": _SLOTTED, "loss": 0.1, "retransmissions": 1},
+            {"channels": 3, "each": _CSMA, "choice": "by-owner"},
+            {"channels": 2, "each": {**_CSMA, "persistence": 1.0}},
+            {"channels": 2, "each": _TDMA},
+        ],
+    },
+    Protocol: {
+        "request": [
+            {},
+            {"busy": "queue"},
+            {"busy": "retry", "retry": exponential(0.2)},
+            {"timeout": 1.0},
+            {"busy": "queue", "own_tick": "queue", "timeout": 1.0, "offline": "vanish"},
+        ],
+        "push": [{}, {"own_tick": "overlap"}, {"offline": "vanish"}],
+        "broadcast": [
+            {"interval": 0.5},
+            {"interval": 0.5, "own_tick": "overlap", "superseded": "discard"},
+            {"interval": 0.7, "answer_at": "after-delay", "payload": "all-copies"},
+            {
+                "interval": 0.7,
+                "answer_at": "after-delay",
+                "delay": exponential(0.3),
+                "own_tick": "overlap",
+                "offline": "vanish",
+            },
+        ],
+    },
+    Topology: {
+        "star": [{}, {"latency": [0.0, 0.1, 0.2]}],
+        "waxman": [{"alpha": 1.0, "beta": 1.0, "latency_per_distance": 0.1}],
+        "geometric": [{"radius": 2.0, "latency_per_distance": 0.1, "graph": 3}],
+        "scale-free": [
+            {"edges": 1, "latency": exponential(0.05)},
+            {
+                "edges": 2,
+                "latency": constant(0.1),
+                "failures": {"gap": exponential(2.0), "length": exponential(0.5)},
+            },
+        ],
+        "file": [{"path": str(DATA / "links.csv")}],
     },
     Algorithm: {
         "async-gossip": [
@@ -116,6 +216,9 @@ FAMILIES = {
     "law": Law,
     "clock": Clock,
     "availability": Availability,
+    "channel": Channel,
+    "protocol": Protocol,
+    "topology": Topology,
     "algorithm": Algorithm,
     "budget": Budget,
     "sensitivity": Sensitivity,
@@ -138,8 +241,16 @@ def said(spec: Spec) -> str:
 
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
-NOT_SO_BAD = {("diurnal", "phase"): [-1.0]}
+NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
+    ("diurnal", "phase"): [-1.0],
+    ("csma", "collision_detection"): [True],
+    ("request", "retry"): [None],
+    ("request", "timeout"): [None],
+}
 """What is no bad number for the field of this member."""
+OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures")
+"""Fields that may be absent in every member that has them."""
+TEXTS = ("path",)
 
 _LAW = exponential(1.0)
 _NO_TIME: list[dict[str, Any]] = [
@@ -169,7 +280,105 @@ _GROUPS: list[Any] = [
     [[1], []],
 ]
 _DAY = {"period": 1.0, "low": 0.1, "high": 0.9}
+_BAD_LOSSES: list[Any] = [
+    1.5,
+    [],
+    [0.1, -0.1],
+    {"to_bad": 0.1},
+    {"to_bad": 0.0, "to_good": 0.1},
+    {"to_bad": 0.1, "to_good": 1.1},
+    {"to_bad": 0.1, "to_good": 0.1, "loss_bad": 1.5},
+    {"to_bad": 0.1, "to_good": 0.1, "loss": 0.5},
+]
+_LOSSES = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
+_UPLINK: list[dict[str, Any]] = [
+    *({name: bad} for name in _LOSSES for bad in _BAD_LOSSES),
+    {"retransmissions": 1.0},
+    {"retransmissions": 10**7},
+    {"resend": "new"},
+]
+_AIRTIMES: list[dict[str, Any]] = [
+    {"airtime": 0.0},
+    {"airtime": 1e10},
+    {"airtime": [0.1, 0.1, 0.1]},
+    {"rate_bytes": 100.0},
+    {"airtime": None},
+    {"airtime": None, "rate_bytes": 0.0},
+    {"request_airtime": 0.0},
+]
+_BACKOFFS: list[dict[str, Any]] = [
+    *({"backoff": bad} for bad in _NO_LAW),
+    {"backoff_cap": 31},
+    {"backoff_cap": 1.0},
+]
+
+
+def _spoilt(good: dict[str, Any], *each: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**{k: v for k, v in good.items() if k != "kind"}, **b} for bad in each for b in bad]
+
+
+_BROADCAST = {"interval": 0.5, "answer_at": "after-delay"}
 BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
+    "ideal": [*_UPLINK, {"airtime": 0.1}],
+    "aloha": _spoilt(_ALOHA, _UPLINK, _AIRTIMES, _BACKOFFS, [{"capture_ratio": 0.0}]),
+    "slotted-aloha": _spoilt(
+        _SLOTTED,
+        [*_UPLINK, *_AIRTIMES, *_BACKOFFS],
+        [{"slot": 0.0}, {"slot": 0.09}, {"request_airtime": 0.11}],
+    ),
+    "csma": _spoilt(
+        _CSMA,
+        [*_UPLINK, *_AIRTIMES, *_BACKOFFS],
+        [
+            {"propagation_delay": -0.1},
+            {"persistence": 0.0},
+            {"persistence": 1.1},
+            {"persistence": "persistent"},
+            {"persistence": 0.5, "propagation_delay": 0.0},
+            {"collision_detection": True, "propagation_delay": 0.0},
+            {"collision_detection": 1},
+        ],
+    ),
+    "tdma": _spoilt(
+        _TDMA,
+        [*_UPLINK, *_AIRTIMES],
+        [{"slot": 0.0}, {"slot": 0.09}, {"guard": 0.01}, {"frame": 0}, {"frame": 1.5}],
+        [{"backoff": _LAW}, {"request_airtime": 0.11}],
+    ),
+    "parallel": _spoilt(
+        {"channels": 2, "each": _ALOHA},
+        _UPLINK,
+        [{"channels": 0}, {"channels": 10**5}, {"choice": "nearest"}, {"airtime": 0.1}],
+        [{"each": {"kind": "ideal"}}, {"each": {"kind": "parallel"}}, {"each": {}}],
+        [{"each": {**_ALOHA, bad: 0.1}} for bad in _LOSSES],
+        [{"each": {**_ALOHA, "retransmissions": 1}}, {"each": {**_ALOHA, "resend": "fresh"}}],
+    ),
+    "request": [
+        {"busy": "wait"},
+        {"busy": "retry"},
+        {"busy": "queue", "retry": _LAW},
+        {"own_tick": "queue"},
+        {"own_tick": "overlap", "busy": "queue"},
+        {"offline": "vanish"},
+        {"offline": "leave", "timeout": 1.0},
+        {"timeout": 0.0},
+        {"timeout": _LAW},
+        *({"busy": "retry", "retry": bad} for bad in (*_NO_TIME, *_NO_LAW)),
+        {"interval": 1.0},
+    ],
+    "push": [{"own_tick": "queue"}, {"offline": "leave"}, {"busy": "queue"}, {"timeout": 1.0}],
+    "broadcast": [
+        {"interval": 0.0},
+        {"interval": _LAW},
+        {"interval": 1.0, "delay": _LAW},
+        {"interval": 1.0, "own_tick": "queue"},
+        {"interval": 1.0, "payload": "all"},
+        {"interval": 1.0, "superseded": "keep"},
+        {"interval": 1.0, "answer_at": "once"},
+        {"interval": 1.0, "offline": "leave"},
+        *({**_BROADCAST, "delay": bad} for bad in _NO_LAW),
+    ],
+    "intervals": [{"path": ["a.csv"]}, {"owner": 1}],
     "always": [{"probability": 1.0}],
     "bernoulli": [
         {"probability": bad}
@@ -200,13 +409,39 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
             for bad in ("random", float("inf"), [], ["uniform"], [0.0, True], {"kind": "uniform"})
         ),
     ],
+    "star": [{"latency": -0.1}, {"latency": []}, {"latency": [0.1, float("inf")]}, {"edges": 1}],
+    "waxman": [
+        {"alpha": 0.0, "beta": 1.0, "latency_per_distance": 1.0},
+        {"alpha": 1.0, "beta": 1.1, "latency_per_distance": 1.0},
+        {"alpha": 1.0, "beta": 1.0, "latency_per_distance": -1.0},
+    ],
+    "geometric": [
+        {"radius": 0.0, "latency_per_distance": 1.0},
+        {"radius": 1.0, "latency_per_distance": 1.0, "graph": 0},
+    ],
+    "scale-free": [
+        {"edges": 0, "latency": _LAW},
+        *({"edges": 1, "latency": bad} for bad in _NO_LAW),
+        *(
+            {"edges": 1, "latency": _LAW, "failures": {"gap": bad, "length": _LAW}}
+            for bad in _BAD_PERIODS
+        ),
+        {"edges": 1, "latency": _LAW, "failures": {"gap": _LAW}},
+    ],
+    "file": [{"path": ["a.csv"]}, {"path": "a.csv", "latency": 1.0}],
     "uniform": [{"low": 1.0, "high": 1.0}, {"low": 2.0, "high": 1.0}, {"low": 0.0, "high": 0.0}],
     "empirical": [{"values": []}, {"values": [0.1, -0.1]}, {"values": 0.1}],
     "constant": [{"value": float("inf")}],
     "exponential": [{"mean": 0.0}, {"mean": float("inf")}],
     "lognormal": [{"mean": 1.0, "cv": 0.0}, {"mean": 0.0, "cv": 1.0}],
     "gamma": [{"mean": 1.0, "rate": 1.0, "cv": 0.0}],
-    "poisson": [{"rate": 0.0}, {"rate": []}, {"rate": [1.0, -1.0]}, {"rate": float("inf")}],
+    "poisson": [
+        {"population": "all"},
+        {"rate": 0.0},
+        {"rate": []},
+        {"rate": [1.0, -1.0]},
+        {"rate": float("inf")},
+    ],
     "deterministic": [{"rate": 0.0}, {"phase": -0.1}, {"phase": [0.0, -0.1]}],
     "scripted": [{"times": []}, {"times": [[-1.0]]}, {"times": [1.0]}, {"times": [[float("inf")]]}],
     "saturated": [{"rate": 1.0}],
@@ -235,7 +470,10 @@ def bad_fields(union: Any) -> Iterator[tuple[type[Spec], dict[str, Any]]]:
             if field.default is PydanticUndefined:
                 yield member, {k: v for k, v in good.items() if k != name}
             for bad in BAD_NUMBERS:
-                if bad not in NOT_SO_BAD.get((kind(member), name), []):
+                fine = NOT_SO_BAD.get((kind(member), name), [])
+                fine = [*fine, *([None] if name in OPTIONAL else [])]
+                fine = [*fine, *(["much"] if name in TEXTS else [])]
+                if not any(bad is value or bad == value for value in fine):
                     yield member, {**good, name: bad}
         for fields in BAD_COMBINATIONS.get(kind(member), []):
             yield member, fields

@@ -14,7 +14,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.spec import Spec, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from tests.conformance.members import examples, kind, members, said
+from tests.conformance.members import DATA, examples, kind, members, said
 
 KINDS = [kind(member) for member in members(Availability)]
 AVAILABILITIES = examples(Availability)
@@ -42,6 +42,7 @@ NEVER = {
             "length": {"kind": "exponential", "mean": 1.0},
         }
     ],
+    "intervals": [{"path": str(DATA / "always_online.csv")}],
 }
 """Each kind so that no owner is offline within the horizon."""
 
@@ -90,7 +91,7 @@ def told(trace: Trace) -> tuple[object, ...]:
 
 
 def test_the_suite_is_complete() -> None:
-    assert len(KINDS) >= 6
+    assert len(KINDS) >= 7
     assert {spec.kind for spec in AVAILABILITIES} == set(KINDS) == set(NEVER)
 
 
@@ -101,7 +102,7 @@ def no_long_run(availability: Availability) -> bool:
 @EACH
 def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availability) -> None:
     share = availability.online_share(N)
-    assert no_long_run(availability) == (availability.kind == "churn")
+    assert no_long_run(availability) == (availability.kind in ("churn", "intervals"))
     if share is not None:
         assert len(share) == N
         assert all(0 <= a <= 1 for a in share)
@@ -201,7 +202,9 @@ def test_the_seed_decides(availability: Availability) -> None:
 
 
 def scheduled(availability: Availability) -> bool:
-    """Whether every law in it is a constant, or none."""
+    """Whether every law in it is a constant, or none, or it draws nothing at all."""
+    if availability.kind == "intervals":
+        return True
     laws = [v for _, v in availability if isinstance(v, Spec)]
     return len(laws) > 0 and all(law.variance == 0 for law in laws)
 
@@ -260,7 +263,10 @@ def test_availability_does_not_move_the_clocks(availability: Availability) -> No
     for owner in range(1, N + 1):
         expected = of(always, owner, CLOCK)["tick"]
         gone = of(trace, owner, PRESENCE)[-1:]
-        if availability.kind == "churn" and np.any(gone["kind"] == EventKind.went_offline):
+        leaves = availability.kind == "churn" or (
+            availability.kind == "intervals" and len(availability.periods(owner)) > 0
+        )
+        if leaves and np.any(gone["kind"] == EventKind.went_offline):
             expected = expected[expected < gone["tick"]]
         else:
             assert len(expected) > 5

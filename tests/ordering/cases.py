@@ -1,106 +1,16 @@
-"""Scripted scenarios without randomness, each with what its rule says, worked out by hand."""
+"""Scripted scenarios without randomness, each with what its rule says, worked out by hand.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+Here are ties, ends, budgets and presence under ``request``, and the first of ``push``; the other
+families have modules of their own.
+"""
 
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
-from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
-from asyncdp_sim.network.laws import Constant, Law, NoTime
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.streams import Scope
-
-Happening = tuple[float, int]
-"""Time and owner."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One scenario; the golden file pins its order, the fields below what is known beforehand.
-
-    ``updates``, ``refused``, ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that
-    are offline), ``away`` and ``back`` (going off and on line) are complete lists of (time, owner).
-    ``online`` is the share of the run, per owner; left out, all of it.
-    """
-
-    name: str
-    rule: str
-    network: Network
-    end: float
-    updates: tuple[Happening, ...] = ()
-    refused: tuple[Happening, ...] = ()
-    dropped: tuple[Happening, ...] = ()
-    missed: tuple[Happening, ...] = ()
-    away: tuple[Happening, ...] = ()
-    back: tuple[Happening, ...] = ()
-    online: tuple[float, ...] | None = None
-    open: tuple[str, ...] = ()
-    scheduled: int | None = None
-
-
-@dataclass(frozen=True)
-class Together:
-    """Several availabilities at once: an owner is online when it is so in all of them.
-
-    Constant gaps and lengths are the same for all groups of one ``outages``; this puts schedules
-    beside each other.
-    """
-
-    parts: tuple[Availability, ...]
-
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        for number, part in enumerate(self.parts, start=1):
-            part.begin(owners, learner, streams.within("part", number))
-
-
-def _law(value: float | None) -> Law:
-    return NoTime() if value is None else Constant(value=value)
-
-
-def net(
-    times: Sequence[Sequence[float]] | DeterministicClock | SaturatedClock,
-    *,
-    request: float | None = None,
-    query: float | None = None,
-    compute: float | None = None,
-    answer: float | None = None,
-    allowed: tuple[int, ...] | None = None,
-    updates: int = 10,
-    until: float | None = None,
-    owners: int | None = None,
-    availability: Availability | Together | None = None,
-    push: Literal["drop", "overlap"] | None = None,
-) -> Network:
-    scripted = not isinstance(times, DeterministicClock | SaturatedClock)
-    clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
-    if owners is None:
-        owners = len(times) if scripted else 2
-    network = Network(
-        answers_allowed=(10,) * owners if allowed is None else allowed,
-        updates=updates,
-        until=until,
-        clock=clock,
-        latency=Latency(request=_law(request), query=_law(query), answer=_law(answer)),
-        compute=_law(compute),
-        protocol=Request() if push is None else Push(own_tick=push),
-    )
-    # A copy is not validated: whatever has ``begin`` can be an availability.
-    return network.model_copy(update={"availability": availability or Always()})
-
-
-def dark(groups: Sequence[Sequence[int]], gap: float, length: float) -> Outages:
-    """A schedule: offline in [gap, gap + length), [2 gap + length, 2 gap + 2 length), …"""
-    laws = Constant(value=gap), Constant(value=length)
-    return Outages(groups=groups, gap=laws[0], length=laws[1])
-
-
-def stay(*, join: float | None = None, lifetime: float | None = None) -> Churn:
-    """All owners join and leave at the same times."""
-    return Churn(join=_law(join), lifetime=_law(lifetime))
-
+from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock
+from tests.ordering.broadcast_cases import BROADCASTS
+from tests.ordering.channel_cases import CHANNELS
+from tests.ordering.loss_cases import LOSSES
+from tests.ordering.place_cases import PLACES
+from tests.ordering.request_cases import REQUESTS
+from tests.ordering.scene import Case, Together, dark, net, stay
 
 TIES = [
     Case(
@@ -775,5 +685,10 @@ CASES = [
     *LONGER,
     *PRESENCE,
     *PUSHES,
+    *REQUESTS,
+    *LOSSES,
+    *CHANNELS,
+    *BROADCASTS,
+    *PLACES,
 ]
 """All scenarios of the golden files."""

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.availability import Always, Intervals
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.laws import Constant, NoTime
+from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
+from tests.ordering.scene import Losing
+
+MESSAGES = ("request", "query", "answer")
 
 
 def time(tick: int) -> str:
@@ -17,6 +26,8 @@ def render(rule: str, network: Network, trace: Trace, scheduled: int | None) -> 
     parts = [rule, describe(network), event_table(trace), exchange_table(trace)]
     parts.append(owner_table(network, trace))
     last = [f"end {time(trace.end_tick)}, {len(trace.updates)} updates of T = {network.updates}"]
+    if network.channel.contended is not None:
+        last.append(f"on air {time(trace.on_air_ticks)} in all")
     if scheduled is not None:
         last.append(f"events taken from the kernel's queue or left in it: {scheduled}")
     return "\n\n".join([*parts, "\n".join(last)]) + "\n"
@@ -27,12 +38,18 @@ def describe(network: Network) -> str:
     clock = network.clock.model_dump()
     kind = clock.pop("kind")
     lines.append(f"clock     {kind} " + ", ".join(f"{k} {_plain(v)}" for k, v in clock.items()))
-    laws = {**{n: getattr(network.latency, n) for n in ("request", "query", "answer")}}
-    laws["compute"] = network.compute
-    said = [f"{name} {law.value:g}" for name, law in laws.items() if law.kind == "constant"]
+    laws = {name: getattr(network.latency, name) for name in MESSAGES}
+    laws = {**laws, "compute": network.compute, "acknowledgement": network.latency.acknowledgement}
+    said = [f"{name} {_plain(law)}" for name, law in laws.items() if law != NoTime()]
     lines.append(f"durations {', '.join(said) if said else 'none'}")
+    if network.protocol != Request():
+        lines.append(f"protocol  {_told(network.protocol)}")
+    if network.channel != Ideal():
+        lines.append(f"channel   {_told(network.channel)}")
+    if network.topology is not None:
+        lines.append(f"topology  {_told(network.topology)}")
     for part in getattr(network.availability, "parts", [network.availability]):
-        lines += _presence(part)
+        lines += _presence(part, network.n_owners)
     lines.append(f"answers   {_plain(network.answers_allowed)} allowed")
     if network.until is not None:
         lines.append(f"until     {network.until:.9g}")
@@ -40,60 +57,59 @@ def describe(network: Network) -> str:
 
 
 def event_table(trace: Trace) -> str:
-    """The events; the column of details stands where one of them has any."""
+    """The events; columns of attempts and details stand where there is something to tell."""
+    resent = bool(np.any(trace.events["attempt"] > 1))
     told = bool(trace.events["detail"].any())
     rows = [
         (
             time(int(e["tick"])),
             EventKind(e["kind"]).name,
-            e["owner"],
+            e["owner"] or "-",
             e["message"] or "-",
+            *([e["attempt"] or "-"] if resent else []),
             *([Detail(e["detail"]).name if e["detail"] else "-"] if told else []),
         )
         for e in trace.events
     ]
-    head = ("time", "kind", "owner", "message", "detail")
-    return aligned(head if told else head[:-1], rows)
-
-
-def _presence(availability: Spec) -> list[str]:
-    fields = availability.model_dump()
-    kind = fields.pop("kind")
-    if kind == "always":
-        return []
-    said = [
-        f"{name} {value.get('value', value['kind']) if isinstance(value, dict) else _plain(value)}"
-        for name, value in fields.items()
-    ]
-    return [f"presence  {kind} {', '.join(said)}"]
+    head = ("time", "kind", "owner", "message")
+    return aligned((*head, *["attempt"] * resent, *["detail"] * told), rows)
 
 
 def exchange_table(trace: Trace) -> str:
-    rows = [
+    """The exchanges; when they were asked for, and how often sent, stand where that differs."""
+    rows = trace.exchanges
+    asked = bool(np.any(rows["request_tick"] != rows["read_tick"]))
+    resent = bool(np.any(rows["transmissions"] > 1))
+    lines = [
         (
             x["message"],
             x["owner"],
+            *([time(int(x["request_tick"]))] if asked else []),
             time(int(x["read_tick"])),
             time(int(x["release_tick"])),
             time(int(x["end_tick"])),
+            *([x["transmissions"]] if resent else []),
             Outcome(x["outcome"]).name,
             x["end_k"] - x["read_k"],
         )
-        for x in trace.exchanges
+        for x in rows
     ]
-    head = ("exchange", "owner", "read", "release", "end", "outcome", "staleness")
-    return aligned(head, rows)
+    head = ["exchange", "owner", *["request"] * asked, "read", "release", "end"]
+    return aligned([*head, *["sent"] * resent, "outcome", "staleness"], lines)
 
 
 def owner_table(network: Network, trace: Trace) -> str:
-    """What every owner did; its share of time online stands where it may differ from 1."""
-    shares = getattr(network.availability, "kind", "") != "always"
+    """What every owner did; requests lost, and its share of time online, where they may matter."""
+    unheard = bool(np.any(trace.owners["unheard"]))
+    wired = network.topology is None or network.topology.failures is None
+    shares = getattr(network.availability, "kind", "") != "always" or not wired
     used = trace.updates["owner"].tolist()
     rows = [
         (
             row["owner"],
             row["attempts"],
             row["refused"],
+            *([row["unheard"]] if unheard else []),
             released,
             allowed - released,
             used.count(row["owner"]),
@@ -103,8 +119,8 @@ def owner_table(network: Network, trace: Trace) -> str:
             trace.owners, trace.released, network.answers_allowed, strict=True
         )
     ]
-    head = ("owner", "attempts", "refused", "released", "left", "updates", "online")
-    return aligned(head if shares else head[:-1], rows)
+    head = ["owner", "attempts", "refused", *["unheard"] * unheard]
+    return aligned([*head, "released", "left", "updates", *["online"] * shares], rows)
 
 
 def aligned(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -118,7 +134,42 @@ def aligned(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines if cells else [*lines, "(none)"])
 
 
+def _presence(availability: Spec, n_owners: int) -> list[str]:
+    if isinstance(availability, Intervals):
+        periods = [availability.periods(number) for number in range(1, n_owners + 1)]
+        told = [" and ".join(f"[{time(a)}, {time(b)})" for a, b in own) for own in periods]
+        return [f"presence  intervals {'; '.join(each or 'never' for each in told)}"]
+    if isinstance(availability, Always):
+        return []
+    fields = availability.model_dump()
+    kind = fields.pop("kind")
+    said = [
+        f"{name} {value.get('value', value['kind']) if isinstance(value, dict) else _plain(value)}"
+        for name, value in fields.items()
+    ]
+    return [f"presence  {kind} {', '.join(said)}"]
+
+
+def _told(spec: Spec) -> str:
+    """Return the kind of a part and what is set in it, left out where it is the default."""
+    fields = type(spec).model_fields
+    said = [
+        f"{name} {_plain(value)}"
+        for name, value in spec
+        if name != "kind" and value != fields[name].default
+    ]
+    return " ".join([getattr(spec, "kind", ""), ", ".join(said)]).strip()
+
+
 def _plain(value: object) -> str:
     if isinstance(value, tuple | list):
         return "[" + ", ".join(_plain(v) for v in value) + "]"
+    if isinstance(value, NoTime):
+        return "none"
+    if isinstance(value, Constant):
+        return f"{value.value:g}"
+    if isinstance(value, Losing):
+        return f"of messages {_plain(value.numbers)}"
+    if isinstance(value, Spec):
+        return f"({_told(value)})"
     return f"{value:.10g}" if isinstance(value, float) else str(value)

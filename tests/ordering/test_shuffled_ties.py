@@ -1,20 +1,52 @@
 """``ties = "shuffled"`` shows what depends on the order at one tick, and changes nothing else."""
 
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import get_args
+
 import numpy as np
 import pytest
 
-from asyncdp_sim.network import simulate
+from asyncdp_sim import kernel
+from asyncdp_sim.kernel import Priority
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import EventKind, Trace
-from tests.ordering.cases import CASES, Case
+from asyncdp_sim.trace import EventKind, EventRecorder, Trace
+from tests.ordering.cases import CASES
+from tests.ordering.random_networks import off_the_grid, on_a_grid
+from tests.ordering.scene import Case
 
 SEEDS = range(1, 21)
+NUMBER = 100
+"""Of random networks, on the grid and off it."""
 
 UNORDERED = {
     # Two owners leave at one tick: who is noted first depends on the order, nothing else does.
     "run_ends_when_all_have_left",
     # An outage ends as another begins: the owner may be noted as back for no time.
     "one_outage_begins_as_another_ends",
+    # One owner leaves as another comes back.
+    "broadcast_as_owners_come_and_go",
+}
+
+RENUMBERED = {
+    # Two transmissions end, or are ready, or begin at one tick: who is noted first, and gets the
+    # smaller number, depends on the order; what happens to whom does not.
+    "aloha_resend_as_two_end",
+    "aloha_resend_as_another_ends",
+    "aloha_requests_use_the_channel",
+    "parallel_by_owner",
+    "slotted_two_in_one_slot",
+    "slotted_tick_as_the_slot_begins",
+    "tdma_waits_for_its_own_slot",
+    "tdma_guard",
+    "tdma_frame_longer_than_needed",
+    "csma_persistent_waiters_collide",
+    "csma_detection_first_signal_counts",
+    "broadcast_answers_collide",
 }
 
 DEPENDENT = {
@@ -31,7 +63,18 @@ DEPENDENT = {
     "update_t_between_two_ticks",
     # Two gradients are ready at one tick, over and over.
     "saturated_owners_begin_at_once",
+    # Two stations listen at one tick and hear each other at once: the first has the channel.
+    "csma_without_delay",
+    # Answers to one query arrive at one tick.
+    "broadcast_reaches_owners_at_different_times",
+    "broadcast_answers_after_a_delay",
+    # Two exchanges without duration at one tick.
+    "intervals_of_a_file",
 }
+
+
+PRESENCE = (EventKind.went_online, EventKind.went_offline)
+COUNTED = (EventKind.query_sent, EventKind.broadcast_sent, EventKind.update_applied)
 
 
 def shuffled(case: Case, seed: int) -> Trace:
@@ -43,27 +86,51 @@ def told(trace: Trace) -> tuple[object, ...]:
     return (trace.exchanges.tolist(), trace.owners.tolist(), trace.events.tolist(), trace.end_tick)
 
 
+def by_owner(trace: Trace) -> tuple[object, ...]:
+    """What happened to whom, whatever the numbers of messages and the order within a tick."""
+    names = [n for n in trace.exchanges.dtype.names if n not in ("message", "end_k")]
+    return (
+        noted(trace),
+        sorted(trace.exchanges[names].tolist()),
+        trace.owners.tolist(),
+        trace.end_tick,
+    )
+
+
+def noted(trace: Trace) -> list[tuple[int, ...]]:
+    """The events but for coming and going, without the numbers of messages, sorted."""
+    return sorted(row for row in rows(trace) if row[1] not in PRESENCE)
+
+
+def rows(trace: Trace) -> list[tuple[int, ...]]:
+    """Each event's tick, kind, owner, attempt and detail, and for reads and updates k."""
+    k = np.cumsum(trace.events["kind"] == EventKind.update_applied)
+    k[~np.isin(trace.events["kind"], COUNTED)] = 0
+    plain = trace.events[["tick", "kind", "owner", "attempt", "detail"]].tolist()
+    return [(*row, number) for row, number in zip(plain, k.tolist(), strict=True)]
+
+
 def test_the_dependent_scenarios_are_in_the_catalogue() -> None:
-    assert {case.name for case in CASES} > DEPENDENT | UNORDERED
-    assert not DEPENDENT & UNORDERED
+    kinds = (DEPENDENT, UNORDERED, RENUMBERED)
+    assert {case.name for case in CASES} > set().union(*kinds)
+    assert sum(map(len, kinds)) == len(set().union(*kinds))
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.name not in DEPENDENT | UNORDERED], ids=lambda case: case.name
-)
+def named(names: set[str]) -> pytest.MarkDecorator:
+    cases = [case for case in CASES if case.name in names]
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
+
+
+@named({case.name for case in CASES} - DEPENDENT - UNORDERED - RENUMBERED)
 def test_order_independent_scenarios_do_not_change(case: Case) -> None:
     declared = told(simulate(case.network, Streams(1).within("replicate", 1), events=True))
     assert all(told(shuffled(case, seed)) == declared for seed in SEEDS)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.name in UNORDERED], ids=lambda case: case.name
-)
+@named(UNORDERED)
 def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
-    presence = [EventKind.went_online, EventKind.went_offline]
-
     def others(trace: Trace) -> tuple[object, ...]:
-        rest = trace.events[~np.isin(trace.events["kind"], presence)].tolist()
+        rest = trace.events[~np.isin(trace.events["kind"], PRESENCE)].tolist()
         return (trace.exchanges.tolist(), trace.owners.tolist(), rest, trace.end_tick)
 
     declared = simulate(case.network, Streams(1).within("replicate", 1), events=True)
@@ -72,9 +139,15 @@ def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
     assert len({tuple(trace.events["owner"].tolist()) for trace in traces}) > 1
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.name in DEPENDENT], ids=lambda case: case.name
-)
+@named(RENUMBERED)
+def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
+    declared = simulate(case.network, Streams(1).within("replicate", 1), events=True)
+    traces = [shuffled(case, seed) for seed in SEEDS]
+    assert all(by_owner(trace) == by_owner(declared) for trace in traces)
+    assert any(told(trace) != told(declared) for trace in traces)
+
+
+@named(DEPENDENT)
 def test_order_dependent_scenarios_are_exposed(case: Case) -> None:
     first = {tuple(shuffled(case, seed).updates["owner"].tolist()) for seed in SEEDS}
     assert len(first) > 1
@@ -91,3 +164,120 @@ def test_both_orders_of_a_tie_are_about_equally_likely() -> None:
     case = next(case for case in CASES if case.name == "two_ticks_at_once")
     first = sum(int(shuffled(case, seed).updates["owner"][0]) == 1 for seed in range(400))
     assert abs(first - 200) < 40  # four standard errors
+
+
+class Log:
+    """What the kernel takes from its queue: (tick, class, how many were put in before it)."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.taken: list[tuple[int, int, int]] = []
+        self.met: Counter[tuple[int, int]] = Counter()
+        self.behind: list[tuple[int, int]] = []
+        """Tick and class of what noted each event of the trace."""
+        number: dict[int, int] = {}
+        push, pop, begin = kernel.heappush, kernel.heappop, EventRecorder.__init__
+
+        def put(queue: list[Item], item: Item) -> None:
+            number.setdefault(item[2], len(number))
+            push(queue, item)
+
+        def take(queue: list[Item]) -> Item:
+            item = pop(queue)
+            self.taken.append((*item[:2], number[item[2]]))
+            self.met[item[:2]] += 1
+            return item
+
+        def listen(recorder: EventRecorder, *args: object) -> None:
+            begin(recorder, *args)
+            event = recorder.event
+
+            def note(*said: int, **more: int) -> None:
+                self.behind.append(self.taken[-1][:2] if self.taken else (0, 0))
+                event(*said, **more)
+
+            recorder.event = note
+
+        patch.setattr(kernel, "heappush", put)
+        patch.setattr(kernel, "heappop", take)
+        patch.setattr(EventRecorder, "__init__", listen)
+
+
+Item = tuple[int, int, int, object]
+
+
+def logged(network: Network, ties: str) -> tuple[Trace, Log]:
+    with pytest.MonkeyPatch.context() as patch:
+        log = Log(patch)
+        network = network.model_copy(update={"ties": ties})
+        return simulate(network, Streams(3).within("replicate", 1), events=True), log
+
+
+def compared(network: Network) -> str:
+    """Return what shuffling changes: nothing, numbers alone, or in which class of events more."""
+    (one, first), (two, second) = logged(network, "declared"), logged(network, "shuffled")
+    if first.taken != second.taken:
+        # Up to here the runs are alike; here they take different events of one class at one tick.
+        a, b = next((a, b) for a, b in zip(first.taken, second.taken, strict=False) if a != b)
+        assert a[:2] == b[:2]
+        assert first.met[a[:2]] > 1
+    if told(one) == told(two):
+        return "same"
+    if by_owner(one) == by_owner(two):
+        return "renumbered"
+    return explained((one, first), (two, second))
+
+
+def explained(*runs: tuple[Trace, Log]) -> str:
+    """Return the class with a tie that stands before the first thing to happen differently."""
+    (one, log), (two, _) = runs
+    pairs = zip_longest(noted(one), noted(two), fillvalue=(one.end_tick,))
+    tick = next(min(a[0], b[0]) for a, b in pairs if a != b)
+    first, second = (behind(trace, log, tick) for trace, log in runs)
+    different = [c for c in first.keys() | second.keys() if first[c] != second[c]]
+    tied = {c for (at, c), met in log.met.items() if at == tick and met > 1}
+    if tied.intersection(different):
+        return Priority(min(tied.intersection(different))).name
+    before = [c for c in tied if c < min(different)]
+    return Priority(max(before)).name if before else "earlier"
+
+
+def behind(trace: Trace, log: Log, tick: int) -> defaultdict[int, Counter[tuple[int, ...]]]:
+    """Return what each class of events has noted at a tick."""
+    said: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for row, (_, kind) in zip(rows(trace), log.behind, strict=True):
+        if row[0] == tick and row[1] not in PRESENCE:
+            said[kind][row] += 1
+    return said
+
+
+def census(make: Callable[[int], Network], count: int) -> Counter[str]:
+    return Counter(compared(make(number)) for number in range(count))
+
+
+def test_continuous_times_never_depend_on_ties() -> None:
+    assert census(off_the_grid, NUMBER) == {"same": NUMBER}
+
+
+def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
+    """How often what is decided by ties; the counts are no more than what they are."""
+    assert census(on_a_grid, NUMBER) == {
+        "same": 7,
+        "renumbered": 69,  # who is noted first, and gets the smaller number
+        "ANSWER_END": 11,  # whose update comes first
+        "GRADIENT_READY": 1,  # the same, without an answer's latency
+        "REQUEST_ARRIVES": 6,  # who is served
+        "CLOCK_TICK": 4,  # the same, without a request's latency
+        "earlier": 2,  # whose turn it is, decided as two joined the queue at one tick
+    }
+
+
+@pytest.mark.parametrize("make", [on_a_grid, off_the_grid])
+def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) -> None:
+    networks = [make(number) for number in range(NUMBER)]
+    assert {network.protocol.kind for network in networks} == kinds(Protocol)
+    left_out = {"slotted-aloha"} if make is off_the_grid else set()
+    assert {network.channel.kind for network in networks} == kinds(Channel) - left_out
+
+
+def kinds(union: object) -> set[str]:
+    return {member.model_fields["kind"].default for member in get_args(get_args(union)[0])}

@@ -1,5 +1,7 @@
 """Random networks: owners × clocks × availabilities × latencies × budgets × horizons."""
 
+from functools import cache
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -68,6 +70,7 @@ PERIODS: st.SearchStrategy[Law] = st.sampled_from(
 """Laws with positive means; many of their values lie on the scripted grid."""
 
 
+@cache
 def scripts(n: int) -> st.SearchStrategy[Clock]:
     """Ticks on a grid of a quarter, so that many fall together."""
     grid = st.lists(st.integers(0, 40), max_size=12, unique=True).map(
@@ -76,6 +79,7 @@ def scripts(n: int) -> st.SearchStrategy[Clock]:
     return st.builds(ScriptedClock, times=st.lists(grid, min_size=n, max_size=n))
 
 
+@cache
 def clocks(n: int) -> st.SearchStrategy[Clock]:
     rates = st.floats(0.2, 5) | st.lists(st.floats(0.2, 5), min_size=n, max_size=n)
     return st.one_of(
@@ -90,6 +94,7 @@ def clocks(n: int) -> st.SearchStrategy[Clock]:
     )
 
 
+@cache
 def availabilities(n: int) -> st.SearchStrategy[Availability]:
     """Nobody is offline for ever, but for having left: a run without a horizon ends."""
     shares = st.floats(0.2, 1)

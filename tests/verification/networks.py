@@ -1,20 +1,32 @@
 """Networks for the checks, sound and broken."""
 
+from collections import deque
 from functools import cache
+from zlib import crc32
+
+import numpy as np
 
 from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
+from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Gamma
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Outcome
+from asyncdp_sim.units import to_ticks
 
 
 def network(n_owners, updates, *, answers_allowed=None, **parts):
     """Return a network whose budgets outlast the run unless told otherwise."""
     allowed = (updates,) * n_owners if answers_allowed is None else answers_allowed
     return Network(answers_allowed=allowed, updates=updates, **parts)
+
+
+def own_seed(*words):
+    """Return a seed that no other case has, so that no two share random numbers."""
+    return crc32(repr(words).encode())
 
 
 def runs(network, seed, count, *, events=False):
@@ -99,6 +111,21 @@ class RestlessOwner(Request):
             yield event
 
 
+class LastInFirstOut(Request):
+    """Planted bug: the learner turns to the request that came last."""
+
+    def begin(self, owners, learner, streams):
+        super().begin(owners, learner, streams)
+        learner._queue = Stack()
+
+
+class Stack(deque):
+    """A queue whose first is its last."""
+
+    def popleft(self):
+        return self.pop()
+
+
 class DrawnOnce(Bernoulli):
     """Planted bug: whether an owner listens is drawn once, not at each tick."""
 
@@ -166,3 +193,41 @@ class PhaseIgnored(Diurnal):
 
     def at(self, time, phase):  # noqa: ARG002
         return super().at(time, 0.0)
+
+
+class SparingAir(Air):
+    """Planted bug: of two that overlap, the one that was there first survives."""
+
+    def send(self, ticks, power=1.0):
+        before = [(other, other.clear) for other in self._on]
+        sending = super().send(ticks, power)
+        over = next(sending)
+        for other, clear in before:
+            other.clear = clear
+        yield over
+        return (yield from sending)
+
+
+class LastOnly(Air):
+    """Planted bug: only the last to overlap an answer disturbs it."""
+
+    def send(self, ticks, power=1.0):
+        sending = super().send(ticks, power)
+        over = next(sending)
+        for other in self._on[:-1]:
+            other.interference = power
+        yield over
+        return (yield from sending)
+
+
+def begun(trace, start, end):
+    """Return the answers whose first transmission began in [start, end), and which survived.
+
+    Times are in time units. Without losses and retransmissions an answer that is applied is one
+    that survived.
+    """
+    rows, first = trace.exchanges, trace.exchanges["release_tick"]
+    within = (first >= to_ticks(start)) & (first < to_ticks(end)) & (rows["transmissions"] > 0)
+    sent = rows[within]
+    assert not np.any(sent["outcome"] == Outcome.in_flight), "the run ended too early"
+    return sent, sent["outcome"] == Outcome.applied

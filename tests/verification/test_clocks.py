@@ -1,7 +1,6 @@
 """Oracle 1: merged Poisson clocks, seen through a network in which nothing takes time."""
 
 import secrets
-from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.clocks import merged
 
 from .networks import FavouringClock, LosingClock, RegularClock, network, runs
+from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
 RATES = {"five": (1.0,) * 5, "ten": (0.4,) * 10, "unequal": (0.5, 1.0, 1.5, 3.0)}
@@ -46,13 +46,13 @@ def measure(theory, clock, seed=1, count=RUNS, **parts):
     }
 
 
-@cache
+@shared
 def sound(name):
     rates = RATES[name]
     return measure(merged(rates), PoissonClock(rate=rates))
 
 
-@cache
+@shared
 def windows(clock=None, seed=1, count=WINDOWS):
     """Return scores of the number of updates in a window, which is Poisson."""
     net = network(4, 1000, until=WINDOW, clock=PoissonClock() if clock is None else clock)

@@ -1,7 +1,6 @@
 """Oracles 20 and 23: when all owners have contributed, and how often each does."""
 
 import secrets
-from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.contribution import all_contributed, answers, mean_until_all
 
 from .networks import FavouringClock, RegularClock, network, runs
+from .shared import shared
 from .zscores import counts, require, score, seen, two_stages
 
 RUNS = 100
@@ -66,7 +66,7 @@ def measure(n_owners, clock, seed=1, count=RUNS, off=0):
     }
 
 
-@cache
+@shared
 def sound(n_owners):
     return measure(n_owners, PoissonClock())
 

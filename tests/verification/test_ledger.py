@@ -13,6 +13,7 @@ from asyncdp_sim.privacy import spent
 from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
+from .shared import shared
 from .zscores import require, score, seen
 
 EPSILON = np.array([0.1, 1.0, 10 / 3])
@@ -97,7 +98,7 @@ def releases(allowed, count=1200):
     }
 
 
-@cache
+@shared
 def sound():
     return releases(CAP)
 

@@ -1,7 +1,6 @@
-"""Oracle 12: a locked learner that refuses, whatever the law of the service."""
+"""Oracles 12 and 13: a locked learner that refuses, whatever the law of the service."""
 
 import secrets
-from functools import cache
 
 import numpy as np
 import pytest
@@ -21,8 +20,10 @@ from .networks import (
     RestlessOwner,
     UncountedRefusal,
     network,
+    own_seed,
     runs,
 )
+from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
 RUNS = 40
@@ -30,6 +31,7 @@ UPDATES = {"constant": 900, "exponential": 1800, "lognormal": 4400}
 """Per run; what a standard error of 0.3 % takes."""
 SIZES = (2, 10, 50)
 CASES = [(law, n_owners) for law in UPDATES for n_owners in SIZES]
+SOURCE = 1000
 UNEQUAL = (0.25, 0.5, 1.0, 2.25)
 
 
@@ -45,10 +47,10 @@ def service(law, mean):
     return {"latency": Latency(answer=Lognormal(mean=mean, cv=2.0)), "compute": NoTime()}
 
 
-def measure(law, rates, theory, seed=1, count=RUNS, protocol=None):
+def measure(law, rates, theory, seed=1, count=RUNS, protocol=None, updates=None):
     """Return scores of a learner that is locked for 1/Λ on average, by kind."""
     rates, total = np.array(rates), float(np.sum(rates))
-    n_owners, updates = len(rates), UPDATES[law]
+    n_owners, updates = len(rates), UPDATES[law] if updates is None else updates
     net = network(
         n_owners,
         updates,
@@ -79,19 +81,29 @@ def measure(law, rates, theory, seed=1, count=RUNS, protocol=None):
     }
 
 
-@cache
+@shared
 def sound(law, n_owners):
-    return measure(law, (1.0,) * n_owners, refusing(n_owners, 1.0, 1 / n_owners))
+    theory = refusing(n_owners, 1.0, 1 / n_owners)
+    return measure(law, (1.0,) * n_owners, theory, own_seed(law, n_owners))
 
 
-@cache
+@shared
 def sound_unequal():
-    return measure("exponential", UNEQUAL, refusing_unequal(UNEQUAL, (1 / sum(UNEQUAL),) * 4))
+    theory = refusing_unequal(UNEQUAL, (1 / sum(UNEQUAL),) * 4)
+    return measure("exponential", UNEQUAL, theory, own_seed("unequal"))
+
+
+@shared
+def sound_source():
+    """Return scores of a thousand owners: rate and busy share are Erlang's, refusals to 0.05 %."""
+    rates, theory = (1 / SOURCE,) * SOURCE, poisson_source(1.0, 1.0)
+    found = measure("constant", rates, theory, own_seed("source"), 20, updates=2200)
+    return {kind: found[kind] for kind in ("mean", "tail")}
 
 
 def scores():
     """Return every score of a sound simulator."""
-    tables = [sound(*case) for case in CASES] + [sound_unequal()]
+    tables = [sound(*case) for case in CASES] + [sound_unequal(), sound_source()]
     return [each for table in tables for kind in table.values() for each in kind]
 
 
@@ -110,6 +122,12 @@ def test_unequal_rates():
     require(found["tail"], error=0.01)
     require(found["owners"], error=0.05)
     require(found["pairs"], error=CELL)
+
+
+def test_a_poisson_source():
+    found = sound_source()
+    require(found["mean"], error=0.003)
+    require(found["tail"], error=0.01)
 
 
 def planted(protocol=None, theory=None):

@@ -16,6 +16,7 @@ from asyncdp_sim.theory.noise_gain import noise_gain
 
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs
+from .shared import shared
 from .zscores import require, score, seen, two_stages
 
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
@@ -100,17 +101,17 @@ def simulated(rates, count, seed=1):
     return list(runs(net, seed, count))
 
 
-@cache
+@shared
 def sound():
     return fabricated()
 
 
-@cache
+@shared
 def sound_simulated():
     return measure(STRONG, simulated((1.0,) * 3, 2000), seed=2)
 
 
-@cache
+@shared
 def sound_unequal():
     chance = np.array(UNEQUAL) / sum(UNEQUAL)
     return measure(STRONG.but(probability=chance), simulated(UNEQUAL, 2000), seed=3)

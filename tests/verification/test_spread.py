@@ -3,13 +3,22 @@
 import numpy as np
 
 from . import (
+    test_aloha,
     test_availability,
+    test_broadcast,
+    test_chains,
     test_clocks,
     test_contribution,
+    test_csma,
     test_ledger,
     test_lock,
+    test_loss,
     test_moments,
+    test_queue,
+    test_slotted,
     test_staleness,
+    test_superposed,
+    test_tdma,
 )
 
 
@@ -22,6 +31,15 @@ def test_scores_spread_like_normal_deviates():
         test_ledger,
         test_moments,
         test_staleness,
+        test_aloha,
+        test_slotted,
+        test_tdma,
+        test_csma,
+        test_queue,
+        test_broadcast,
+        test_loss,
+        test_chains,
+        test_superposed,
     )
     z = np.array([each.z for module in modules for each in module.scores()])
     assert len(z) > 100

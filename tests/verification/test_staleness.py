@@ -1,7 +1,5 @@
 """Oracles 15, 16, 17 and 18: how stale answers are when owners push."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from asyncdp_sim.theory.staleness import (
 )
 
 from .networks import network, runs
+from .shared import shared
 from .zscores import require, score, seen
 
 RUNS, N, JOB, WARM, UNTIL = 60, 10, 0.3, 20.0, 620.0
@@ -53,7 +52,7 @@ def compared(name, found, chance):
     ]  # fmt: skip
 
 
-@cache
+@shared
 def scores():
     overlap = Push(own_tick="overlap")
     law = overlapping(N, 1.0, JOB, 60)
@@ -99,8 +98,8 @@ class TestPlantedBugs:
     def test_staleness_off_by_one(self, monkeypatch):
         sound = Learner.read
 
-        def read(self, owner, message):
-            exchange = sound(self, owner, message)
+        def read(self, owner, *rest):
+            exchange = sound(self, owner, *rest)
             exchange.read_k = max(0, exchange.read_k - 1)
             return exchange
 

@@ -45,7 +45,10 @@ def score(name, samples, exact, scale=None):
     assert runs >= 20, f"{name}: {runs} runs are too few to estimate a standard error"
     mean = float(samples.mean())
     error = float(samples.std(ddof=1)) / np.sqrt(runs)
-    t = (mean - exact) / error
+    if error > 0:
+        t = (mean - exact) / error
+    else:  # every run says the same
+        t = 0.0 if mean == exact else float(np.copysign(np.inf, mean - exact))
     z = -np.sign(t) * ndtri(stdtr(runs - 1, -abs(t)))
     z = float(t if not np.isfinite(z) else z)  # beyond what a normal deviate can express
     return Score(name, mean, float(exact), z, error / abs(exact if scale is None else scale))

@@ -34,8 +34,14 @@ class Steps(Protocol):
     def query(self, state: Any, owners: Indices, rows: Indices | None = None) -> Array:
         """Return the points that are sent to the owners (from 0), one per replicate in rows."""
 
+    def central(self, state: Any, owners: Indices, rows: Indices | None = None) -> Array:
+        """Return the central models, one per replicate in rows: what a broadcast sends."""
+
     def apply(self, state: Any, owners: Indices, points: Array, answers: Array) -> None:
         """Advance by one update; may overwrite ``answers``."""
 
 
-__all__ = ["Algorithm", "AsyncGossip", "GossipState", "GossipSteps", "Steps"]
+Asks = Literal["average", "central"]
+"""Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
+
+__all__ = ["Algorithm", "Asks", "AsyncGossip", "GossipState", "GossipSteps", "Steps"]

@@ -94,6 +94,10 @@ class GossipSteps:
         points *= 0.5
         return points
 
+    def central(self, state: GossipState, owners: Indices, rows: Indices | None = None) -> Array:
+        """Return θ_L for each replicate in ``rows``, shape (R, p), as :meth:`query` does θ̄."""
+        return state.central[np.arange(len(owners)) if rows is None else rows]
+
     def apply(self, state: GossipState, owners: Indices, points: Array, answers: Array) -> None:
         """Advance each replicate by one update from the answers at ``points``."""
         answers *= self.step[owners, None]

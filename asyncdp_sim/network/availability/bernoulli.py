@@ -1,17 +1,18 @@
 """Owners that listen to each tick of their clock with a fixed probability."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.clocks import wrong_length
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import PerOwner, Spec, per_owner
+from asyncdp_sim.spec import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 
@@ -39,6 +40,17 @@ class Bernoulli(Spec):
                 _attends, uniforms(source), share, learner.recorder, owner.number
             )
 
+    @property
+    def memoryless(self) -> bool:
+        """Whether it can be worked out at an owner's next tick from what was known last."""
+        return True
+
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
+        """Return what tells whether an owner attends to a tick."""
+        recorder.all_by_tick()
+        shares, draws = self.online_share(n_owners), uniforms(source)
+        return lambda owner, tick: recorder.attended(owner, next(draws) < shares[owner - 1])  # noqa: ARG005
+
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         """Return the share of an owner's ticks that find it online, per owner."""
         return per_owner(self.probability, n_owners)
@@ -46,13 +58,6 @@ class Bernoulli(Spec):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
         return wrong_length("availability.probability", self.probability, n_owners)
-
-
-def uniforms(source: Callable[[], np.random.Generator]) -> Iterator[float]:
-    """Yield draws from U[0, 1), without end; the stream is made at the first."""
-    generator = source()
-    while True:
-        yield from generator.random(64).tolist()
 
 
 def _attends(

@@ -6,11 +6,12 @@ from typing import Literal
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.laws import Law, NoTime, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Recorder
 
 
 class Churn(Spec):
@@ -28,6 +29,15 @@ class Churn(Spec):
         """Start every owner's stay."""
         for owner in owners:
             learner.kernel.start(self._stay(owner, learner, streams))
+
+    @property
+    def memoryless(self) -> bool:
+        """It cannot be worked out at an owner's next tick alone."""
+        return False
+
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
+        """Return None: owners are told when they come and go."""
+        return
 
     def online_share(self, n_owners: int) -> None:  # noqa: ARG002
         """Return None: there is no long run."""

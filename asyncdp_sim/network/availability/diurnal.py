@@ -9,11 +9,13 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.network.availability.bernoulli import Probability, uniforms
-from asyncdp_sim.network.clocks import wrong_length
+from asyncdp_sim.network.availability.bernoulli import Probability
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Finite, Several, Spec, per_owner
+from asyncdp_sim.spec import Finite, Several, Spec, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -81,6 +83,23 @@ class Diurnal(Spec):
         """Return a(t) for one phase."""
         swing = (1 + sin(2 * pi * (time / self.period + phase))) / 2
         return self.low + (self.high - self.low) * swing
+
+    @property
+    def memoryless(self) -> bool:
+        """Whether it can be worked out at an owner's next tick: if phases are given."""
+        return not isinstance(self.phase, str)
+
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
+        """Return what tells whether an owner attends to a tick."""
+        recorder.all_by_tick()
+        phases: tuple[float, ...] = per_owner(self.phase, n_owners)  # type: ignore[arg-type]
+        draws = uniforms(source)
+
+        def attends(owner: int, tick: int) -> bool:
+            share = self.at(tick / TICKS_PER_UNIT, phases[owner - 1])
+            return recorder.attended(owner, next(draws) < share)
+
+        return attends
 
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         """Return the mean of a_i over a period, (low + high)/2."""

@@ -9,11 +9,12 @@ from pydantic import Field, model_validator
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.laws import Law, NoTime, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Several, Spec
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
@@ -52,6 +53,15 @@ class Outages(Spec):
         for number, group in enumerate(self.groups, start=1):
             members = [owners[member - 1] for member in group]
             learner.kernel.start(self._recur(number, members, learner, streams))
+
+    @property
+    def memoryless(self) -> bool:
+        """It cannot be worked out at an owner's next tick alone."""
+        return False
+
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
+        """Return None: owners are told when they come and go."""
+        return
 
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         """Return the long-run share of time that no group of the owner is dark."""

@@ -25,6 +25,7 @@ NAMES = [
     "timing-by-update",
     "timing-by-time",
     "gaps",
+    "staleness",
     "shares",
 ]
 
@@ -158,7 +159,7 @@ def test_without_updates_the_rest_is_drawn(result: Path) -> None:
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)
     assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
-    assert drawing.notes == ("timing and gaps: result kept no updates.parquet",)
+    assert drawing.notes == ("timing, gaps and staleness: result kept no updates.parquet",)
     assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.units import LAST_TICK
 
 
@@ -52,9 +52,13 @@ def test_priorities_have_the_order_that_the_network_needs() -> None:
         "SIMPY_URGENT",
         "SIMPY_NORMAL",
         "ANSWER_END",
+        "TURN",
         "GRADIENT_READY",
+        "BROADCAST",
         "QUERY_ARRIVES",
+        "TIMEOUT",
         "REQUEST_ARRIVES",
+        "TRANSMISSION_BEGINS",
         "PRESENCE",
         "CLOCK_TICK",
     ]
@@ -66,6 +70,54 @@ def test_at_one_tick_each_priority_goes_before_the_later_ones(
 ) -> None:
     plan = [(3, second, "second"), (3, first, "first")]
     assert told(Kernel(), plan) == ["first", "second"]
+
+
+def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place() -> None:
+    """Fired at tick 3, it happens between the answer's end and the clocks of that tick."""
+    kernel = Kernel()
+    signal = Signal(kernel)
+    happened: list[tuple[int, str]] = []
+
+    def listen(name: str) -> Activity:
+        yield signal
+        happened.append((kernel.now, name))
+
+    def fire() -> Activity:
+        yield kernel.at(3, Priority.ANSWER_END)
+        happened.append((kernel.now, "fired"))
+        signal.fire(5, Priority.TURN)
+
+    def stand_by(tick: int, priority: Priority) -> Activity:
+        yield kernel.at(tick, priority)
+        happened.append((kernel.now, priority.name))
+
+    for name in ("one", "two"):
+        kernel.start(listen(name))
+    for priority in (Priority.CLOCK_TICK, Priority.ANSWER_END):
+        kernel.start(stand_by(5, priority))
+    kernel.start(fire())
+    kernel.run_before()
+    assert happened == [
+        (3, "fired"),
+        (5, "ANSWER_END"),
+        (5, "one"),
+        (5, "two"),
+        (5, "CLOCK_TICK"),
+    ]
+
+
+def test_a_signal_that_nobody_fires_never_happens() -> None:
+    kernel = Kernel()
+    happened = []
+
+    def listen() -> Activity:
+        yield Signal(kernel)
+        happened.append("no")
+
+    kernel.start(listen())
+    kernel.at(9, Priority.CLOCK_TICK)
+    assert kernel.run_before() is False
+    assert (kernel.now, happened) == (9, [])
 
 
 def test_an_earlier_tick_beats_every_priority() -> None:

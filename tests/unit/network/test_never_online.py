@@ -22,12 +22,19 @@ def test_the_others_finish():
 
 
 @pytest.mark.parametrize(
-    "availability", [Bernoulli(probability=0.0), Diurnal(period=1.0, low=0.0, high=0.0)]
+    "availability",
+    [
+        Bernoulli(probability=0.0),
+        Bernoulli(probability=(0.0, 0.0)),
+        Diurnal(period=1.0, low=0.0, high=0.0),
+    ],
 )
-def test_nobody_at_all_ends_at_once(availability):
-    found = trace(2, availability)
-    assert len(found.updates) == 0
-    assert found.end_tick == 0
+def test_nobody_at_all_is_refused(availability):
+    with pytest.raises(SpecError) as caught:
+        trace(2, availability)
+    [fault] = caught.value.faults
+    assert fault.key == "availability.kind"
+    assert fault.allowed == "no owner is ever online, so no update can ever happen"
 
 
 def test_periods_below_a_tick_are_refused():

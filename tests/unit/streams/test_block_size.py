@@ -1,16 +1,14 @@
 """How many numbers an owner draws at a time never shows in a trace."""
 
-import importlib
+import sys
 
 import pytest
 
-from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network import Latency, Network, build, simulate
 from asyncdp_sim.network.clocks import Clock, GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Empirical, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
-
-MODULE = importlib.import_module("asyncdp_sim.network.simulate")
 
 
 def traced(clock: Clock, n_owners: int = 3) -> Trace:
@@ -34,7 +32,8 @@ def test_a_trace_does_not_depend_on_the_block(
 ) -> None:
     tables = []
     for block in (1, 2, 7, 16, 512):
-        monkeypatch.setattr(MODULE, "_block", lambda n_owners, block=block: block)  # noqa: ARG005
+        for module in (sys.modules["asyncdp_sim.network.simulate"], build):
+            monkeypatch.setattr(module, "block", lambda n_owners, block=block: block)  # noqa: ARG005
         trace = traced(clock)
         tables.append((trace.events.tolist(), trace.exchanges.tolist(), trace.end_tick))
     assert len(tables[0][0]) > 300
@@ -42,7 +41,7 @@ def test_a_trace_does_not_depend_on_the_block(
 
 
 def test_blocks_shrink_as_owners_grow() -> None:
-    sizes = [MODULE._block(n) for n in (1, 8, 9, 100, 10**6)]
+    sizes = [build.block(n) for n in (1, 8, 9, 100, 10**6)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1] >= 1
 

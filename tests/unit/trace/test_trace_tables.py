@@ -11,7 +11,7 @@ from asyncdp_sim.measures import busy_ticks, gaps, repeated, shares, summarise, 
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import EventRecorder, Exchange, Outcome, Recorder, Trace
+from asyncdp_sim.trace import Ending, EventRecorder, Exchange, Outcome, Recorder, Trace
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES
 
 
@@ -64,11 +64,15 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
     kernel = Kernel()
     recorder = EventRecorder(1, kernel)
     big = 2**62
-    exchange = Exchange(big + 1, 2**31 - 1, big + 2, big + 3)
-    exchange.release_tick, exchange.outcome = big + 4, Outcome.applied
-    recorder.exchange(exchange, big + 5, big + 6)
+    exchange = Exchange(big + 1, 2**31 - 1, big + 2, big + 3, big + 4)
+    exchange.release_tick, exchange.outcome = big + 5, Outcome.applied
+    exchange.transmissions = 2**31 - 2
+    recorder.exchange(exchange, big + 6, big + 7)
     rows = np.frombuffer(bytes(recorder._rows), dtype=EXCHANGES)
-    read = (big + 1, 2**31 - 1, big + 2, big + 3, big + 4, big + 5, big + 6, Outcome.applied)
+    read = (
+        *(big + 1, 2**31 - 1, big + 2, big + 3, big + 4, big + 5, big + 6, big + 7),
+        *(2**31 - 2, Outcome.applied),
+    )
     assert rows.tolist() == [read]
     kernel._now = big
     recorder.event(7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)
@@ -76,12 +80,16 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
     assert recorder.event_table().tolist() == [(big, 7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)]
 
 
+def closed(recorder: Recorder, end_tick: int) -> Trace:
+    return recorder.trace(end_tick, Ending.horizon, on_air_ticks=0, one_on_one=True, one_each=True)
+
+
 def test_a_recorder_without_events_keeps_none() -> None:
     recorder = Recorder(2, Kernel())
     recorder.event(0, 1)
-    trace = recorder.trace(5, one_on_one=True)
+    trace = closed(recorder, 5)
     assert trace.events is None
-    assert trace.owners.tolist() == [(1, 0, 0, 1.0), (2, 0, 0, 1.0)]
+    assert trace.owners.tolist() == [(1, 0, 0, 0, 1.0), (2, 0, 0, 0, 1.0)]
     assert (len(trace.updates), trace.released.tolist()) == (0, [0, 0])
 
 
@@ -108,18 +116,30 @@ def test_busy_ticks_count_overlapping_exchanges_once() -> None:
     rows = np.zeros(30, dtype=EXCHANGES)
     rows["message"] = np.arange(30)
     rows["owner"] = 1
-    rows["read_tick"] = rows["release_tick"] = rng.integers(0, 200, 30)
+    rows["request_tick"] = rows["read_tick"] = rows["release_tick"] = rng.integers(0, 200, 30)
     rows["end_tick"] = rows["read_tick"] + rng.integers(0, 30, 30)
     rows["outcome"] = Outcome.in_flight
-    owners = Recorder(1, Kernel()).trace(300, one_on_one=True).owners.copy()
+    rows["transmissions"] = 1
+    owners = closed(Recorder(1, Kernel()), 300).owners.copy()
     owners["attempts"] = 30
-    trace = Trace(300, rows, owners, None, 0, one_on_one=False)
+    trace = Trace(
+        end_tick=300,
+        exchanges=rows,
+        owners=owners,
+        events=None,
+        in_flight_total=0,
+        recomputed=0,
+        on_air_ticks=0,
+        ending=Ending.horizon,
+        one_on_one=False,
+        one_each=False,
+    )
     busy = {t for x in rows for t in range(x["read_tick"], x["end_tick"])}
     assert busy_ticks(trace) == len(busy)
 
 
 def test_measures_of_nothing_are_none() -> None:
-    said = summarise([Recorder(4, Kernel()).trace(0, one_on_one=True)])
+    said = summarise([closed(Recorder(4, Kernel()), 0)])
     assert said.updates == 0
     assert said.p_repeat_uniform == 0.25
     nothing = (said.throughput, said.utilisation, said.refusal_rate, said.p_repeat)

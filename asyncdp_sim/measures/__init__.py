@@ -1,0 +1,15 @@
+"""Reductions of traces: what figures draw and tests assert."""
+
+from asyncdp_sim.measures.reductions import busy_ticks, gaps, repeated, shares, updates_until_all
+from asyncdp_sim.measures.summary import NetworkSummary, Ratio, summarise
+
+__all__ = [
+    "NetworkSummary",
+    "Ratio",
+    "busy_ticks",
+    "gaps",
+    "repeated",
+    "shares",
+    "summarise",
+    "updates_until_all",
+]

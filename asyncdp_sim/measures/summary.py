@@ -1,0 +1,218 @@
+"""How the network of a run behaved, with confidence intervals over its replicates."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.measures.reductions import busy_ticks, repeated, updates_until_all
+from asyncdp_sim.trace import Outcome, Trace
+from asyncdp_sim.units import to_units
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NetworkSummary:
+    """How the network of a run behaved, over all replicates.
+
+    Rates are ratios of sums over the replicates; None where there is nothing to divide by.
+
+    Attributes
+    ----------
+    updates : int
+        Updates applied, in all replicates together.
+    simulated_time : float
+        Mean simulated time of a replicate (time units).
+    throughput : float or None
+        Updates per time unit.
+    utilisation : float or None
+        Share of the simulated time in which some exchange was under way (under ``request``: the
+        learner was locked).
+    offered_load, delivered_load : float or None
+        Mean number of transmissions on the air of a shared channel, and the part of it that was
+        used for updates (erlangs); None where owners share no channel.
+    collision_rate, loss_rate : float or None
+        Shares of released answers whose last transmission collided, or was lost on the way, among
+        those that had an end; the first is None where owners share no channel.
+    refusal_rate : float or None
+        Share of the requests that reached the learner and were refused.
+    transmissions_per_answer : float or None
+        Mean number of transmissions of a released answer.
+    mean_waiting, mean_round_trip : float or None
+        Mean time from a request to its query, and from a request (or from the start of the work)
+        to the update (time units).
+    mean_staleness, largest_staleness : float or int or None
+        Other updates between read and apply.
+    mean_online : float or None
+        Mean share of the time, or of ticks, that an owner was online.
+    fairness : float or None
+        Jain's index (Σu_i)²/(NΣu_i²) of the owners' updates u_i: 1 if all are alike, 1/N if one
+        has them all.
+    updates_until_all : float or None
+        Mean k by which every owner has contributed; None unless all do in every replicate.
+    p_repeat : float or None
+        P(i_{k+1} = i_k).
+    p_repeat_uniform : float
+        Its value 1/N where i_k is independent and uniform, as Theorem 2 of Async assumes.
+    intervals : dict
+        95 % confidence intervals over replicates by name, None with one replicate: a ratio's is
+        from its linearisation, with Student's t.
+    """
+
+    updates: int
+    simulated_time: float
+    throughput: float | None
+    utilisation: float | None
+    offered_load: float | None
+    delivered_load: float | None
+    collision_rate: float | None
+    loss_rate: float | None
+    refusal_rate: float | None
+    transmissions_per_answer: float | None
+    mean_waiting: float | None
+    mean_round_trip: float | None
+    mean_staleness: float | None
+    largest_staleness: int | None
+    mean_online: float | None
+    fairness: float | None
+    updates_until_all: float | None
+    p_repeat: float | None
+    p_repeat_uniform: float
+    intervals: dict[str, tuple[float, float] | None]
+
+
+def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkSummary:
+    """Reduce the traces of a run's replicates.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate.
+    airtime : float, optional
+        Time units that an answer takes on a shared channel, if there is one.
+    """
+    ratios = {name: Ratio.of(name, traces, airtime) for name in _PARTS}
+    reached = [updates_until_all(trace) for trace in traces]
+    known = [k for k in reached if k is not None]
+    stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]
+    shared = {name: ratio.value for name, ratio in ratios.items()}
+    if airtime is None:
+        shared |= dict.fromkeys(_SHARED)
+    intervals = {n: r.interval() if shared[n] is not None else None for n, r in ratios.items()}
+    return NetworkSummary(
+        updates=sum(len(trace.updates) for trace in traces),
+        simulated_time=float(to_units(sum(trace.end_tick for trace in traces))) / len(traces),
+        largest_staleness=max(stale, default=None),
+        updates_until_all=sum(known) / len(known) if len(known) == len(traces) else None,
+        p_repeat_uniform=1 / traces[0].n_owners,
+        intervals=intervals,
+        **shared,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A figure Σa/Σb over replicates.
+
+    Attributes
+    ----------
+    part, whole : array (R,)
+        a and b, one per replicate.
+    """
+
+    part: Array
+    whole: Array
+
+    @classmethod
+    def of(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
+        """Return a figure of :class:`NetworkSummary` from the traces."""
+        pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
+        part, whole = np.array(pairs, dtype=float).T
+        return cls(part, whole)
+
+    @property
+    def value(self) -> float | None:
+        """Σa/Σb; None if Σb is 0."""
+        return _ratio(float(self.part.sum()), float(self.whole.sum()))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Return r ± t·sd(a − r b)/(√R mean b), with Student's t; None with one replicate."""
+        from scipy.special import stdtrit
+
+        value, count = self.value, len(self.part)
+        if value is None or count < 2:
+            return None
+        error = np.std(self.part - value * self.whole, ddof=1) / np.sqrt(count) / self.whole.mean()
+        half = float(stdtrit(count - 1, 0.5 + level / 2) * error)
+        return value - half, value + half
+
+
+def _waits(trace: Trace) -> tuple[float, float]:
+    """Return the total time from request to query, and how many had one."""
+    rows = trace.exchanges
+    asked = rows["read_tick"] >= rows["request_tick"]
+    waits = rows["read_tick"][asked] - rows["request_tick"][asked]
+    return float(to_units(waits.sum())), float(asked.sum())
+
+
+def _round_trips(trace: Trace) -> tuple[float, float]:
+    rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
+    return float(to_units((rows["end_tick"] - rows["request_tick"]).sum())), float(len(rows))
+
+
+def _ended(trace: Trace) -> float:
+    """Return how many released answers had an end."""
+    return float(trace.released.sum() - trace.ended(Outcome.in_flight).sum())
+
+
+def _transmissions(trace: Trace) -> tuple[float, float]:
+    sent = trace.exchanges["transmissions"]
+    return float(sent.sum()), float(np.count_nonzero(sent))
+
+
+def _jain(trace: Trace) -> tuple[float, float]:
+    """Return (Σu)²/(NΣu²) of a replicate's updates over 1; nothing over 0 without updates."""
+    count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:].astype(float)
+    squares = float((count**2).sum())
+    return (
+        (float(count.sum()) ** 2 / (trace.n_owners * squares), 1.0) if squares > 0 else (0.0, 0.0)
+    )
+
+
+def _online(trace: Trace) -> tuple[float, float]:
+    known = trace.owners["online"][~np.isnan(trace.owners["online"])]
+    return float(known.sum()), float(len(known))
+
+
+def _time(trace: Trace) -> float:
+    return float(to_units(trace.end_tick))
+
+
+_PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
+    "throughput": lambda t, _: (len(t.updates), _time(t)),
+    "utilisation": lambda t, _: (float(to_units(busy_ticks(t))), _time(t)),
+    "offered_load": lambda t, _: (float(to_units(t.on_air_ticks)), _time(t)),
+    "delivered_load": lambda t, airtime: (len(t.updates) * airtime, _time(t)),
+    "collision_rate": lambda t, _: (float(t.ended(Outcome.collided).sum()), _ended(t)),
+    "loss_rate": lambda t, _: (float(t.ended(Outcome.lost).sum()), _ended(t)),
+    "refusal_rate": lambda t, _: _refusals(t),
+    "transmissions_per_answer": lambda t, _: _transmissions(t),
+    "mean_waiting": lambda t, _: _waits(t),
+    "mean_round_trip": lambda t, _: _round_trips(t),
+    "mean_staleness": lambda t, _: (float(t.updates["staleness"].sum()), len(t.updates)),
+    "mean_online": lambda t, _: _online(t),
+    "fairness": lambda t, _: _jain(t),
+    "p_repeat": lambda t, _: (repeated(t), max(0, len(t.updates) - 1)),
+}
+_SHARED = ("offered_load", "delivered_load", "collision_rate")
+
+
+def _refusals(trace: Trace) -> tuple[float, float]:
+    refused = float(trace.owners["refused"].sum())
+    return refused, refused + len(trace.exchanges) - trace.recomputed
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None

@@ -1,0 +1,161 @@
+"""What is on the air of one shared channel: which transmissions overlap, and what is heard."""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+from asyncdp_sim.kernel import Kernel, Moment, Priority, Signal, Waiting
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+ANSWER_END = Priority.ANSWER_END
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+
+
+class Fate(Enum):
+    """How one attempt to transmit ended, as far as the channel is concerned."""
+
+    clear = auto()
+    """Nothing overlapped it, or it was stronger than all that did."""
+    collided = auto()
+    """Others overlapped it."""
+    kept = auto()
+    """It never began: the channel was busy, or the owner thought better of it."""
+
+
+class Port(Protocol):
+    """One owner's access to a channel."""
+
+    def transmit(
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    ) -> Waiting[Fate]:
+        """Wait for access, transmit for ``ticks``, and return how it ended.
+
+        Parameters
+        ----------
+        ticks : int
+            Airtime, ≥ 1.
+        begun : callable
+            Called when the transmission is about to begin; it does not if this returns False.
+        deferred : callable
+            Called whenever the channel is found busy and the attempt put off or given up.
+        """
+
+
+class Medium(Protocol):
+    """A channel at work in one replicate."""
+
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner (from 1)."""
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions in a run that ended at this tick."""
+
+
+class Transmission:
+    """One transmission: its half-open interval [start, end), and what overlaps it."""
+
+    __slots__ = ("clear", "end", "interference", "over", "power", "start")
+
+    def __init__(self, start: int, end: int, power: float) -> None:
+        self.start = start
+        self.end = end
+        self.power = power
+        self.clear = True
+        self.interference = 0.0
+        self.over: Signal | None = None
+
+
+class Air:
+    """Keeps account of transmissions that overlap; every one of them is marked.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    reach : int
+        Ticks until a transmission is heard: [start + reach, end + reach) everywhere.
+    cut : bool
+        Whether a station that transmits stops when it hears another.
+    """
+
+    def __init__(self, kernel: Kernel, reach: int = 0, *, cut: bool = False) -> None:
+        self.kernel = kernel
+        self._reach = reach
+        self._cut = cut
+        self._on: list[Transmission] = []
+        self._tail: list[Transmission] = []
+        self._waiting: list[Signal] = []
+        self._ticks = 0
+
+    def send(self, ticks: int, power: float = 1.0) -> Waiting[Transmission]:
+        """Transmit from now on; return the transmission when it is over."""
+        now = self.kernel._now
+        mine = Transmission(now, now + ticks, power)
+        for other in self._on:
+            if other.end > now:  # what ends now has ended, whether or not its event has come
+                other.clear = mine.clear = False
+                other.interference += mine.power
+                mine.interference += other.power
+        self._on.append(mine)
+        if self._cut:
+            mine.over = Signal(self.kernel)
+            self._end_at(mine, mine.end)
+            self._cut_short(mine)
+            yield mine.over
+        else:
+            yield Moment(self.kernel, mine.end, ANSWER_END)
+        self._on.remove(mine)
+        self._ticks += mine.end - mine.start
+        if self._reach > 0:
+            self._tail.append(mine)
+        self._wake(mine.end + self._reach)
+        return mine
+
+    def busy(self) -> bool:
+        """Return whether a station hears a transmission now, its own included."""
+        now, reach = self.kernel._now, self._reach
+        self._tail = [t for t in self._tail if t.end + reach > now]
+        for each in self._on:
+            if each.start + reach <= now < each.end + reach:
+                return True
+        return any(t.start + reach <= now for t in self._tail)
+
+    def idle(self) -> Moment | Signal:
+        """Return what happens when that which is heard now may be over."""
+        now, reach = self.kernel._now, self._reach
+        if any(t.start + reach <= now < t.end for t in self._on):
+            signal = Signal(self.kernel)
+            self._waiting.append(signal)
+            return signal
+        heard = [t.end + reach for t in (*self._on, *self._tail) if t.start + reach <= now]
+        return Moment(self.kernel, max(heard, default=now), TRANSMISSION_BEGINS)
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions up to ``end_tick``."""
+        return self._ticks + sum(min(t.end, end_tick) - t.start for t in self._on)
+
+    def _wake(self, tick: int) -> None:
+        waiting, self._waiting = self._waiting, []
+        for signal in waiting:
+            signal.fire(tick, TRANSMISSION_BEGINS)
+
+    def _end_at(self, transmission: Transmission, tick: int) -> None:
+        def end(event: object) -> None:  # noqa: ARG001
+            over = transmission.over
+            if over is not None and transmission.end == tick:
+                transmission.over = None
+                over.fire(tick, ANSWER_END)
+
+        moment = Moment(self.kernel, tick, ANSWER_END)
+        moment.callbacks.append(end)
+
+    def _cut_short(self, mine: Transmission) -> None:
+        """Let those that hear each other stop: the first signal that reaches a station counts."""
+        for other in self._on:
+            if other is not mine and other.end > mine.start:
+                self._stop(other, mine.start + self._reach)
+                self._stop(mine, other.start + self._reach)
+
+    def _stop(self, transmission: Transmission, tick: int) -> None:
+        if tick < transmission.end:
+            transmission.end = tick
+            self._end_at(transmission, tick)

@@ -1,0 +1,83 @@
+"""Pure ALOHA: whoever has an answer sends it; answers that overlap destroy each other."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Literal
+
+from asyncdp_sim.kernel import Kernel, Waiting
+from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.contended import Deferring
+from asyncdp_sim.network.laws import Source
+from asyncdp_sim.spec import Positive
+from asyncdp_sim.streams import Scope
+
+
+class Aloha(Deferring):
+    """Unslotted random access (Abramson 1970).
+
+    Attributes
+    ----------
+    capture_ratio : float, optional
+        z > 0. Each transmission arrives with a power drawn from Exp(1) (Rayleigh fading), and
+        survives if its power exceeds z times the sum of the powers of all that overlap it at any
+        time. Without it every overlap destroys both.
+    """
+
+    kind: Literal["aloha"] = "aloha"
+    capture_ratio: Positive | None = None
+
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":  # noqa: ARG002
+        """Return the channel of one replicate."""
+        return AlohaMedium(Air(kernel), self.capture_ratio, streams)
+
+
+class AlohaMedium:
+    """A channel without any rule of access."""
+
+    def __init__(self, air: Air, capture_ratio: float | None, streams: Scope) -> None:
+        self._air = air
+        self._ratio = capture_ratio
+        self._streams = streams
+
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner."""
+        powers = None
+        if self._ratio is not None:
+            source = partial(self._streams.generator, "owner", owner, "power")
+            powers = _powers(source)
+        return AlohaPort(self._air, self._ratio, powers)
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions."""
+        return self._air.on_air_ticks(end_tick)
+
+
+class AlohaPort:
+    """An owner that sends at once."""
+
+    def __init__(self, air: Air, ratio: float | None, powers: Iterator[float] | None) -> None:
+        self._air = air
+        self._ratio = ratio
+        self._powers = powers
+
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> Waiting[Fate]:
+        """Transmit now."""
+        if not begun():
+            return Fate.kept
+        if self._powers is None or self._ratio is None:
+            sent = yield from self._air.send(ticks)
+            return Fate.clear if sent.clear else Fate.collided
+        sent = yield from self._air.send(ticks, next(self._powers))
+        survives = sent.power > self._ratio * sent.interference
+        return Fate.clear if survives else Fate.collided
+
+
+def _powers(source: Source) -> Iterator[float]:
+    generator = source()
+    while True:
+        yield from generator.exponential(1.0, 64).tolist()

@@ -1,0 +1,145 @@
+"""CSMA: owners listen before they send, and hear others after a propagation delay."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.kernel import Kernel, Moment, Priority, Waiting
+from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.channels.contended import Deferring
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.spec import Duration
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.units import to_ticks
+
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+Persistence = Annotated[
+    Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]
+    | Annotated[Literal["non-persistent"], Tag(TAGS[2])],
+    Discriminator(lambda value: TAGS[2] if isinstance(value, str) else TAGS[0]),
+]
+
+
+class Csma(Deferring):
+    """Carrier-sense multiple access (Kleinrock and Tobagi 1975).
+
+    Every station, the sender too, hears a transmission during [start + a, end + a).
+
+    Attributes
+    ----------
+    propagation_delay : float
+        a, time units, ≥ 0.
+    persistence : "non-persistent" or float
+        An owner that hears another gives up, or tries again after ``backoff``; or waits until the
+        channel is idle and then sends with probability p, else waits one propagation delay and
+        listens again.
+    collision_detection : bool
+        Whether an owner that hears another while it sends stops at once.
+    """
+
+    kind: Literal["csma"] = "csma"
+    propagation_delay: Duration
+    persistence: Persistence = "non-persistent"
+    collision_detection: bool = False
+
+    @model_validator(mode="after")
+    def _slot_of_contention(self) -> Self:
+        found = []
+        p, delay = self.persistence, to_ticks(self.propagation_delay)
+        if not isinstance(p, str) and p < 1 and delay == 0:
+            allowed = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
+            found.append(Fault("propagation_delay", f"{self.propagation_delay:g}", allowed))
+        if self.collision_detection and delay == 0:
+            allowed = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
+            found.append(Fault("propagation_delay", f"{self.propagation_delay:g}", allowed))
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "CsmaMedium":  # noqa: ARG002
+        """Return the channel of one replicate."""
+        return CsmaMedium(self, kernel, streams)
+
+
+class CsmaMedium:
+    """A channel whose owners listen first."""
+
+    def __init__(self, spec: Csma, kernel: Kernel, streams: Scope) -> None:
+        self.spec = spec
+        self.slot = to_ticks(spec.propagation_delay)
+        self.air = Air(kernel, self.slot, cut=spec.collision_detection)
+        self._streams = streams
+
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner."""
+        own = self._streams.within("owner", owner)
+        waits = Backoff.of(self.spec, own, "deferral")
+        p = self.spec.persistence
+        if isinstance(p, str):
+            return NonPersistent(self.air, waits)
+        draws = None if p == 1 else uniforms(partial(own.generator, "persistence"))
+        return Persistent(self, p, draws)
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions."""
+        return self.air.on_air_ticks(end_tick)
+
+
+class NonPersistent:
+    """An owner that gives up, or comes back later, when it hears another."""
+
+    def __init__(self, air: Air, waits: Backoff | None) -> None:
+        self._air = air
+        self._waits = waits
+
+    def transmit(
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    ) -> Waiting[Fate]:
+        """Listen, then transmit or put it off."""
+        kernel, air = self._air.kernel, self._air
+        times = 0
+        while air.busy():
+            deferred()
+            if self._waits is None:
+                return Fate.kept
+            times += 1
+            yield Moment(kernel, kernel._now + self._waits.ticks(times), TRANSMISSION_BEGINS)
+        if not begun():
+            return Fate.kept
+        sent = yield from air.send(ticks)
+        return Fate.clear if sent.clear else Fate.collided
+
+
+class Persistent:
+    """An owner that waits until it hears nobody, and then sends with probability p."""
+
+    def __init__(self, medium: CsmaMedium, p: float, draws: Iterator[float] | None) -> None:
+        self._air = medium.air
+        self._slot = medium.slot
+        self._p = p
+        self._draws = draws
+
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> Waiting[Fate]:
+        """Listen until the channel is idle, then transmit or wait a slot."""
+        kernel, air = self._air.kernel, self._air
+        while True:
+            if air.busy():
+                yield air.idle()
+            elif self._draws is None or next(self._draws) < self._p:
+                break
+            else:
+                yield Moment(kernel, kernel._now + self._slot, TRANSMISSION_BEGINS)
+        if not begun():
+            return Fate.kept
+        sent = yield from air.send(ticks)
+        return Fate.clear if sent.clear else Fate.collided

@@ -1,0 +1,75 @@
+"""Access at the beginning of slots: the next one for everybody, or one's own in each frame."""
+
+from collections.abc import Callable
+
+from asyncdp_sim.kernel import Moment, Priority, Waiting
+from asyncdp_sim.network.channels.air import Air, Fate, Port
+
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+
+
+class SlottedMedium:
+    """A channel on which transmissions begin with a slot.
+
+    Parameters
+    ----------
+    air : Air
+    slot : int
+        Ticks; slot j is [j·slot, (j+1)·slot).
+    frame : int, optional
+        Slots in a frame, each of one owner; without frames every slot is everybody's.
+    """
+
+    def __init__(self, air: Air, slot: int, frame: int | None = None) -> None:
+        self._air = air
+        self._slot = slot
+        self._frame = frame
+
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner."""
+        if self._frame is None:
+            return SlottedPort(self._air, self._slot)
+        return SlottedPort(self._air, self._slot * self._frame, self._slot * (owner - 1), own=True)
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions."""
+        return self._air.on_air_ticks(end_tick)
+
+
+class SlottedPort:
+    """An owner that sends when its next slot begins, now if it does so now.
+
+    Parameters
+    ----------
+    air : Air
+    period, offset : int
+        Its slots begin at offset + j·period, in ticks.
+    own : bool
+        Whether the slots are its own, so that one that it has claimed for another message is taken.
+    """
+
+    def __init__(self, air: Air, period: int, offset: int = 0, *, own: bool = False) -> None:
+        self._air = air
+        self._period = period
+        self._offset = offset
+        self._own = own
+        self._free = 0
+
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> Waiting[Fate]:
+        """Wait for the slot, then transmit."""
+        kernel = self._air.kernel
+        now = max(kernel._now, self._free)
+        start = now + (self._offset - now) % self._period
+        if self._own:
+            self._free = start + self._period
+        if start > kernel._now:
+            yield Moment(kernel, start, TRANSMISSION_BEGINS)
+        if not begun():
+            return Fate.kept
+        sent = yield from self._air.send(ticks)
+        return Fate.clear if sent.clear else Fate.collided

@@ -1,0 +1,142 @@
+"""Very many owners with Poisson clocks, simulated as one clock: equal in law, in far less memory.
+
+Superposed, independent Poisson clocks tick at rate Λ = Σλ_i, and each tick is owner i's with
+probability λ_i/Λ, independently of all else. An owner is an object only while it acts; whether it
+is online is worked out when its clock ticks, from what was known of it last.
+"""
+
+from bisect import bisect_left
+from functools import partial
+from itertools import accumulate, compress
+
+import numpy as np
+
+from asyncdp_sim.kernel import Activity, Moment, Priority, Signal
+from asyncdp_sim.network.build import Builder
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.units import block_to_ticks
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+AT_TICK = Priority.CLOCK_TICK
+CLOCK_DROPPED = EventKind.clock_dropped
+CLOCK_TICK = EventKind.clock_tick
+BUSY = Detail.busy
+OFFLINE = Detail.offline
+_BLOCK = 4096
+
+
+class Crowd:
+    """All owners of a network, behind one clock.
+
+    Parameters
+    ----------
+    network : Network
+        With superposed clocks.
+    learner : Learner
+    builder : Builder
+        Makes an owner when it acts.
+    streams : Scope
+        The replicate's streams; the crowd draws from ``("crowd", …)``, so its numbers are others
+        than those of owners that have clocks of their own.
+    """
+
+    def __init__(
+        self, network: Network, learner: Learner, builder: Builder, streams: Scope
+    ) -> None:
+        self._network = network
+        self._learner = learner
+        self._builder = builder
+        self._streams = streams.within("crowd")
+        self._acting: dict[int, Owner] = {}
+        self._gaps = self._streams.generator("gaps")
+        self._who = self._streams.generator("owners")
+        rates = np.array(network.clock.rates(network.n_owners))
+        self._mean_gap = 1 / float(rates.sum())
+        self._cumulated = np.cumsum(rates) if rates.min() < rates.max() else None
+        self._at = 0
+        self._ticks: list[int] = []
+        self._numbers: list[int] = []
+        self._draw()
+        source = partial(self._streams.generator, "availability")
+        lazily = network.availability.lazily
+        self._online = lazily(network.n_owners, source, learner.recorder)
+        refuses = builder.plain and network.protocol.refuses_at_once(network)
+        self._skips = refuses and not learner.recorder.keeps_events
+        self._free: Signal | None = None
+        self._served: frozenset[int] = frozenset()
+
+    def run(self) -> Activity:
+        """Tick; each tick that finds its owner free begins an attempt.
+
+        While the learner is locked and refuses at once, and nobody asks for events, requests are
+        not simulated but counted when it is free again: with the same numbers.
+        """
+        learner = self._learner
+        while True:
+            if self._skips and learner.locked:
+                self._free, self._served = Signal(learner.kernel), frozenset(self._acting)
+                yield self._free
+                self.catch_up(learner.kernel.now)
+            tick, number = self._ticks[self._at], self._numbers[self._at]
+            yield Moment(learner.kernel, tick, AT_TICK)
+            self._at += 1
+            if self._at == len(self._ticks):
+                self._draw()
+            if number in learner.active:
+                self._tick(tick, number)
+
+    def catch_up(self, end_tick: int) -> None:
+        """Count the requests before ``end_tick`` that the locked learner has refused."""
+        if self._free is None:
+            return
+        self._free = None
+        active, served, online = self._learner.active, self._served, self._online
+        while True:
+            stop = bisect_left(self._ticks, end_tick, self._at)
+            ticks, numbers = self._ticks[self._at : stop], self._numbers[self._at : stop]
+            asking = [n in active for n in numbers]
+            if online is not None:
+                each = zip(asking, numbers, ticks, strict=True)
+                asking = [asks and online(n, tick) for asks, n, tick in each]
+            self._learner.turn_away([n for n in compress(numbers, asking) if n not in served])
+            self._at = stop
+            if stop < len(self._ticks):
+                return
+            self._draw()
+
+    def _tick(self, tick: int, number: int) -> None:
+        learner, owner = self._learner, self._acting.get(number)
+        if self._online is not None and not self._online(number, tick):
+            learner.event(CLOCK_DROPPED, number, detail=OFFLINE)
+        elif owner is not None and owner.busy:
+            learner.event(CLOCK_DROPPED, number, detail=BUSY)
+        else:
+            learner.event(CLOCK_TICK, number)
+            owner = self._builder.owner(number) if owner is None else owner
+            self._acting[number] = owner
+            attempt = self._network.protocol.attempt(owner, learner)
+            learner.kernel.start(self._visit(owner, attempt))
+
+    def _visit(self, owner: Owner, attempt: Activity) -> Activity:
+        """Let an owner act, and forget it when it has nothing under way."""
+        yield from attempt
+        if not owner.busy and owner.promised == 0:
+            self._acting.pop(owner.number, None)
+        if self._free is not None and not self._learner.locked:
+            self._free.fire(self._learner.kernel.now, AT_TICK)
+
+    def _draw(self) -> None:
+        """Draw the next block of clock ticks and their owners (from 1), from where it ended."""
+        start = self._ticks[-1] if len(self._ticks) > 0 else 0
+        gaps = block_to_ticks(self._gaps.exponential(self._mean_gap, _BLOCK))
+        self._ticks = list(accumulate(gaps, initial=start))[1:]
+        self._at = 0
+        if self._cumulated is None:
+            self._numbers = self._who.integers(1, self._network.n_owners + 1, _BLOCK).tolist()
+        else:
+            at = self._who.random(_BLOCK) * self._cumulated[-1]
+            self._numbers = (np.searchsorted(self._cumulated, at, side="right") + 1).tolist()

@@ -1,0 +1,286 @@
+"""One owner's way to the learner and back, where messages wait, collide, or are lost."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
+from asyncdp_sim.network.channels.air import Fate, Port
+from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.manner import Losses, Manner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.patience import Patience
+from asyncdp_sim.trace import Detail, EventKind, Exchange, Outcome
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+ABANDONED = Outcome.abandoned
+ACKNOWLEDGEMENT_LOST = EventKind.acknowledgement_lost
+ANSWER_COLLIDED = EventKind.answer_collided
+ANSWER_DISCARDED = EventKind.answer_discarded
+ANSWER_END = Priority.ANSWER_END
+ANSWER_LOST = EventKind.answer_lost
+ANSWER_RESENT = EventKind.answer_resent
+APPLIED = Outcome.applied
+CHANNEL_BUSY = Detail.channel_busy
+COLLIDED = Fate.collided
+COLLIDED_OUTCOME = Outcome.collided
+COLLISION = Detail.collision
+DISCARDED = Outcome.discarded
+DUPLICATE = Detail.duplicate
+GRADIENT_READY = Priority.GRADIENT_READY
+KEPT = Fate.kept
+LATE = Detail.late
+LOST = Outcome.lost
+NOISE = Detail.noise
+OFFLINE = Detail.offline
+QUERY_ARRIVES = Priority.QUERY_ARRIVES
+QUERY_LOST = EventKind.query_lost
+QUERY_RECEIVED = EventKind.query_received
+RETRY = EventKind.retry
+SUPERSEDED = Detail.superseded
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+
+
+class Link:
+    """Carries one owner's messages.
+
+    Parameters
+    ----------
+    owner, learner
+        The two ends.
+    manner : Manner
+    losses : Losses
+    port : Port, optional
+        The owner's access to a shared channel.
+    backoff : Backoff, optional
+        Waits before further transmissions; without it they follow at once.
+    """
+
+    def __init__(
+        self,
+        owner: Owner,
+        learner: Learner,
+        manner: Manner,
+        losses: Losses,
+        port: Port | None,
+        backoff: Backoff | None,
+    ) -> None:
+        self._owner = owner
+        self._learner = learner
+        self._manner = manner
+        self._losses = losses
+        self._port = port
+        self._backoff = backoff
+        self._vanishes = manner.vanishes
+        airtime = manner.request_ticks
+        self.carries_requests = losses.request is not None or airtime is not None
+        """Whether a request may take time or be lost here."""
+        self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
+
+    def ask(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it is on its way to the learner."""
+        owner, learner = self._owner, self._learner
+        airtime, fate = self._manner.request_ticks, None
+        if self._port is not None and airtime is not None:
+            deferred = partial(self._deferred, message, 0)
+            fate = yield from self._port.transmit(airtime, lambda: True, deferred)
+        if fate is KEPT:
+            learner.miss(owner.number, message, CHANNEL_BUSY)
+        elif fate is COLLIDED:
+            learner.miss(owner.number, message, COLLISION)
+        elif _lost(self._losses.request):
+            learner.miss(owner.number, message, NOISE)
+        else:
+            return True
+        return False
+
+    def converse(self, exchange: Exchange) -> Activity:
+        """Carry an exchange from its query to its end."""
+        owner, learner, manner = self._owner, self._learner, self._manner
+        kernel, patience = learner.kernel, None
+        if manner.timeout_ticks is not None:
+            patience = Patience(learner, exchange, manner.timeout_ticks)
+        if owner.query is not None:
+            yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+        if self.hears(exchange.message, travelled=owner.query is not None):
+            yield from self.answer(exchange, patience)
+            return
+        if patience is not None and exchange.ended is None:
+            yield patience.moment
+        self._give_up(exchange, patience)
+
+    def hears(self, message: int, *, travelled: bool) -> bool:
+        """Return whether a query that arrives now finds its owner, and note it."""
+        number, event = self._owner.number, self._learner.event
+        lost = self._losses.query
+        if lost is not None and next(lost):
+            event(QUERY_LOST, number, message, detail=NOISE)
+        elif self._vanishes and self._owner.dark > 0:
+            event(QUERY_LOST, number, message, detail=OFFLINE)
+        else:
+            if travelled:
+                event(QUERY_RECEIVED, number, message)
+            return True
+        return False
+
+    def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
+        """Compute and send until the answer has arrived or nothing is left to try."""
+        owner, learner, manner = self._owner, self._learner, self._manner
+        kernel, outcome, compute = learner.kernel, ABANDONED, True
+        for tries in range(1, manner.attempts + 1):
+            if compute and owner.compute is not None:
+                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+            came: Outcome | None = None
+            if self._port is not None:
+                came = yield from self._over_channel(self._port, exchange)
+            elif self._begun(exchange):
+                if owner.answer is not None:  # without a channel, this is the sending
+                    yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                came = self._arrive(exchange) if self._survives(exchange) else LOST
+            if came is APPLIED or came is DISCARDED:
+                self._settle(exchange, patience)
+                if came is APPLIED and self._acknowledges:
+                    yield from self._acknowledged(exchange, tries)
+                return
+            outcome = outcome if came is None else came
+            if came is None or tries == manner.attempts:
+                break
+            if patience is not None:
+                if exchange.ended is not None:
+                    break
+                yield from patience.learnt()
+            if self._backoff is not None:
+                yield kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
+            if patience is not None:
+                patience.restart()
+            compute = manner.fresh
+            if compute:
+                if learner.answers_left[owner.number] <= owner.promised:
+                    break
+                exchange = self._anew(exchange, outcome, patience)
+                outcome = ABANDONED
+        if patience is not None and exchange.ended is None:
+            yield patience.moment
+        self._give_up(exchange, patience, outcome)
+
+    def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[Outcome | None]:
+        """Send the answer once; return what came of it, None if it was not sent."""
+        owner, learner = self._owner, self._learner
+        deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
+        begun = partial(self._begun, exchange)
+        fate = yield from port.transmit(self._manner.answer_ticks or 1, begun, deferred)
+        if fate is KEPT:
+            return None
+        if fate is COLLIDED:
+            said = (owner.number, exchange.message, exchange.transmissions)
+            learner.event(ANSWER_COLLIDED, *said)
+            return COLLIDED_OUTCOME
+        if not self._survives(exchange):
+            return LOST
+        if owner.answer is not None:
+            yield learner.kernel.after(next(owner.answer), ANSWER_END)
+        return self._arrive(exchange)
+
+    def _survives(self, exchange: Exchange) -> bool:
+        """Return whether a transmission that ends now is not lost on the way."""
+        lost = self._losses.answer
+        if lost is None or not next(lost):
+            return True
+        said = (exchange.owner, exchange.message, exchange.transmissions, NOISE)
+        self._learner.event(ANSWER_LOST, *said)
+        return False
+
+    def _begun(self, exchange: Exchange) -> bool:
+        """Note that a transmission begins; return False where it had better not."""
+        if exchange.ended is not None or (self._vanishes and self._owner.dark > 0):
+            return False
+        if exchange.transmissions == 0:
+            self._owner.promised -= 1
+            self._learner.release(exchange)
+        else:
+            exchange.transmissions += 1
+            sent = (exchange.owner, exchange.message, exchange.transmissions)
+            self._learner.event(ANSWER_RESENT, *sent)
+        return True
+
+    def _arrive(self, exchange: Exchange) -> Outcome:
+        learner, attempt = self._learner, exchange.transmissions
+        newest = learner.newest
+        if exchange.outcome is APPLIED:
+            said = (exchange.owner, exchange.message, attempt, DUPLICATE)
+            learner.event(ANSWER_DISCARDED, *said)
+        elif exchange.ended is not None:
+            learner.discard(exchange, attempt, LATE)
+        elif (
+            self._manner.newest_only
+            and newest is not None
+            and exchange.read_tick < newest.read_tick
+        ):
+            learner.discard(exchange, attempt, SUPERSEDED)
+        else:
+            learner.apply(exchange)
+        return exchange.outcome
+
+    def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
+        """Wait to hear that the answer arrived; send it again while that message is lost."""
+        owner, learner = self._owner, self._learner
+        arrived = True
+        while True:
+            if arrived:
+                if owner.acknowledgement is not None:
+                    wait = next(owner.acknowledgement)
+                    yield learner.kernel.after(wait, QUERY_ARRIVES)
+                if not _lost(self._losses.acknowledgement):
+                    return
+                number, message = owner.number, exchange.message
+                learner.event(ACKNOWLEDGEMENT_LOST, number, message)
+            if tries == self._manner.attempts:
+                return
+            if self._backoff is not None:
+                yield learner.kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
+            tries += 1
+            came: Outcome | None = None
+            if self._port is not None:
+                came = yield from self._over_channel(self._port, exchange)
+            elif self._begun(exchange):
+                if owner.answer is not None:
+                    yield learner.kernel.after(next(owner.answer), ANSWER_END)
+                came = self._arrive(exchange) if self._survives(exchange) else LOST
+            if came is None:
+                return
+            arrived = came is APPLIED
+
+    def _anew(self, former: Exchange, outcome: Outcome, patience: Patience | None) -> Exchange:
+        """End an exchange whose answer was not delivered, and open one for a fresh answer."""
+        self._owner.promised += 1
+        exchange = self._learner.repeat(former)
+        self._learner.drop(former, outcome)
+        if patience is not None:
+            patience.exchange = exchange
+        return exchange
+
+    def _give_up(
+        self,
+        exchange: Exchange,
+        patience: Patience | None,
+        outcome: Outcome = ABANDONED,
+    ) -> None:
+        if outcome is ABANDONED:
+            self._owner.promised -= 1
+        self._learner.drop(exchange, outcome)
+        self._settle(exchange, patience)
+
+    def _settle(self, exchange: Exchange, patience: Patience | None) -> None:
+        """Free the learner, unless it has freed itself."""
+        if patience is not None:
+            patience.end()
+        if self._manner.locks and exchange.ended is None:
+            self._learner.unlock()
+
+    def _deferred(self, message: int, attempt: int) -> None:
+        said = (self._owner.number, message, attempt, CHANNEL_BUSY)
+        self._learner.event(RETRY, *said)
+
+
+def _lost(losses: Iterator[bool] | None) -> bool:
+    return losses is not None and next(losses)

@@ -1,0 +1,6 @@
+"""Whether an owner is online, worked out when its clock ticks."""
+
+from collections.abc import Callable
+
+Looks = Callable[[int, int], bool]
+"""From an owner (from 1) and a tick to whether it is online then; ticks never go back."""

@@ -1,0 +1,25 @@
+"""How far owners are from the learner, and which links fail, one kind per file."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from asyncdp_sim.network.topology.failures import LinkFailures
+from asyncdp_sim.network.topology.geometric import Geometric
+from asyncdp_sim.network.topology.graph_file import GraphFile
+from asyncdp_sim.network.topology.scale_free import ScaleFree
+from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology.waxman import Waxman
+
+Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, Field(discriminator="kind")]
+"""Every kind of topology; a new one joins by its line here."""
+
+__all__ = [
+    "Geometric",
+    "GraphFile",
+    "LinkFailures",
+    "ScaleFree",
+    "Star",
+    "Topology",
+    "Waxman",
+]

@@ -1,0 +1,36 @@
+"""Random places, linked where they are near."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from asyncdp_sim.network.topology.routed import RandomGraph, stretched
+from asyncdp_sim.spec import Duration, Positive
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Geometric(RandomGraph):
+    """A random geometric graph on the unit square.
+
+    The N + 1 nodes stand at independent uniform places; two are linked where their Euclidean
+    distance is at most ``radius``.
+
+    Attributes
+    ----------
+    radius : float
+        > 0; √2 or more links all.
+    latency_per_distance : float
+        Time units (≥ 0) per unit of Euclidean distance.
+    """
+
+    kind: Literal["geometric"] = "geometric"
+    radius: Positive
+    latency_per_distance: Duration
+    remedy: ClassVar[str] = "radius"
+
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph."""
+        import networkx as nx
+
+        graph = nx.random_geometric_graph(n_owners + 1, self.radius, seed=self.source)
+        return stretched(graph, self.latency_per_distance)

@@ -1,0 +1,217 @@
+"""A graph of links read from a file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from xml.etree import ElementTree
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import show
+from asyncdp_sim.network.topology.contents import rows_of, shortened, text_of, time_of
+from asyncdp_sim.network.topology.failures import LEARNER, Node
+from asyncdp_sim.network.topology.routed import Routed, enumerated
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+KEY = "topology.path"
+COLUMNS = ("source", "target", "latency")
+KINDS = f"allowed is GraphML (.graphml) or a CSV (.csv) with the columns {','.join(COLUMNS)}"
+TIME = "allowed is a number from 0 to 1e9 (time units) on every edge"
+UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
+NAME = "learner"
+
+Edge = tuple[str, str, str | None, str]
+"""Two nodes, the text of the latency between them, and where that stands in the file."""
+
+
+class GraphFile(Routed):
+    """The links that a file tells of; they are undirected.
+
+    The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
+    routers, which pass messages on. Edges from a node to itself are ignored.
+
+    Attributes
+    ----------
+    path : str
+        GraphML (``.graphml``: node ids are the names, edges have an attribute ``latency``) or an
+        edge list (``.csv`` with the columns ``source``, ``target`` and ``latency``); latencies
+        are in time units, 0 to 10⁹. It is read once.
+    """
+
+    kind: Literal["file"] = "file"
+    path: str
+
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph.
+
+        Raises
+        ------
+        SpecError
+            If the file does not hold one.
+        """
+        import networkx as nx
+
+        content = self._content
+        if len(content.wrong) > 0:
+            raise SpecError(content.wrong)
+        numbers: dict[str, Node] = {NAME: LEARNER}
+        numbers |= {str(number): number for number in range(1, n_owners + 1)}
+        graph = nx.Graph()
+        graph.add_nodes_from(range(n_owners + 1))
+        for (a, b), latency in content.edges.items():
+            graph.add_edge(numbers.get(a, a), numbers.get(b, b), latency=latency)
+        return graph
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return what is wrong with the file: the first ten, and how many more."""
+        content, name = self._content, Path(self.path).name
+        found = list(content.wrong)
+        if content.nodes is not None:
+            needed = [NAME, *map(str, range(1, n_owners + 1))]
+            absent = [node for node in needed if node not in content.nodes]
+            if len(absent) > 0:
+                few = "node" if len(absent) == 1 else "nodes"
+                given = f"no {few} {enumerated(absent)} ({name})"
+                owners = "1" if n_owners == 1 else f"1 to {n_owners}"
+                allowed = f"allowed is a graph with the nodes {NAME} and {owners}"
+                found.append(Fault(KEY, given, allowed))
+        if len(found) == 0 and (who := self.stranded(n_owners)) != "":
+            allowed = "allowed is a graph in which every owner has one"
+            found.append(
+                Fault(KEY, f"a graph in which {who} no path to the learner ({name})", allowed)
+            )
+        return shortened(found, name)
+
+    def content_digest(self) -> str:
+        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
+
+        Raises
+        ------
+        SpecError
+            If the file could not be read.
+        """
+        if self._content.sha256 is None:
+            raise SpecError(self._content.wrong)
+        return self._content.sha256
+
+    @cached_property
+    def _content(self) -> "_Content":
+        return _read(self.path)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a file says.
+
+    Attributes
+    ----------
+    sha256 : str, optional
+        Of its bytes; None where it could not be read.
+    nodes : frozenset of str, optional
+        The names of all nodes; None where they cannot be known.
+    edges : mapping
+        From two nodes to the latency between them.
+    wrong : tuple of Fault
+        In the order of the file.
+    """
+
+    sha256: str | None
+    nodes: frozenset[str] | None = None
+    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    wrong: tuple[Fault, ...] = ()
+
+
+def _read(path: str) -> _Content:
+    name, suffix = Path(path).name, Path(path).suffix.lower()
+    if suffix not in (".graphml", ".csv"):
+        return _Content(None, wrong=(Fault(KEY, repr(path), KINDS),))
+    try:
+        text, sha256 = text_of(path, KEY, KINDS)
+    except SpecError as error:
+        return _Content(None, wrong=error.faults)
+    try:
+        nodes, told, wrong = (_graphml if suffix == ".graphml" else _edge_list)(text, name)
+    except SpecError as error:
+        return _Content(sha256, wrong=error.faults)
+    edges: dict[tuple[str, str], float] = {}
+    seen: set[tuple[str, str]] = set()
+    for a, b, cell, where in told:
+        nodes += [a, b]
+        link = (a, b) if a <= b else (b, a)
+        between = f"the edge {a} to {b} ({where})"
+        latency = None if cell is None else time_of(cell)
+        if a == b:
+            continue
+        if link in seen:
+            wrong.append(Fault(KEY, f"again {between}", "allowed is one edge between two nodes"))
+        elif latency is None:
+            given = "no latency" if cell is None else f"latency {show(cell)}"
+            wrong.append(Fault(KEY, f"{given} on {between}", TIME))
+        else:
+            edges[link] = latency
+        seen.add(link)
+    return _Content(sha256, frozenset(nodes), edges, tuple(wrong))
+
+
+def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]]:
+    """Return the nodes, edges and faults of a CSV."""
+    rows, by_line = rows_of(text, COLUMNS, name, KEY)
+    wrong = [fault for _, fault in by_line]
+    if len(rows) == 0:
+        raise SpecError(wrong)
+    edges: list[Edge] = []
+    for line, (a, b, latency) in rows:
+        where = f"{name}, line {line}"
+        if a == "" or b == "":
+            given = f"a node without a name ({where})"
+            wrong.append(Fault(KEY, given, f"allowed are {NAME}, owner numbers and names"))
+        else:
+            edges.append((a, b, None if latency == "" else latency, where))
+    return [], edges, wrong
+
+
+def _graphml(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]]:
+    """Return the nodes, edges and faults of a GraphML document."""
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        given = f"text that is not XML: {error} ({name})"
+        raise SpecError([Fault(KEY, given, "allowed is GraphML")]) from None
+    graph = next(_within(root, "graph"), None)
+    if _local(root) != "graphml" or graph is None:
+        given = f"XML without a graph ({name})"
+        raise SpecError([Fault(KEY, given, "allowed is GraphML: <graphml> with a <graph>")])
+    found = list(_within(graph, "edge"))
+    directed = graph.get("edgedefault") == "directed"
+    if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
+        raise SpecError([Fault(KEY, f"a directed graph ({name})", UNDIRECTED)])
+    keys: dict[str | None, str | None] = {}
+    for key in _within(root, "key"):
+        if key.get("attr.name") == "latency" and key.get("for", "all") in ("edge", "all"):
+            keys[key.get("id")] = next((_text(part) for part in _within(key, "default")), None)
+    default = next((text for text in keys.values() if text is not None), None)
+    nodes = [node.get("id", "") for node in _within(graph, "node")]
+    edges: list[Edge] = []
+    for edge in found:
+        told = [_text(data) for data in _within(edge, "data") if data.get("key") in keys]
+        ends = edge.get("source", ""), edge.get("target", "")
+        edges.append((*ends, next((text for text in told if text is not None), default), name))
+    return nodes, edges, []
+
+
+def _within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+    return (element for element in root.iter() if _local(element) == tag)
+
+
+def _local(element: ElementTree.Element) -> str:
+    """Return an element's tag without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def _text(element: ElementTree.Element) -> str | None:
+    """Return an element's text; None where there is none."""
+    text = (element.text or "").strip()
+    return text if text != "" else None

@@ -1,0 +1,51 @@
+"""A network that grew by linking newcomers to what is well linked."""
+
+from typing import TYPE_CHECKING, Literal
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.topology.failures import links
+from asyncdp_sim.network.topology.routed import RandomGraph
+from asyncdp_sim.spec import Count
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.units import TICKS_PER_UNIT
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class ScaleFree(RandomGraph):
+    """A Barabási–Albert graph (Science 286, 1999), which is always connected.
+
+    It starts as a star of m links around node 0, the learner; each further node links to m
+    others, chosen with probabilities in proportion to their degrees.
+
+    Attributes
+    ----------
+    edges : int
+        m, from 1 to N; 1 makes a tree.
+    latency : law
+        Time units, drawn once for each edge in the order of its nodes' numbers.
+    """
+
+    kind: Literal["scale-free"] = "scale-free"
+    edges: Count
+    latency: Law
+
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph."""
+        import networkx as nx
+
+        graph = nx.barabasi_albert_graph(n_owners + 1, self.edges, seed=self.source)
+        streams = Streams(self.graph).within("topology", self.kind)
+        ticks = self.latency.durations(lambda: streams.generator("latency"), 16)
+        for link in links(graph):
+            graph.edges[link]["latency"] = 0.0 if ticks is None else next(ticks) / TICKS_PER_UNIT
+        return graph
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return a fault where there are too few owners for so many edges."""
+        if self.edges <= n_owners:
+            return []
+        allowed = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
+        return [Fault("topology.edges", str(self.edges), allowed)]

@@ -1,0 +1,44 @@
+"""Random links between random places, the nearer the likelier."""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from asyncdp_sim.network.topology.routed import RandomGraph, stretched
+from asyncdp_sim.spec import Duration
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Waxman(RandomGraph):
+    """Waxman's graph on the unit square (IEEE J. Select. Areas Commun. 6(9), 1988).
+
+    The N + 1 nodes stand at independent uniform places; two at Euclidean distance d are linked
+    with probability β exp(−d/(αL)), independently, where L is the largest distance between any
+    two nodes.
+
+    Attributes
+    ----------
+    alpha : float
+        α in (0, 1]: how far links reach.
+    beta : float
+        β in (0, 1]: how many there are.
+    latency_per_distance : float
+        Time units (≥ 0) per unit of Euclidean distance.
+    """
+
+    kind: Literal["waxman"] = "waxman"
+    alpha: Share
+    beta: Share
+    latency_per_distance: Duration
+    remedy: ClassVar[str] = "alpha or beta"
+
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph."""
+        import networkx as nx
+
+        graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=self.source)
+        return stretched(graph, self.latency_per_distance)

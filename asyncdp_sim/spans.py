@@ -1,0 +1,217 @@
+"""What lasts: requests, queries, computing, transmissions, locks and absences, read from events."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.trace import EventKind
+
+REQUEST = "request"
+WAITING = "waiting"
+QUERY = "query"
+COMPUTING = "computing"
+ANSWER = "answer"
+EXCHANGE = "exchange"
+LOCK = "lock"
+OFFLINE = "offline"
+
+K = EventKind
+Key = tuple[int, int]
+_KINDS = {kind.value: kind for kind in EventKind}
+_ARRIVED = {K.request_refused, K.request_queued, K.request_lost, K.query_sent}
+_LANDED = {K.answer_delivered, K.answer_collided, K.answer_lost, K.answer_discarded}
+_FINAL = {*_LANDED, K.query_lost, K.request_lost, K.retry, K.timeout, K.update_applied}
+
+
+class Span(NamedTuple):
+    """Something that lasts from one tick to another.
+
+    Attributes
+    ----------
+    name : str
+        One of this module's constants. A request lasts from its sending to its arrival, a wait
+        from there to the query; a query until its owner has it; computing until the release; an
+        answer is one transmission, latency included; an exchange lasts from the query to what
+        ended it, and so does the learner's lock under ``request``.
+    owner, message, attempt : int
+        As in the event that began it; 0 is none.
+    start, end : int
+        In ticks.
+    ending : EventKind or None
+        What ended it; None where the end of the run did.
+    """
+
+    name: str
+    owner: int
+    message: int
+    attempt: int
+    start: int
+    end: int
+    ending: EventKind | None
+
+
+def spans(events: npt.NDArray[np.void], end_tick: int) -> list[Span]:
+    """Return what lasts in one replicate, in the order of beginning.
+
+    Parameters
+    ----------
+    events : structured array
+        With the columns ``EVENTS`` of the trace's vocabulary, all events of the replicate.
+    end_tick : int
+        The end of the run, which also ends what is still open then.
+    """
+    reader = _Reader(bool(np.isin(K.query_received, events["kind"])))
+    for tick, kind, owner, message, attempt, _ in events.tolist():
+        reader.read(tick, _KINDS[kind], (owner, message), attempt)
+    return sorted(reader.finish(end_tick), key=lambda span: (span.start, -span.end))
+
+
+def union(found: Iterable[Span]) -> list[tuple[int, int]]:
+    """Return the disjoint intervals, in order, that spans (in the order of start) cover."""
+    merged: list[tuple[int, int]] = []
+    for span in found:
+        if merged and span.start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
+        else:
+            merged.append((span.start, span.end))
+    return merged
+
+
+class _Reader:
+    """Pairs beginnings with ends, by owner and message.
+
+    Parameters
+    ----------
+    travels : bool
+        Whether queries take time: else they arrive as they are sent, and no event says so.
+    """
+
+    def __init__(self, travels: bool) -> None:
+        self._travels = travels
+        self._open: dict[tuple[str, Key], Span] = {}
+        self._done: list[Span] = []
+        self._landed: dict[Key, int] = {}  # the place of the last answer that ended
+        self._last: dict[Key, tuple[int, EventKind]] = {}
+        self._asked: set[Key] = set()
+        self._to_all: dict[int, int] = {}  # by message, when a query to all was sent
+        self._given_up: dict[Key, int] = {}  # when the learner's patience last ended
+        self._begun: set[Key] = set()  # exchanges
+        self._serving: dict[int, Key] = {}  # by owner, its newest exchange
+        self._moment: dict[int, tuple[int, bool]] = {}
+        # By owner, when it last ticked, heard or had sent, since when it may compute; and whether
+        # it had sent: then an answer that no query precedes is the former one's, made afresh.
+
+    def read(self, tick: int, kind: EventKind, key: Key, attempt: int) -> None:
+        """Take the next event."""
+        owner, message = key
+        self._last[key] = (tick, kind)
+        if not self._travels and kind is not K.query_lost:
+            self._arrive(key)
+        if kind in _ARRIVED:
+            self._end(REQUEST, key, tick, kind)
+        if kind is K.clock_tick:
+            self._moment[owner] = (tick, False)
+        elif kind is K.went_offline:
+            self._begin(OFFLINE, key, tick)
+        elif kind is K.went_online:
+            self._end(OFFLINE, key, tick, kind)
+        elif kind is K.broadcast_sent:
+            self._to_all[message] = tick
+        elif kind is K.request_sent:
+            self._asked.add(key)
+            self._begin(REQUEST, key, tick)
+        elif kind is K.request_queued:
+            self._begin(WAITING, key, tick)
+        elif kind is K.query_sent:
+            self._ask(key, tick)
+        elif kind in (K.query_received, K.query_lost):
+            self._hear(key, tick, kind)
+        elif kind in (K.answer_released, K.answer_resent):
+            self._send(key, tick, attempt)
+        elif kind in _LANDED:
+            self._land(key, tick, kind)
+        elif kind is K.timeout:
+            self._given_up[key] = tick
+            _, sent = self._moment.get(owner, (tick, False))
+            self._moment[owner] = (tick, sent)
+        elif kind is K.update_applied:
+            for name in (LOCK, EXCHANGE):
+                self._end(name, key, tick, kind)
+
+    def finish(self, end_tick: int) -> list[Span]:
+        """Close what is open, with its message's last event or with the run."""
+        for _, key in [] if self._travels else list(self._open):
+            self._arrive(key)
+        for (name, key), span in self._open.items():
+            tick, kind = self._last[key]
+            if name in (LOCK, EXCHANGE) and key in self._given_up:
+                tick, kind = self._given_up[key], K.timeout
+            if name == OFFLINE or kind not in _FINAL:
+                self._done.append(span._replace(end=end_tick))
+            else:
+                self._done.append(span._replace(end=tick, ending=kind))
+        return self._done
+
+    def _ask(self, key: Key, tick: int) -> None:
+        """Begin an exchange; if it was asked for, it locks the learner."""
+        self._end(WAITING, key, tick, K.query_sent)
+        self._begun.add(key)
+        self._serving[key[0]] = key
+        self._begin(EXCHANGE, key, tick)
+        if key in self._asked:
+            self._begin(LOCK, key, tick)
+        self._begin(QUERY, key, tick)
+
+    def _arrive(self, key: Key) -> None:
+        """Let a query that takes no time, and was not lost, have arrived when it was sent."""
+        if (QUERY, key) in self._open:
+            self._hear(key, self._open[QUERY, key].start, K.query_received)
+
+    def _hear(self, key: Key, tick: int, kind: EventKind) -> None:
+        """End a query's journey; of a query to all, an answer's computing begins later."""
+        owner, message = key
+        self._moment[owner] = (tick, False)
+        if message in self._to_all:
+            self._begin(QUERY, key, self._to_all[message])
+        elif kind is K.query_received:
+            self._begin(COMPUTING, key, tick)
+        self._end(QUERY, key, tick, kind)
+
+    def _send(self, key: Key, tick: int, attempt: int) -> None:
+        """Begin a transmission; one without a query of its own goes on from what came before."""
+        owner = key[0]
+        if key not in self._begun:
+            began, fresh = self._moment.get(owner, (tick, False))
+            former = self._serving.get(owner, key)
+            for name in (LOCK, EXCHANGE):
+                if fresh and (name, former) in self._open:
+                    self._open[name, key] = self._open.pop((name, former))
+            for name in (EXCHANGE, COMPUTING):
+                if (name, key) not in self._open:
+                    self._begin(name, key, began)
+            self._begun.add(key)
+            self._serving[owner] = key
+        if attempt > 1:
+            self._given_up.pop(key, None)  # the learner goes on waiting
+        self._end(COMPUTING, key, tick, K.answer_released)
+        self._begin(ANSWER, key, tick, attempt)
+
+    def _land(self, key: Key, tick: int, kind: EventKind) -> None:
+        """End a transmission; that it was of no use is known after its delivery."""
+        self._moment[key[0]] = (tick, True)
+        if (ANSWER, key) in self._open:
+            self._landed[key] = len(self._done)
+            self._end(ANSWER, key, tick, kind)
+        elif kind is K.answer_discarded and key in self._landed:
+            place = self._landed[key]
+            self._done[place] = self._done[place]._replace(ending=kind)
+
+    def _begin(self, name: str, key: Key, tick: int, attempt: int = 0) -> None:
+        self._open[name, key] = Span(name, *key, attempt, tick, tick, None)
+
+    def _end(self, name: str, key: Key, tick: int, kind: EventKind) -> None:
+        span = self._open.pop((name, key), None)
+        if span is not None:
+            self._done.append(span._replace(end=tick, ending=kind))

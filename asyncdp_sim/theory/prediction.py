@@ -1,0 +1,38 @@
+"""One prediction, or the reason why there is none."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The long-run value of one figure of a run's summary, while no budget is spent.
+
+    Attributes
+    ----------
+    quantity : str
+        Its key in the summary.
+    value : float or None
+        None where the formula does not hold for this network.
+    formula : str
+        The formula, with what it assumes.
+    reason : str
+        Why it does not hold; empty where it does.
+    """
+
+    quantity: str
+    value: float | None
+    formula: str
+    reason: str = ""
+
+
+def either(quantity: str, found: float | str, formula: str) -> Prediction:
+    """Return a prediction from its value, or from the reason why there is none."""
+    if isinstance(found, str):
+        return Prediction(quantity, None, formula, found)
+    return Prediction(quantity, found, formula)
+
+
+def none_of(quantities: tuple[str, ...], reason: str, formula: str) -> Iterator[Prediction]:
+    """Yield for each quantity why it is not predicted."""
+    return (Prediction(quantity, None, formula, reason) for quantity in quantities)

@@ -1,0 +1,40 @@
+"""What theory says of a network before it runs: one place that knows which formula holds when.
+
+``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
+"""
+
+from collections.abc import Iterator
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.theory.ageing import staleness
+from asyncdp_sim.theory.answering import answered
+from asyncdp_sim.theory.delivery import losses
+from asyncdp_sim.theory.facts import Facts
+from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.presence import presence
+from asyncdp_sim.theory.sharing import access
+from asyncdp_sim.theory.traffic import exchanges, waiting
+from asyncdp_sim.theory.updating import choice
+
+
+def predict(network: Network) -> tuple[Prediction, ...]:
+    """Return a prediction for each figure that some formula gives, or why none does."""
+    facts = Facts(network)
+    parts = (_traffic, waiting, staleness, choice, losses, presence)
+    return tuple(prediction for part in parts for prediction in part(facts))
+
+
+def predicted(network: Network, quantity: str) -> float | str:
+    """Return the prediction of one figure of the summary, or in words why there is none."""
+    for each in predict(network):
+        if each.quantity == quantity:
+            return each.reason if each.value is None else each.value
+    return "no formula is known"
+
+
+def _traffic(facts: Facts) -> Iterator[Prediction]:
+    """How many updates per unit, and what becomes of requests and answers."""
+    if isinstance(facts.network.protocol, Broadcast):
+        return answered(facts)
+    return access(facts) if facts.shared else exchanges(facts)

@@ -1,0 +1,170 @@
+"""When the next update comes and whose it is, where that has a law."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import fsum, sqrt
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha, Csma, Parallel
+from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.theory.contribution import mean_until_all
+from asyncdp_sim.theory.facts import SPREADS, Facts
+from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.sharing import contention
+
+SURE = 1e-9
+
+
+@dataclass(frozen=True)
+class GapLaw:
+    """Gaps between updates are independent and exponential.
+
+    Merged Poisson clocks with zero service, thinned where owners are available with a
+    probability per tick.
+
+    Attributes
+    ----------
+    rate : float
+        Updates per time unit, Σ λ_i p_i.
+    n_gaps : int
+        How many first gaps of a replicate may be compared: T, or as many as every replicate
+        surely has before ``until``. (Later ones are seen only if short enough.)
+    """
+
+    rate: float
+    n_gaps: int
+
+
+def gap_law(network: Network) -> GapLaw | str:
+    """Return the law of the gaps between updates, or in words why none is claimed."""
+    facts = Facts(network)
+    doubt = facts.wild or facts.fragile or facts.shared or facts.slow_requests
+    if not doubt and isinstance(network.protocol, Broadcast):
+        doubt = "protocol broadcast does not update at owners' ticks"
+    if not doubt and not facts.instant:
+        doubt = "an exchange takes time"
+    doubt = doubt or facts.spent()
+    if doubt or facts.rates is None:
+        return doubt
+    rate = fsum(facts.rates)
+    n_gaps = _surely(network, rate)
+    return GapLaw(rate, n_gaps) if n_gaps >= 1 else "too few updates fit before run.until"
+
+
+def selection(network: Network) -> tuple[float, ...] | str:
+    """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or in words why it is not.
+
+    With Poisson clocks it is λ_i/Σλ for instantaneous service, under a lock that refuses, and
+    where every tick starts a job, whatever the law of the service; uniform for equal owners that
+    contend for a channel by pure ALOHA or non-persistent CSMA.
+    """
+    facts = Facts(network)
+    if facts.n_owners == 1:
+        return (1.0,)
+    reason = facts.wild or _dependent(facts)
+    if not reason and not facts.shared:
+        reason = facts.spent()
+    if reason or facts.rates is None:
+        return reason
+    total = fsum(facts.rates)
+    return tuple(rate / total for rate in facts.rates)
+
+
+def shares(network: Network) -> tuple[float, ...] | str:
+    """Return each owner's long-run share of the updates while no budget is spent, or why not.
+
+    Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
+    online if service is instantaneous, whatever the clocks and the availability; 1/m_i for owners
+    that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time.
+    """
+    facts = Facts(network)
+    if facts.n_owners == 1:
+        return (1.0,)
+    reason = facts.fragile or facts.shared or facts.slow_requests or facts.waits
+    if not reason and isinstance(network.protocol, Broadcast):
+        reason = "owners answer the same query"
+    if reason:
+        return reason
+    locked = isinstance(network.protocol, Request)
+    if network.clock.kind == "saturated":
+        flows = [1 / service for service in facts.services]
+    elif facts.rates is None or min(facts.rates) <= 0:
+        return "some owner has no long-run rate"
+    elif facts.wild and not (facts.instant and _mixing(facts)):
+        return facts.wild
+    elif locked or facts.overlap:
+        flows = list(facts.rates)
+    else:
+        pairs = zip(facts.rates, facts.services, strict=True)
+        flows = [rate / (1 + rate * service) for rate, service in pairs]
+    total = fsum(flows)
+    return tuple(flow / total for flow in flows)
+
+
+def choice(facts: Facts) -> Iterator[Prediction]:
+    """Yield P(i_{k+1} = i_k), and the mean k by which all owners have contributed."""
+    found = selection(facts.network)
+    said = "i_k independent: Σπ_i², 1/N where uniform"
+    again = found if isinstance(found, str) else fsum(share * share for share in found)
+    yield either("p_repeat", again, said)
+    until = found if isinstance(found, str) else _until_all(facts, found)
+    yield either("updates_until_all", until, "N H_N where i_k is independent and uniform")
+
+
+def _until_all(facts: Facts, found: tuple[float, ...]) -> float | str:
+    """Return N H_N, or why the mean that is measured is not it."""
+    n_owners, network = facts.n_owners, facts.network
+    if max(found) - min(found) > 1e-12:
+        return "owners are not chosen alike"
+    rate = _update_rate(facts)
+    if n_owners * (1 - 1 / n_owners) ** _surely(network, rate) > SURE:
+        return "the run is too short for every owner to contribute surely"
+    return mean_until_all(n_owners)
+
+
+def _update_rate(facts: Facts) -> float:
+    """Return updates per time unit where ``selection`` is known."""
+    found = contention(facts)
+    if not isinstance(found, str):
+        return found.success_rate
+    pairs = list(zip(facts.rates or (), facts.services, strict=False))
+    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
+    return fsum(rate for rate, _ in pairs) / (1 + load)
+
+
+def _surely(network: Network, rate: float) -> int:
+    """Return how many updates every replicate surely has, at this rate."""
+    if network.until is None:
+        return network.updates
+    expected = rate * network.until
+    return max(0, min(network.updates, int(expected - SPREADS * sqrt(expected))))
+
+
+def _dependent(facts: Facts) -> str:
+    """Why owners of consecutive updates are not independent with one law, if they are not."""
+    network, channel = facts.network, facts.network.channel
+    if isinstance(network.protocol, Broadcast):
+        return "owners answer the same query"
+    if isinstance(network.protocol, Request):
+        return facts.fragile or facts.shared or facts.slow_requests or facts.waits
+    if channel.contended is None:
+        busy = not facts.overlap and not facts.instant
+        return facts.fragile or ("jobs take time" if busy else "")
+    found = contention(facts)
+    if isinstance(found, str):
+        return found
+    single = not isinstance(channel, Parallel) or channel.channels == 1
+    if facts.overlap:
+        scattered = single or getattr(channel, "choice", "random") == "random"
+        return "" if scattered else "owners have channels of their own"
+    plain = isinstance(channel.contended, Csma) or (
+        isinstance(channel.contended, Aloha) and channel.contended.capture_ratio is None
+    )
+    return "" if plain and single else f"no such result for channel {channel.kind} as set"
+
+
+def _mixing(facts: Facts) -> bool:
+    """Return whether ticks cannot keep step with when an owner is online."""
+    network = facts.network
+    steady = network.availability.kind in ("always", "bernoulli")
+    return not facts.wires_fail and (steady or network.clock.kind in ("poisson", "gamma"))

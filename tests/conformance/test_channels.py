@@ -1,0 +1,440 @@
+"""Every channel: which transmissions begin, which collide, and how long the air is in use."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.channels.air import Fate, Medium
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.units import LAST_TICK, to_ticks
+from tests.conformance.members import examples, kind, members, said
+
+CHANNELS = examples(Channel)
+SHARED = [channel for channel in CHANNELS if channel.contended is not None]
+EACH = pytest.mark.parametrize("channel", SHARED, ids=said)
+N = 4
+BYTES = 48
+GRID = to_ticks(0.05)
+"""Half an airtime: many transmissions of a random plan touch."""
+
+Plan = Iterable[tuple[int, int]]
+
+
+@dataclass(eq=False)
+class Sent:
+    """One attempt to transmit: by whom, when it was asked for, and what came of it."""
+
+    owner: int
+    asked: int
+    start: int | None = None
+    end: int | None = None
+    fate: Fate | None = None
+    deferred: int = 0
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        assert self.start is not None
+        assert self.end is not None
+        return self.start, self.end
+
+    def overlaps(self, other: "Sent") -> bool:
+        (a, b), (c, d) = self.interval, other.interval
+        return a < d and c < b
+
+
+@dataclass
+class Station:
+    """A channel in use, without any network around it."""
+
+    channel: Channel
+    n_owners: int = N
+    seed: int = 1
+    willing: bool = True
+    kernel: Kernel = field(default_factory=Kernel)
+    attempts: list[Sent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        streams = Streams(self.seed).within("channel")
+        self.medium: Medium = self.channel.open(self.kernel, streams, self.n_owners)
+        self.ports = {n: self.medium.port(n) for n in range(1, self.n_owners + 1)}
+        self.airtime = to_ticks(self.channel.contended.answer_airtime(BYTES))
+
+    def run(self, plan: Plan, horizon: int = LAST_TICK) -> list[Sent]:
+        """Let owners ask to transmit at given ticks, each after its former transmission."""
+        by_owner: dict[int, list[int]] = {}
+        for tick, owner in plan:
+            by_owner.setdefault(owner, []).append(tick)
+        for owner, ticks in by_owner.items():
+            self.kernel.start(self._live(owner, sorted(ticks)))
+        self.kernel.run_before(horizon)
+        return [sent for sent in self.attempts if sent.start is not None]
+
+    def _live(self, owner: int, ticks: list[int]) -> Activity:
+        for tick in ticks:
+            if tick > self.kernel.now:
+                yield self.kernel.at(tick, Priority.CLOCK_TICK)
+            sent = Sent(owner, self.kernel.now)
+            self.attempts.append(sent)
+
+            def begun(sent: Sent = sent) -> bool:
+                sent.start = self.kernel.now if self.willing else None
+                return self.willing
+
+            def deferred(sent: Sent = sent) -> None:
+                sent.deferred += 1
+
+            sent.fate = yield from self.ports[owner].transmit(self.airtime, begun, deferred)
+            sent.end = self.kernel.now
+
+
+def plan(seed: int, count: int = 240, per_grid: float = 0.5) -> list[tuple[int, int]]:
+    """Random attempts of N owners on the grid."""
+    rng = np.random.default_rng(seed)
+    ticks = (rng.integers(0, int(count / per_grid), count) * GRID).tolist()
+    return list(zip(ticks, rng.integers(1, N + 1, count).tolist(), strict=True))
+
+
+def place(channel: Channel, owner: int) -> int:
+    """Which of the parallel channels an owner uses, where that is fixed."""
+    by_owner = isinstance(channel, Parallel) and channel.choice == "by-owner"
+    return (owner - 1) % channel.channels if by_owner else 0
+
+
+def known(channel: Channel) -> bool:
+    """Whether it is known beforehand on which channel an owner transmits."""
+    fixed = not isinstance(channel, Parallel) or channel.choice == "by-owner"
+    return fixed or channel.channels == 1
+
+
+def captures(channel: Channel) -> bool:
+    return getattr(channel.contended, "capture_ratio", None) is not None
+
+
+def delay(channel: Channel) -> int:
+    """Ticks until a station hears another; 0 where nobody listens."""
+    return to_ticks(getattr(channel.contended, "propagation_delay", 0.0))
+
+
+def test_the_suite_is_complete() -> None:
+    assert {c.kind for c in CHANNELS} == {kind(member) for member in members(Channel)}
+    assert {c.kind for c in CHANNELS} - {c.kind for c in SHARED} == {"ideal"}
+    assert len(SHARED) > 12
+
+
+@EACH
+def test_a_lone_owner_never_collides_and_never_overlaps_itself(channel: Channel) -> None:
+    station = Station(channel)
+    sent = station.run((tick, 2) for tick, _ in plan(3, 60))
+    assert len(sent) > 20
+    assert all(one.fate is Fate.clear for one in sent)
+    assert all(one.interval[1] - one.interval[0] == station.airtime for one in sent)
+    assert all(a.interval[1] <= b.interval[0] for a, b in pairwise(sent))
+
+
+@EACH
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) -> None:
+    """A slow twin compares all pairs of half-open intervals [start, end)."""
+    sent = Station(channel, seed=seed).run(plan(seed))
+    assert len(sent) > 40
+    overlapping = touching = 0
+    for one in sent:
+        spot = place(channel, one.owner)
+        others = [o for o in sent if o is not one and place(channel, o.owner) == spot]
+        met = any(one.overlaps(other) for other in others)
+        overlapping += met
+        touching += not met and any(one.interval[0] == other.interval[1] for other in others)
+        if known(channel) and not captures(channel):
+            assert (one.fate is Fate.collided) == met
+        else:
+            assert met or one.fate is Fate.clear
+    collided = sum(one.fate is Fate.collided for one in sent)
+    at_once = isinstance(channel.contended, Csma) and delay(channel) == 0  # all hear it at once
+    if isinstance(channel.contended, Tdma) or at_once:
+        assert overlapping == 0
+    else:
+        assert collided > 0
+        assert collided < overlapping or (known(channel) and not captures(channel))
+    gaps = delay(channel) > 0 or (channel.kind == "tdma" and channel.guard > 0)
+    slack = getattr(channel, "slot", 0.1) > 0.1
+    assert touching > 0 or gaps or slack  # half-open: the test above can fail
+
+
+@EACH
+def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: Channel) -> None:
+    """A hundred times, far apart; where a coin decides who begins, those that begin together."""
+    gap = 40 * GRID
+    sent = Station(channel).run([(j * gap, owner) for j in range(100) for owner in (1, 2)])
+    together = met = 0
+    for j in range(100):
+        pair = [one for one in sent if j * gap <= one.asked < (j + 1) * gap]
+        if len(pair) < 2 or pair[0].start != pair[1].start:
+            continue
+        together += 1
+        fates = [one.fate for one in pair]
+        met += Fate.collided in fates
+        if place(channel, 1) != place(channel, 2):
+            assert fates == [Fate.clear] * 2
+        elif known(channel):
+            assert Fate.collided in fates
+            assert captures(channel) or fates == [Fate.collided] * 2
+        else:
+            assert fates[0] is fates[1]
+    if isinstance(channel.contended, Tdma):
+        assert together == 0  # each in its own slot
+    elif isinstance(channel.contended, Csma) and delay(channel) == 0:
+        assert together == 0  # the second hears the first at once
+    else:
+        assert together > 5
+        assert known(channel) or 0 < met < together
+
+
+@EACH
+def test_one_begins_as_another_ends(channel: Channel) -> None:
+    """Asked for at the very tick at which the first ends, or at which it is no longer heard."""
+    station = Station(channel)
+    slot = to_ticks(getattr(channel.contended, "slot", 0.1))
+    over = max(slot, station.airtime + delay(channel))
+    if isinstance(channel.contended, Tdma) and slot > station.airtime:
+        over = slot
+    one, two = station.run([(0, 1), (over, 2)])
+    assert (one.fate, two.fate) == (Fate.clear, Fate.clear)
+    drawn = getattr(channel, "persistence", 1.0) not in ("non-persistent", 1.0)
+    if not drawn:
+        assert (one.start, two.start) == (0, over)
+    assert one.interval[1] <= two.interval[0]
+
+
+@EACH
+def test_an_owner_that_thinks_better_of_it_leaves_nothing_on_the_air(channel: Channel) -> None:
+    station = Station(channel, willing=False)
+    assert station.run(plan(1)) == []
+    assert {one.fate for one in station.attempts} == {Fate.kept}
+    assert len(station.attempts) == 240
+    assert station.medium.on_air_ticks(station.kernel.now) == 0
+
+
+@EACH
+def test_time_on_the_air_is_the_sum_of_all_transmissions(channel: Channel) -> None:
+    """Overlapping ones count each; what the end of the run cuts short counts up to there."""
+    whole = Station(channel)
+    sent = whole.run(plan(2))
+    total = sum(one.interval[1] - one.interval[0] for one in sent)
+    assert whole.medium.on_air_ticks(whole.kernel.now) == total > 0
+    horizon = sent[len(sent) // 2].interval[0] + 7
+    short = Station(channel)
+    begun = short.run(plan(2), horizon)
+    ends = [horizon if one.end is None else one.end for one in begun]
+    total = sum(
+        end - one.start for one, end in zip(begun, ends, strict=True) if one.start is not None
+    )
+    assert any(one.end is None for one in begun)
+    assert short.medium.on_air_ticks(horizon) == total
+
+
+@EACH
+def test_transmissions_begin_where_the_channel_lets_them(channel: Channel) -> None:
+    station = Station(channel)
+    sent = station.run(plan(4))
+    inner = channel.contended
+    if inner.kind == "aloha":
+        assert all(one.start == one.asked for one in sent)
+    elif inner.kind == "slotted-aloha":
+        slot = to_ticks(inner.slot)
+        assert all(one.start == -(-one.asked // slot) * slot for one in sent)
+    elif inner.kind == "tdma":
+        slot, frame = to_ticks(inner.slot), inner.frame or N
+        for one in sent:
+            assert one.start is not None
+            number = one.start // slot
+            assert one.start == number * slot
+            assert number % frame == one.owner - 1
+            assert 0 <= one.start - one.asked < slot * frame  # the next one
+    else:
+        assert inner.kind == "csma"
+        for one in sent:
+            if not known(channel):
+                break
+            mates = [o for o in sent if place(channel, o.owner) == place(channel, one.owner)]
+            assert not any(heard(other, one.start, delay(channel)) for other in mates)
+    if inner.kind != "csma":
+        assert len(sent) == len(station.attempts)
+        assert all(one.deferred == 0 for one in sent)
+
+
+def heard(other: Sent, tick: int | None, reach: int) -> bool:
+    assert tick is not None
+    start, end = other.interval
+    return start + reach <= tick < end + reach and tick != start
+
+
+def test_a_busy_channel_keeps_or_puts_off_or_holds_back() -> None:
+    """One transmission in [0, 10); another owner asks at 5, having heard it since 2."""
+    base = {"airtime": 0.1, "propagation_delay": 0.02}
+    wait = {"kind": "constant", "value": 0.03}
+
+    def second(**fields: Any) -> Sent:
+        station = Station(Csma(**base, **fields))
+        station.run([(0, 1), (GRID, 2)])
+        return station.attempts[1]
+
+    kept = second()
+    assert (kept.fate, kept.start, kept.deferred) == (Fate.kept, None, 1)
+    back = second(backoff=wait)  # at 5, 8, 11 it hears it still, at 14 no more
+    assert (back.fate, back.start, back.deferred) == (Fate.clear, to_ticks(0.14), 3)
+    double = second(backoff=wait, backoff_cap=10)  # at 5, 8 and, 6 later, 14
+    assert (double.fate, double.start, double.deferred) == (Fate.clear, to_ticks(0.14), 2)
+    held = second(persistence=1.0)
+    assert (held.fate, held.start, held.deferred) == (Fate.clear, to_ticks(0.12), 0)
+    early = Station(Csma(**base))
+    one, two = early.run([(0, 1), (to_ticks(0.02) - 1, 2)])  # a tick before it can be heard
+    assert (one.fate, two.fate) == (Fate.collided, Fate.collided)
+
+
+def test_stations_that_hear_a_collision_stop() -> None:
+    """From 0 and from 1 (hundredths), heard 2 later: they stop at 3 and at 2."""
+    fields = {"airtime": 0.1, "propagation_delay": 0.02, "collision_detection": True}
+    station = Station(Csma(**fields))
+    one, two = station.run([(0, 1), (to_ticks(0.01), 2)])
+    assert (one.fate, two.fate) == (Fate.collided, Fate.collided)
+    assert one.interval == (0, to_ticks(0.03))
+    assert two.interval == (to_ticks(0.01), to_ticks(0.02))
+    assert station.medium.on_air_ticks(station.kernel.now) == to_ticks(0.04)
+
+
+def test_capture_spares_the_strongest_at_most() -> None:
+    """With z ≥ 1 at most one of those that overlap survives; with z next to nothing all do."""
+    fields = {"kind": "aloha", "airtime": 0.1}
+    gap = 40 * GRID
+    pairs = [(j * gap, owner) for j in range(200) for owner in (1, 2, 3)]
+
+    def survivors(ratio: float) -> list[int]:
+        sent = Station(parse(Channel, {**fields, "capture_ratio": ratio})).run(pairs)
+        clear = [one.asked for one in sent if one.fate is Fate.clear]
+        return [clear.count(j * gap) for j in range(200)]
+
+    assert set(survivors(1.0)) == {0, 1}
+    assert set(survivors(1e-12)) == {3}
+    assert set(survivors(1e12)) == {0}
+    assert sum(survivors(4.0)) < sum(survivors(1.0))
+
+
+@EACH
+def test_the_seed_decides_and_others_do_not_disturb(channel: Channel) -> None:
+    """What an owner draws for itself stays its own when owners are added."""
+
+    def told(n_owners: int, seed: int, several: Plan) -> list[tuple[Any, ...]]:
+        sent = Station(channel, n_owners, seed).run(several)
+        return [(one.owner, one.start, one.end, one.fate) for one in sent]
+
+    assert told(N, 1, plan(5)) == told(N, 1, plan(5))
+    frame = getattr(channel.contended, "frame", None)
+    if not isinstance(channel.contended, Tdma) or frame is not None:
+        assert told(N, 1, plan(5)) == told(N + 1, 1, plan(5))
+
+
+def test_the_ideal_channel_shares_nothing() -> None:
+    for channel in CHANNELS:
+        opened = channel.open(Kernel(), Streams(1).within("channel"), N)
+        assert (opened is None) == (channel.kind == "ideal")
+
+
+ERRORS: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        {"kind": "aloha"},
+        ["airtime: given neither; allowed is one of airtime and rate_bytes"],
+    ),
+    (
+        {"kind": "aloha", "airtime": 0.1, "rate_bytes": 5.0},
+        ["airtime: given both; allowed is one of airtime and rate_bytes"],
+    ),
+    (
+        {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.09},
+        ["slot: given 0.09; allowed is a number ≥ the airtime 0.1"],
+    ),
+    (
+        {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "guard": 0.01},
+        ["slot: given 0.1; allowed is a number ≥ the airtime 0.11 (guard 0.01 included)"],
+    ),
+    (
+        {
+            "kind": "csma",
+            "airtime": 0.1,
+            "propagation_delay": 0.0,
+            "persistence": 0.5,
+            "collision_detection": True,
+        },
+        [
+            "propagation_delay: given 0; allowed is a number ≥ 1e-9 where persistence < 1: "
+            "the wait between two draws",
+            "propagation_delay: given 0; allowed is a number ≥ 1e-9 with collision detection: "
+            "nobody collides at 0",
+        ],
+    ),
+    (
+        {
+            "kind": "parallel",
+            "channels": 2,
+            "each": {"kind": "aloha", "airtime": 0.1, "loss": 0.1, "retransmissions": 3},
+        },
+        [
+            "each.loss: given 0.1; allowed is nothing here: set it once, beside channels",
+            "each.retransmissions: given 3; allowed is nothing here: set it once, beside channels",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "lines"), ERRORS, ids=lambda value: str(value)[:40])
+def test_what_is_wrong_is_said_in_one_line_each(fields: dict[str, Any], lines: list[str]) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(Channel, fields)
+    assert caught.value.lines() == lines
+
+
+MISFITS: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "frame": 2},
+        ["channel.frame: given 2; allowed is a whole number ≥ 3: a slot for every owner"],
+    ),
+    (
+        {
+            "kind": "parallel",
+            "channels": 2,
+            "each": {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "frame": 2},
+        },
+        ["channel.each.frame: given 2; allowed is a whole number ≥ 3: a slot for every owner"],
+    ),
+    (
+        {"kind": "ideal", "loss": [0.1, 0.2], "loss_query": [1.0, 1.0, 1.0]},
+        [
+            "channel.loss: given 2 values; allowed is one number, or a list with one per owner, "
+            "3 in all",
+            "channel.loss_query: given 1 for every owner; allowed is a loss < 1 for at least one "
+            "owner: no update could ever happen",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "lines"), MISFITS, ids=lambda value: str(value)[:40])
+def test_what_does_not_fit_three_owners(fields: dict[str, Any], lines: list[str]) -> None:
+    channel = parse(Channel, fields)
+    assert [str(fault) for fault in channel.faults(3)] == lines
+    with pytest.raises(SpecError) as caught:
+        Network(answers_allowed=(1,) * 3, updates=1, channel=channel)
+    assert caught.value.lines() == lines
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=said)
+def test_what_fits_has_no_faults(channel: Channel) -> None:
+    assert channel.faults(3) == []

@@ -1,0 +1,298 @@
+"""Every protocol over channels that lose, destroy and repeat: budgets, endings, and who is told."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace.vocabulary import RELEASED
+from asyncdp_sim.units import LAST_TICK
+from tests.conformance.members import examples, kind, members, said
+
+K = EventKind
+PROTOCOLS = examples(Protocol)
+BURSTS = {"to_bad": 0.3, "to_good": 0.5}
+CHANNELS: dict[str, dict[str, Any]] = {
+    "perfect": {"kind": "ideal"},
+    "lossy, fresh": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
+    "bursts, same": {
+        "kind": "ideal",
+        "loss": BURSTS,
+        "loss_query": 0.2,
+        "loss_request": 0.2,
+        "loss_acknowledgement": 0.4,
+        "retransmissions": 2,
+    },
+    "aloha, fresh": {
+        "kind": "aloha",
+        "airtime": 0.1,
+        "loss": 0.2,
+        "loss_acknowledgement": 0.2,
+        "retransmissions": 2,
+        "resend": "fresh",
+        "request_airtime": 0.02,
+        "backoff": {"kind": "exponential", "mean": 0.1},
+        "backoff_cap": 2,
+    },
+    "csma, same": {
+        "kind": "csma",
+        "airtime": 0.1,
+        "propagation_delay": 0.01,
+        "loss": 0.2,
+        "retransmissions": 1,
+    },
+    "slots side by side": {
+        "kind": "parallel",
+        "channels": 2,
+        "each": {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.1},
+        "loss": 0.3,
+        "retransmissions": 1,
+        "resend": "fresh",
+    },
+}
+EACH = pytest.mark.parametrize("protocol", PROTOCOLS, ids=said)
+OVER = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
+BUDGETS = (1, 4, 9)
+ENDS = (K.request_refused, K.request_lost, K.update_applied)
+RELEASES = (K.answer_released, K.answer_resent)
+ARRIVALS = (K.answer_delivered, K.answer_discarded, K.answer_collided, K.answer_lost)
+
+
+def network(protocol: Protocol, channel: dict[str, Any], **more: Any) -> Network:
+    fields: dict[str, Any] = {
+        "answers_allowed": BUDGETS,
+        "updates": 10**6,
+        "clock": PoissonClock(rate=3.0),
+        "latency": Latency(
+            query=Exponential(mean=0.05),
+            answer=Exponential(mean=0.05),
+            acknowledgement=Exponential(mean=0.05),
+        ),
+        "compute": Exponential(mean=0.1),
+        "protocol": protocol,
+        "channel": parse(Channel, channel),
+    }
+    return Network(**fields | more)
+
+
+def traced(protocol: Protocol, channel: dict[str, Any], seed: int = 1, **more: Any) -> Trace:
+    scope = Streams(seed).within("replicate", 1)
+    return simulate(network(protocol, channel, **more), scope, events=True)
+
+
+class Strict:
+    """A learning object that refuses to be told what cannot be: it keeps what each query asked."""
+
+    def __init__(self) -> None:
+        self.asked: dict[int, object] = {}
+        self.of: dict[int, int] = {}
+        self.begun: set[int] = set()
+        self.applied: list[tuple[int, int, object]] = []
+        self.k = 0
+
+    def _open(self, owner: int, message: int, what: object) -> None:
+        assert message not in self.begun
+        self.begun.add(message)
+        self.asked[message] = what
+        self.of[message] = owner
+
+    def read(self, owner: int, message: int) -> None:
+        self._open(owner, message, self.k)
+
+    def broadcast(self) -> object:
+        return self.k
+
+    def take(self, owner: int, message: int, sent: object) -> None:
+        self._open(owner, message, sent)
+
+    def again(self, message: int, former: int) -> None:
+        self._open(self.of[former], message, self.asked[former])
+
+    def apply(self, owner: int, message: int) -> None:
+        assert self.of[message] == owner
+        self.applied.append((owner, message, self.asked.pop(message)))
+        self.k += 1
+
+    def forget(self, message: int) -> None:
+        del self.asked[message]
+
+
+def test_the_suite_is_complete() -> None:
+    assert {p.kind for p in PROTOCOLS} == {kind(member) for member in members(Protocol)}
+
+
+@EACH
+@OVER
+def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[str, Any]) -> None:
+    """Without a horizon: every owner that goes on asking spends all that it may."""
+    trace = traced(protocol, channel)
+    assert trace.ending is Ending.spent
+    assert trace.end_tick < LAST_TICK
+    assert trace.released.tolist() == list(BUDGETS)
+    left = dict(enumerate(BUDGETS, 1))
+    for event in trace.events:
+        owner = int(event["owner"])
+        if event["kind"] == K.answer_released:
+            left[owner] -= 1
+            assert left[owner] >= 0
+        elif event["kind"] == K.budget_exhausted:
+            assert left[owner] == 0
+        elif event["kind"] in (K.clock_tick, K.clock_dropped) and protocol.own_tick == "drop":
+            assert left[owner] > 0
+    assert not np.any(np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight]))
+    assert trace.released.sum() == np.isin(trace.exchanges["outcome"], RELEASED).sum()
+
+
+@EACH
+@OVER
+def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -> None:
+    trace = traced(protocol, channel, updates=4, answers_allowed=(10**6,) * 3)
+    assert trace.ending is Ending.updates
+    assert len(trace.updates) == 4
+    assert trace.end_tick == trace.updates["tick"][-1]
+
+
+@EACH
+@OVER
+def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, Any]) -> None:
+    trace = traced(protocol, channel, until=6.0, answers_allowed=(10**6,) * 3)
+    assert trace.ending is Ending.horizon
+    ended: Counter[int] = Counter()
+    transmissions: Counter[int] = Counter()
+    over: Counter[int] = Counter()
+    delivered_at: dict[int, int] = {}
+    for event in trace.events:
+        message, what = int(event["message"]), K(event["kind"])
+        useless = what is K.answer_discarded and event["detail"] != Detail.duplicate
+        if what in ENDS or useless:
+            ended[message] += 1
+        if what is K.answer_delivered:
+            delivered_at[message] = transmissions[message]
+        if what in RELEASES:
+            transmissions[message] += 1
+            assert event["attempt"] == transmissions[message]
+            assert transmissions[message] == over[message] + 1  # the former one has ended
+        elif what in ARRIVALS:
+            over[message] += 1
+            assert over[message] == transmissions[message]
+    assert set(ended.values()) == {1}
+    rows = trace.exchanges
+    assert len(set(rows["message"].tolist())) == len(rows)
+    failed = np.isin(rows["outcome"], [Outcome.collided, Outcome.lost, Outcome.abandoned])
+    assert not set(rows["message"][failed].tolist()) & set(ended)
+    # An exchange ends with its update: what is sent again for want of an acknowledgement is not
+    # part of it.
+    sent = {m: n for m, n in rows[["message", "transmissions"]].tolist() if n > 0}
+    assert sent == {m: delivered_at.get(m, n) for m, n in transmissions.items()}
+    most = 1 + channel.get("retransmissions", 0)
+    assert max(transmissions.values()) <= most
+    if channel.get("resend") == "fresh":
+        assert set(sent.values()) == {1}  # a fresh answer is an exchange of its own
+
+
+@EACH
+@OVER
+def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
+    protocol: Protocol, channel: dict[str, Any]
+) -> None:
+    """Answers to one query of one owner are counted by request; each was charged on its own."""
+    trace = traced(protocol, channel, until=6.0, answers_allowed=(10**6,) * 3)
+    most = 1 + channel.get("retransmissions", 0)
+    asked = int(trace.owners["attempts"].sum())
+    if channel.get("resend") != "fresh":
+        assert trace.recomputed == 0
+        return
+    assert 0 < trace.recomputed < (most - 1) * asked
+    assert len(trace.exchanges) > trace.recomputed
+    assert trace.released.sum() > len(trace.updates)
+    failed = np.isin(trace.exchanges["outcome"], [Outcome.collided, Outcome.lost])
+    assert trace.recomputed <= failed.sum()
+
+
+@EACH
+@OVER
+@pytest.mark.parametrize("budget", [3, 10**6])
+def test_learning_is_told_of_each_query_once_and_of_its_end_once(
+    protocol: Protocol, channel: dict[str, Any], budget: int
+) -> None:
+    """And what it is told does not change the trace."""
+    told = Strict()
+    spec = network(protocol, channel, until=6.0, answers_allowed=(budget,) * 3)
+    live = simulate(spec, Streams(2).within("replicate", 1), learning=told, events=True)
+    alone = simulate(spec, Streams(2).within("replicate", 1))
+    assert live.exchanges.tolist() == alone.exchanges.tolist()
+    assert live.owners.tolist() == alone.owners.tolist()
+    rows = live.exchanges
+    assert told.begun == set(rows["message"].tolist())
+    applied = rows[rows["outcome"] == Outcome.applied]
+    assert told.applied == applied[["owner", "message", "read_k"]].tolist()
+    cut_short = np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    assert set(told.asked) == set(rows["message"][cut_short].tolist())
+
+
+@EACH
+@OVER
+def test_the_tables_do_not_depend_on_the_events_being_kept(
+    protocol: Protocol, channel: dict[str, Any]
+) -> None:
+    kept = traced(protocol, channel, until=4.0)
+    bare = simulate(network(protocol, channel, until=4.0), Streams(1).within("replicate", 1))
+    assert bare.events is None
+    assert bare.exchanges.tolist() == kept.exchanges.tolist()
+    assert bare.owners.tolist() == kept.owners.tolist()
+    assert (bare.end_tick, bare.on_air_ticks) == (kept.end_tick, kept.on_air_ticks)
+
+
+@EACH
+@OVER
+def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[str, Any]) -> None:
+    trace = traced(protocol, channel, until=8.0, answers_allowed=(10**6,) * 3)
+    assert trace.one_on_one == (protocol.kind == "request")
+    rows = trace.exchanges
+    begin = np.maximum(rows["read_tick"], rows["request_tick"]).tolist()
+    spans = sorted(zip(begin, rows["end_tick"].tolist(), strict=True))
+    overlap = any(a[1] > b[0] for a, b in pairwise(spans))
+    assert overlap == (not trace.one_on_one)
+    assert trace.one_each == (protocol.own_tick == "drop")
+
+
+@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p.kind != "request"], ids=said)
+@pytest.mark.parametrize("name", ["aloha, fresh", "slots side by side"])
+def test_time_on_the_air_is_airtime_by_transmissions(protocol: Protocol, name: str) -> None:
+    """Where no request uses the air and the end of the run cuts nothing short."""
+    trace = traced(protocol, CHANNELS[name])
+    sent = int(np.isin(trace.events["kind"], RELEASES).sum())
+    assert trace.on_air_ticks == sent * 10**8
+    assert sent >= int(trace.exchanges["transmissions"].sum()) > 10
+
+
+@pytest.mark.parametrize(
+    ("channel", "own_tick"),
+    [
+        ({"kind": "aloha", "airtime": 0.3}, "drop"),
+        ({"kind": "slotted-aloha", "airtime": 0.3, "slot": 0.3}, "drop"),
+        (
+            {"kind": "csma", "airtime": 0.3, "propagation_delay": 0.01, "persistence": 1.0},
+            "drop",
+        ),
+        ({"kind": "tdma", "airtime": 0.3, "slot": 0.3}, "drop"),
+        ({"kind": "tdma", "airtime": 0.3, "slot": 0.3}, "overlap"),
+        ({"kind": "parallel", "channels": 2, "each": {"kind": "aloha", "airtime": 0.3}}, "drop"),
+    ],
+)
+def test_one_owner_never_collides_with_itself(channel: dict[str, Any], own_tick: str) -> None:
+    """One job at a time cannot overlap itself; overlapping ones wait for further slots of TDMA."""
+    protocol = parse(Protocol, {"kind": "push", "own_tick": own_tick})
+    trace = traced(protocol, channel, answers_allowed=(40,))
+    assert trace.ended(Outcome.collided).tolist() == [0]
+    assert len(trace.updates) == 40

@@ -1,0 +1,172 @@
+"""What a scripted scenario is made of: a network without randomness, and what is known of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal
+
+from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
+from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.channels.loss import GilbertElliott
+from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
+from asyncdp_sim.network.laws import Constant, Law, NoTime, Source
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols import Protocol, Push, Request
+from asyncdp_sim.network.topology import Topology
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import EventKind
+
+Happening = tuple[float, int]
+"""Time and owner."""
+Mishap = tuple[str, float, int]
+"""Kind of event, with its detail behind a blank where it has one; time; owner."""
+
+USUAL = (
+    EventKind.clock_tick,
+    EventKind.clock_dropped,
+    EventKind.request_sent,
+    EventKind.request_refused,
+    EventKind.query_sent,
+    EventKind.query_received,
+    EventKind.answer_released,
+    EventKind.answer_delivered,
+    EventKind.update_applied,
+    EventKind.budget_exhausted,
+    EventKind.went_online,
+    EventKind.went_offline,
+    EventKind.broadcast_sent,
+)
+"""Events of exchanges that go well; all others are mishaps."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario; the golden file pins its order, the fields below what is known beforehand.
+
+    ``updates``, ``refused``, ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that
+    are offline), ``away`` and ``back`` (going off and on line) are complete lists of (time, owner);
+    so is ``mishaps``, over all kinds of events that are not usual, in the order of happening.
+    ``released`` (answers charged), ``reads`` and ``stale`` (one number per update), ``on_air``
+    (airtime in all) and ``ending`` are compared where they are given. ``online`` is the share of
+    the run, per owner; left out, all of it. ``open`` has the outcomes of exchanges without an
+    update.
+    """
+
+    name: str
+    rule: str
+    network: Network
+    end: float
+    updates: tuple[Happening, ...] = ()
+    refused: tuple[Happening, ...] = ()
+    dropped: tuple[Happening, ...] = ()
+    missed: tuple[Happening, ...] = ()
+    away: tuple[Happening, ...] = ()
+    back: tuple[Happening, ...] = ()
+    online: tuple[float, ...] | None = None
+    open: tuple[str, ...] = ()
+    scheduled: int | None = None
+    mishaps: tuple[Mishap, ...] = ()
+    released: tuple[Happening, ...] | None = None
+    reads: tuple[float, ...] | None = None
+    stale: tuple[int, ...] | None = None
+    on_air: float | None = None
+    ending: Literal["updates", "horizon", "spent", "silent"] | None = None
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several availabilities at once: an owner is online when it is so in all of them.
+
+    Constant gaps and lengths are the same for all groups of one ``outages``; this puts schedules
+    beside each other.
+    """
+
+    parts: tuple[Availability, ...]
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        for number, part in enumerate(self.parts, start=1):
+            part.begin(owners, learner, streams.within("part", number))
+
+
+class Losing(GilbertElliott):
+    """Loses, of each owner's messages, those with the given numbers (from 1): nothing is drawn."""
+
+    to_bad: float = 1.0
+    to_good: float = 1.0
+    numbers: tuple[int, ...]
+
+    def draws(self, source: Source) -> Iterator[bool]:  # noqa: ARG002
+        return (number in self.numbers for number in count(1))
+
+
+def losing(*numbers: int) -> Losing:
+    return Losing(numbers=numbers)
+
+
+Times = float | None | tuple[float | None, ...]
+"""One duration for all owners, or one each; None takes no event."""
+
+
+def _law(value: float | None) -> Law:
+    return NoTime() if value is None else Constant(value=value)
+
+
+def _laws(value: Times) -> Law | tuple[Law, ...]:
+    return tuple(map(_law, value)) if isinstance(value, tuple) else _law(value)
+
+
+def net(
+    times: Sequence[Sequence[float]] | DeterministicClock | SaturatedClock,
+    *,
+    request: Times = None,
+    query: Times = None,
+    compute: Times = None,
+    answer: Times = None,
+    acknowledgement: Times = None,
+    allowed: tuple[int, ...] | None = None,
+    updates: int = 10,
+    until: float | None = None,
+    owners: int | None = None,
+    availability: Availability | Together | None = None,
+    push: Literal["drop", "overlap"] | None = None,
+    protocol: Protocol | None = None,
+    channel: Channel | None = None,
+    topology: Topology | None = None,
+) -> Network:
+    scripted = not isinstance(times, DeterministicClock | SaturatedClock)
+    clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
+    if owners is None:
+        owners = len(times) if scripted else 2
+    if protocol is None:
+        protocol = Request() if push is None else Push(own_tick=push)
+    network = Network(
+        answers_allowed=(10,) * owners if allowed is None else allowed,
+        updates=updates,
+        until=until,
+        clock=clock,
+        latency=Latency(
+            request=_laws(request),
+            query=_laws(query),
+            answer=_laws(answer),
+            acknowledgement=_laws(acknowledgement),
+        ),
+        compute=_laws(compute),
+        protocol=protocol,
+        channel=channel or Ideal(),
+        topology=topology,
+    )
+    # A copy is not validated: whatever has ``begin`` can be an availability.
+    return network.model_copy(update={"availability": availability or Always()})
+
+
+def dark(groups: Sequence[Sequence[int]], gap: float, length: float) -> Outages:
+    """A schedule: offline in [gap, gap + length), [2 gap + length, 2 gap + 2 length), …"""
+    laws = Constant(value=gap), Constant(value=length)
+    return Outages(groups=groups, gap=laws[0], length=laws[1])
+
+
+def stay(*, join: float | None = None, lifetime: float | None = None) -> Churn:
+    """All owners join and leave at the same times."""
+    return Churn(join=_law(join), lifetime=_law(lifetime))

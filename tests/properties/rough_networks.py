@@ -1,0 +1,199 @@
+"""Random networks where messages wait, collide and are lost: channels × losses × protocols."""
+
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.availability import Always
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.latency import Payload
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request
+from asyncdp_sim.network.topology import Topology
+from asyncdp_sim.spec import parse
+from tests.properties.networks import LAWS, PERIODS, availabilities, clocks
+
+Fields = dict[str, Any]
+
+AIRTIMES = st.sampled_from([0.05, 0.125, 0.25])
+"""Some of them divide the grid of the scripted clocks: answers touch."""
+SHARES = st.sampled_from([0.1, 0.0, 0.5])
+BURSTS = st.sampled_from(
+    [
+        {"to_bad": 0.1, "to_good": 0.5},
+        {"to_bad": 0.5, "to_good": 0.5, "loss_good": 0.1, "loss_bad": 0.8},
+    ]
+)
+
+
+@cache
+def laws(n: int) -> st.SearchStrategy[Any]:
+    """One law for all, or one for each owner."""
+    return LAWS | st.lists(LAWS, min_size=n, max_size=n).map(tuple)
+
+
+@cache
+def losses(n: int) -> st.SearchStrategy[Any]:
+    each = st.lists(SHARES | st.just(1.0), min_size=n, max_size=n).filter(lambda v: min(v) < 1)
+    return SHARES | BURSTS | each
+
+
+@cache
+def backoffs() -> st.SearchStrategy[Fields]:
+    return st.fixed_dictionaries(
+        {}, optional={"backoff": PERIODS.map(plain), "backoff_cap": st.sampled_from([0, 3])}
+    )
+
+
+def plain(law: Law) -> Fields:
+    return law.model_dump()
+
+
+@cache
+def uplinks(n: int) -> st.SearchStrategy[Fields]:
+    """What every channel has."""
+    always = {
+        "loss": losses(n),
+        "retransmissions": st.sampled_from([1, 0, 3]),
+        "resend": st.sampled_from(["fresh", "same"]),
+    }
+    others = ("loss_query", "loss_request", "loss_acknowledgement")
+    return st.fixed_dictionaries(always, optional={name: losses(n) for name in others})
+
+
+@st.composite
+def contended(draw: st.DrawFn, n: int) -> Fields:
+    """A channel that transmissions share."""
+    airtime, request = draw(AIRTIMES), draw(AIRTIMES | st.none())
+    longest = max(airtime, request or 0.0)
+    kind = draw(st.sampled_from(["csma", "aloha", "slotted-aloha", "csma", "tdma"]))
+    fields: Fields = {"kind": kind, "airtime": airtime, "request_airtime": request}
+    if kind == "aloha" and draw(st.booleans()):
+        del fields["airtime"]
+        fields["rate_bytes"] = 48 / airtime
+    if kind == "aloha":
+        fields["capture_ratio"] = draw(st.sampled_from([None, 0.5, 3.0]))
+    elif kind == "csma":
+        delay = draw(st.sampled_from([0.0, 0.01, 0.125]))
+        fields["propagation_delay"] = delay
+        fields["collision_detection"] = delay > 0 and draw(st.booleans())
+        choices = ["non-persistent", "non-persistent", 1.0, *([0.3] if delay > 0 else [])]
+        fields["persistence"] = draw(st.sampled_from(choices))
+    elif kind == "tdma":
+        guard = draw(st.sampled_from([0.0, 0.05]))
+        fields |= {"slot": longest + guard, "guard": guard}
+        fields["frame"] = draw(st.sampled_from([None, n, n + 2]))
+    else:
+        fields["slot"] = draw(st.sampled_from([longest, 0.25]))
+    return fields if kind == "tdma" else fields | draw(backoffs())
+
+
+@st.composite
+def channels(draw: st.DrawFn, n: int) -> Channel:
+    uplink = draw(uplinks(n))
+    kind = draw(st.sampled_from(["ideal", "shared", "shared", "parallel"]))
+    if kind == "ideal":
+        return parse(Channel, {"kind": "ideal", **uplink})
+    shared = draw(contended(n))
+    if kind == "shared":
+        return parse(Channel, {**shared, **uplink})
+    several: Fields = {
+        "kind": "parallel",
+        "channels": draw(st.integers(1, 3)),
+        "each": shared,
+        "choice": draw(st.sampled_from(["random", "by-owner"])),
+    }
+    return parse(Channel, several | uplink)
+
+
+OFFLINE = st.sampled_from(["finish", "vanish"])
+
+
+@st.composite
+def requests(draw: st.DrawFn, least: float) -> Protocol:
+    busy = draw(st.sampled_from(["refuse", "queue", "retry"]))
+    timeout = draw(st.sampled_from([least + 0.05, least + 0.5, None]))
+    return Request(
+        busy=busy,
+        retry=draw(PERIODS) if busy == "retry" else None,
+        own_tick=draw(st.sampled_from(["drop", "queue"])) if busy == "queue" else "drop",
+        timeout=timeout,
+        offline="finish" if timeout is None else draw(OFFLINE),
+    )
+
+
+@st.composite
+def broadcasts(draw: st.DrawFn) -> Protocol:
+    answer_at = draw(st.sampled_from(["next-tick", "after-delay"]))
+    return Broadcast(
+        interval=draw(st.sampled_from([0.25, 0.7])),
+        answer_at=answer_at,
+        delay=draw(LAWS) if answer_at == "after-delay" else NoTime(),
+        superseded=draw(st.sampled_from(["apply", "discard"])),
+        payload=draw(st.sampled_from(["central", "all-copies"])),
+        own_tick=draw(st.sampled_from(["drop", "overlap"])),
+        offline=draw(OFFLINE),
+    )
+
+
+def protocols(least: float) -> st.SearchStrategy[Protocol]:
+    pushes = st.builds(Push, own_tick=st.sampled_from(["drop", "overlap"]), offline=OFFLINE)
+    return requests(least) | pushes | broadcasts()
+
+
+@st.composite
+def topologies(draw: st.DrawFn, n: int) -> Topology | None:
+    kind = draw(st.sampled_from([None, None, "star", "scale-free"]))
+    if kind is None:
+        return None
+    fields: Fields = {"kind": kind}
+    if draw(st.booleans()):
+        fields["failures"] = {"gap": plain(draw(PERIODS)), "length": plain(draw(PERIODS))}
+    if kind == "star":
+        each = st.sampled_from([0.0, 0.01, 0.25])
+        fields["latency"] = draw(each | st.lists(each, min_size=n, max_size=n))
+    else:
+        fields |= {"edges": draw(st.integers(1, n)), "graph": draw(st.integers(1, 5))}
+        fields["latency"] = plain(draw(LAWS))
+    return parse(Topology, fields)
+
+
+@st.composite
+def rough_networks(draw: st.DrawFn) -> Network:
+    """Draw a network; every run ends at its horizon at the latest."""
+    n = draw(st.integers(1, 4))
+    channel = draw(channels(n))
+    stages: Fields = {
+        name: draw(laws(n)) for name in ("request", "query", "answer", "acknowledgement")
+    }
+    compute = draw(laws(n))
+    if draw(st.booleans()):
+        stages["rate_bytes"] = draw(st.sampled_from([480.0, (4800.0,) * n]))
+    return Network(
+        answers_allowed=draw(st.lists(st.sampled_from([9, 3, 1, 20]), min_size=n, max_size=n)),
+        updates=draw(st.sampled_from([30, 8, 1])),
+        until=draw(st.sampled_from([6.0, 2.0])),
+        ties=draw(st.sampled_from(["declared", "shuffled"])),
+        clock=draw(clocks(n)),
+        availability=draw(st.just(Always()) | availabilities(n)),
+        channel=channel,
+        latency=Latency(**stages),
+        payload=Payload(),
+        topology=draw(topologies(n)),
+        compute=compute,
+        protocol=draw(protocols(_least(n, channel, stages, compute))),
+    )
+
+
+def _least(n: int, channel: Channel, stages: Fields, compute: Any) -> float:
+    """The time that an answer takes at least, so that a timeout is not hopeless."""
+    shared = channel.contended
+    airtime = 0.0 if shared is None else shared.answer_airtime(48)
+
+    def least(laws: Any, owner: int) -> float:
+        return (laws[owner] if isinstance(laws, tuple) else laws).least
+
+    parts = (stages["query"], compute, stages["answer"])
+    return airtime + min(sum(least(part, owner) for part in parts) for owner in range(n))

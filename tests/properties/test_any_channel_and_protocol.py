@@ -1,0 +1,254 @@
+"""What no network may ever do, however its messages wait, collide, are lost and sent again."""
+
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.privacy import spent
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace.invariants import check
+from asyncdp_sim.trace.vocabulary import RELEASED
+from asyncdp_sim.units import to_ticks
+from tests.properties.networks import FIXED
+from tests.properties.rough_networks import rough_networks
+from tests.unit.learning.problems import records
+
+K = EventKind
+ROUGH = settings(FIXED, max_examples=60)
+SEEDS = st.integers(0, 2**32)
+BEGINS = (K.answer_released, K.answer_resent)
+ARRIVALS = (K.answer_collided, K.answer_lost, K.answer_delivered, K.answer_discarded)
+
+
+def scope(seed: int) -> Scope:
+    return Streams(seed).within("replicate", 1)
+
+
+def traced(network: Network, seed: int) -> Trace:
+    return simulate(network, scope(seed), events=True)
+
+
+def counted(trace: Trace, *kinds: EventKind) -> list[int]:
+    """Events of these kinds per owner."""
+    rows = trace.events["owner"][np.isin(trace.events["kind"], kinds)]
+    return np.bincount(rows, minlength=trace.n_owners + 1)[1:].tolist()
+
+
+@ROUGH
+@given(rough_networks(), SEEDS)
+def test_the_seed_decides_and_keeping_events_changes_nothing(network: Network, seed: int) -> None:
+    kept, again = traced(network, seed), traced(network, seed)
+    bare = simulate(network, scope(seed))
+    check(kept)
+    assert kept.events.tolist() == again.events.tolist()
+    for other in (again, bare):
+        assert other.exchanges.tolist() == kept.exchanges.tolist()
+        assert np.array_equal(other.owners["online"], kept.owners["online"], equal_nan=True)
+        for name in ("attempts", "refused", "unheard"):
+            assert other.owners[name].tolist() == kept.owners[name].tolist()
+        for name in ("end_tick", "in_flight_total", "recomputed", "on_air_ticks", "ending"):
+            assert getattr(other, name) == getattr(kept, name)
+
+
+def no_owner_exceeds_its_budget(network: Network, trace: Trace) -> None:
+    """At no time: every release is counted as it happens, and none follows the last."""
+    allowed = np.array(network.answers_allowed)
+    assert np.all(trace.released <= allowed)
+    assert trace.released.tolist() == counted(trace, K.answer_released)
+    used = np.bincount(trace.updates["owner"], minlength=network.n_owners + 1)[1:]
+    assert np.all(used <= trace.released)
+    epsilon = np.linspace(0.1, 3.0, network.n_owners)
+    charged = spent(epsilon, allowed, trace.released)
+    assert np.all(charged <= epsilon)
+    assert np.array_equal(charged == epsilon, trace.released == allowed)
+    assert counted(trace, K.budget_exhausted) == (trace.released == allowed).astype(int).tolist()
+
+
+def the_owners_ledger_balances(network: Network, trace: Trace) -> None:
+    """Every attempt is refused, unheard, served, or still waiting; every sending has one end."""
+    owners, rows = trace.owners, trace.exchanges
+    if network.protocol.kind == "request":
+        assert owners["attempts"].tolist() == counted(trace, K.request_sent)
+    assert owners["refused"].tolist() == counted(trace, K.request_refused)
+    assert owners["unheard"].tolist() == counted(trace, K.request_lost)
+    served = np.bincount(rows["owner"], minlength=network.n_owners + 1)[1:]
+    waiting = owners["attempts"] - owners["refused"] - owners["unheard"] - served
+    assert np.all(waiting + trace.recomputed >= 0)
+    begun, over = counted(trace, *BEGINS), counted(trace, *ARRIVALS)
+    flying = [a - b for a, b in zip(begun, over, strict=True)]
+    assert min(flying) >= 0
+    if trace.one_each:
+        assert max(flying) <= 1
+        assert np.all(waiting <= 1)
+    if trace.ending is Ending.spent:
+        assert max(flying) == 0
+        assert not np.any(np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight]))
+    for outcome, kind in (
+        (Outcome.applied, K.update_applied),
+        (Outcome.applied, K.answer_delivered),
+    ):
+        assert trace.ended(outcome).tolist() == counted(trace, kind)
+    shares = owners["online"]
+    assert np.all((shares >= 0) & (shares <= 1) | np.isnan(shares))
+
+
+def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None:
+    """Release, transmissions and outcome, written again from the events alone."""
+    end = to_ticks(network.until)
+    released: dict[int, int] = {}
+    sent: Counter[int] = Counter()
+    final: dict[int, Outcome] = {}
+    fates = {
+        K.answer_collided: Outcome.collided,
+        K.answer_lost: Outcome.lost,
+        K.answer_discarded: Outcome.discarded,
+        K.update_applied: Outcome.applied,
+    }
+    for event in trace.events:
+        kind, message, tick = K(event["kind"]), int(event["message"]), int(event["tick"])
+        assert tick <= trace.end_tick <= end
+        if final.get(message) is Outcome.applied:
+            continue  # what is sent for want of an acknowledgement is no part of the exchange
+        if kind is K.answer_released:
+            assert message not in released
+            released[message] = tick
+        if kind in BEGINS:
+            sent[message] += 1
+            final[message] = Outcome.in_flight
+        elif kind in fates:
+            assert event["detail"] != Detail.duplicate
+            final[message] = fates[kind]
+    for row in trace.exchanges:
+        message, outcome = int(row["message"]), Outcome(row["outcome"])
+        assert row["transmissions"] == sent[message]
+        if message in released:
+            assert outcome in RELEASED
+            assert row["release_tick"] == min(released[message], row["end_tick"])
+            # What the end of the run cuts short between two attempts is still in flight.
+            assert outcome is final[message] or outcome is Outcome.in_flight
+        else:
+            assert outcome in (Outcome.unreleased, Outcome.abandoned)
+    assert set(released) <= set(trace.exchanges["message"].tolist())
+
+
+def a_run_ends_for_the_reason_it_gives(network: Network, trace: Trace) -> None:
+    left = np.array(network.answers_allowed) - trace.released
+    assert (trace.ending is Ending.updates) == (len(trace.updates) == network.updates)
+    assert (trace.ending is Ending.horizon) == (trace.end_tick == to_ticks(network.until))
+    if trace.ending is Ending.spent:
+        assert np.all(left == 0)
+    if trace.ending is Ending.silent:
+        assert np.any(left > 0)
+        assert network.clock.kind == "scripted" or network.availability.kind == "churn"
+    assert trace.ending is not Ending.stalled
+
+
+def a_locked_learner_serves_one_at_a_time(network: Network, trace: Trace) -> None:
+    if network.protocol.kind == "request":
+        rows = trace.exchanges
+        begin = np.maximum(rows["read_tick"], rows["request_tick"]).tolist()
+        spans = sorted(zip(begin, rows["end_tick"].tolist(), strict=True))
+        assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+def the_absent_do_not_act(network: Network, trace: Trace) -> None:
+    """Their clocks' ticks are dropped; where owners vanish they neither listen nor send."""
+    vanishes = network.protocol.offline == "vanish"
+    away: set[int] = set()
+    for event in trace.events:
+        kind, owner = K(event["kind"]), int(event["owner"])
+        if kind is K.went_offline:
+            assert owner not in away
+            away.add(owner)
+        elif kind is K.went_online:
+            away.remove(owner)
+        elif owner in away:
+            assert kind is not K.clock_tick
+            assert not (vanishes and kind in (*BEGINS, K.query_received))
+
+
+CHECKS = (
+    no_owner_exceeds_its_budget,
+    the_owners_ledger_balances,
+    every_exchange_is_told_by_its_events,
+    a_run_ends_for_the_reason_it_gives,
+    a_locked_learner_serves_one_at_a_time,
+    the_absent_do_not_act,
+)
+
+
+def test_whatever_happens() -> None:
+    """All of the above for each example; the examples reach every kind of event and ending."""
+    kinds: set[int] = set()
+    details: set[int] = set()
+    outcomes: set[int] = set()
+    endings: set[Ending] = set()
+    parts: set[str] = set()
+    stale = fresh = 0
+
+    @settings(FIXED, max_examples=250)
+    @given(rough_networks(), SEEDS)
+    def draw(network: Network, seed: int) -> None:
+        nonlocal stale, fresh
+        parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
+        for trace in (traced(network, seed), traced(network, seed + 1)):
+            for holds in CHECKS:
+                holds(network, trace)
+            kinds.update(trace.events["kind"].tolist())
+            details.update(trace.events["detail"].tolist())
+            outcomes.update(trace.exchanges["outcome"].tolist())
+            endings.add(trace.ending)
+            stale += int(np.any(trace.updates["staleness"]))
+            fresh += trace.recomputed > 0
+
+    draw()
+    assert kinds == set(EventKind)
+    assert details == set(Detail)
+    assert outcomes == set(Outcome)
+    assert endings == set(Ending) - {Ending.stalled}
+    assert {"ideal", "aloha", "slotted-aloha", "csma", "tdma", "parallel"} <= parts
+    assert {"request", "push", "broadcast"} <= parts
+    assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
+    assert min(stale, fresh) >= 10
+
+
+@cache
+def problem(n: int, apply_at: str) -> tuple[object, object]:
+    """Owners whose data differ, and steps large enough to tell one order from another."""
+    sizes = (7, 23, 11, 5)[:n]
+    x, y = records(n, sizes, 3)
+    quadratic = Quadratic.from_records(x, y, 0.3, 3.0)
+    algorithm = AsyncGossip(rho=60.0, initial="uniform", apply_at=apply_at)
+    return algorithm.steps(quadratic.weights, 3, 30, 0.3, 3.0), quadratic
+
+
+@settings(ROUGH, max_examples=100)
+@given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4))
+def test_live_learning_equals_replay(
+    network: Network, seed: int, apply_at: str, record_every: int
+) -> None:
+    """To the bit; and the live learner keeps nothing of what has ended."""
+    steps, gradients = problem(network.n_owners, apply_at)
+    noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
+    asks = network.protocol.asks
+    live = LiveLearning(steps, gradients, noise, scope(seed), record_every, asks)
+    trace = simulate(network, scope(seed), learning=live)
+    lived = live.path()
+    again = replay([trace], steps, gradients, noise, [scope(seed)], record_every, asks)
+    assert np.array_equal(lived.updates, again.updates)
+    assert np.array_equal(lived.models(0), again.models(0))
+    assert np.array_equal(lived.final, again.final)
+    assert np.array_equal(lived.clipped, again.clipped)
+    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    assert len(live._points) == np.count_nonzero(cut_short)

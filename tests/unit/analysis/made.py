@@ -1,0 +1,80 @@
+"""Result directories written by hand: a manifest and an event table."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomli_w
+
+from asyncdp_sim.units import to_ticks
+
+NONE = {"kind": "none"}
+Row = tuple[Any, ...]  # time, kind, owner, message, attempt, detail; the last ones may be left out
+
+
+def scenario(n_owners: int = 3, **changes: Any) -> dict[str, Any]:
+    """Return a scenario's tables; a change of kind replaces a table, others join it."""
+    said: dict[str, Any] = {
+        "id": "made",
+        "run": {"updates": 1000, "seed": 1},
+        "owners": {"count": n_owners, "records": 10},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "clock": {"kind": "poisson", "rate": 1.0},
+        "availability": {"kind": "always"},
+        "channel": {"kind": "ideal"},
+        "latency": {"request": NONE, "query": NONE, "answer": NONE},
+        "compute": NONE,
+        "protocol": {"kind": "request", "busy": "refuse", "own_tick": "drop"},
+        "algorithm": {"kind": "async-gossip", "rho": 1.0},
+        "privacy": {
+            "epsilon": 1.0,
+            "budget": {"kind": "horizon"},
+            "sensitivity": {"kind": "clip", "bound": 1.0},
+        },
+    }
+    for key, value in changes.items():
+        said[key] = value if "kind" in value else {**said[key], **value}
+    return said
+
+
+def made(
+    directory: Path,
+    replicates: Sequence[Sequence[Row]] = (),
+    said: dict[str, Any] | None = None,
+    **summary: Any,
+) -> Path:
+    """Write a result directory with these replicates' events."""
+    directory.mkdir(parents=True)
+    said = scenario() if said is None else said
+    (directory / "scenario.toml").write_text(tomli_w.dumps(said), encoding="utf-8")
+    standard = {"private": True, "epsilon_true": 1.0, "not_for_release": False, "updates": 1}
+    manifest = {
+        "schema": 1, "scenario": said, "summary": standard | summary,
+        "replicates": list(range(1, max(1, len(replicates)) + 1)), "digest": "0" * 64, "seed": 1,
+        "warnings": [], "versions": {}, "fingerprints": {}, "events": True, "network": "0",
+    }  # fmt: skip
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    rows = [
+        (number, seq, *(*row, None, None, None)[:6])
+        for number, events in enumerate(replicates, start=1)
+        for seq, row in enumerate(events)
+    ]
+    if len(rows) > 0:
+        number, seq, time, kind, owner, message, attempt, detail = zip(*rows, strict=True)
+        columns = {
+            "replicate": pa.array(number, pa.int32()),
+            "seq": pa.array(seq, pa.int64()),
+            "tick": pa.array([to_ticks(t) for t in time], pa.int64()),
+            "time": pa.array(time, pa.float64()),
+            "kind": pa.array(kind).dictionary_encode(),
+            "owner": pa.array(owner, pa.int32()),
+            "message": pa.array(message, pa.int64()),
+            "attempt": pa.array(attempt, pa.int16()),
+            "detail": pa.array(detail, pa.string()).dictionary_encode(),
+        }
+        pq.write_table(pa.table(columns), directory / "events.parquet")
+    return directory

@@ -1,0 +1,235 @@
+"""Owners online in the intervals of a file: exact times, and what is said of a wrong file."""
+
+import hashlib
+import pickle
+from types import SimpleNamespace
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.network.availability import Availability, Intervals
+from asyncdp_sim.spec import parse
+
+UNIT = 10**9
+HEADER = "owner,start,end\n"
+TIME = "allowed is a number from 0 to 1e9 (time units)"
+NUMBERS = "allowed are owner numbers 1 to 3"
+APART = "allowed are intervals of one owner that do not overlap"
+LONGER = "allowed is an end after its start, by 1e-9 or more"
+KIND = "allowed is a CSV (UTF-8) with the columns owner,start,end"
+NAMED = "allowed is a header with the columns owner,start,end, once each"
+
+
+class Notes:
+    """Stands for the learner: notes who came, went and left, and when."""
+
+    def __init__(self):
+        self.kernel = Kernel()
+        self.told = []
+
+    def note(self, what, owner):
+        self.told.append((self.kernel.now / UNIT, owner, what))
+
+    def leave(self, owner):
+        self.note("leaves", owner)
+
+    def give_up(self, owner):
+        self.note("gives up", owner)
+
+
+def owner(number):
+    return SimpleNamespace(
+        number=number,
+        go_offline=lambda learner: learner.note("off", number),
+        go_online=lambda learner: learner.note("on", number),
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="online.csv"):
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / name).write_bytes(data)
+        return Intervals(path=str(tmp_path / name))
+
+    return write
+
+
+def followed(spec, n_owners):
+    notes = Notes()
+    spec.begin([owner(number) for number in range(1, n_owners + 1)], notes, None)
+    notes.kernel.run_before()
+    return notes.told
+
+
+def said(spec, n_owners=3):
+    return [str(fault) for fault in spec.faults(n_owners)]
+
+
+def test_owners_come_and_go_at_the_times_of_the_file(written):
+    spec = written(HEADER + "1,0,1.5\n2,1,2\n1,3,4\n")
+    assert said(spec) == []
+    assert followed(spec, 3) == [
+        (0.0, 2, "off"),
+        (0.0, 3, "off"),
+        (0.0, 3, "gives up"),
+        (1.0, 2, "on"),
+        (1.5, 1, "off"),
+        (2.0, 2, "off"),
+        (2.0, 2, "leaves"),
+        (3.0, 1, "on"),
+        (4.0, 1, "off"),
+        (4.0, 1, "leaves"),
+    ]
+
+
+def test_what_touches_is_one_period_whatever_the_order_of_rows(written):
+    spec = written(HEADER + "1,2,3\n1,0,1\n1,1,2\n")
+    assert said(spec) == []
+    assert spec.periods(1) == ((0, 3 * UNIT),)
+    assert followed(spec, 1) == [(3.0, 1, "off"), (3.0, 1, "leaves")]
+
+
+def test_presence_changes_before_clocks_tick_and_after_arrivals(written):
+    spec, notes = written(HEADER + "1,1,2\n"), Notes()
+
+    def other(name, priority):
+        yield notes.kernel.at(UNIT, priority)
+        notes.note(name, 0)
+
+    notes.kernel.start(other("tick", Priority.CLOCK_TICK))
+    spec.begin([owner(1)], notes, None)
+    notes.kernel.start(other("arrival", Priority.REQUEST_ARRIVES))
+    notes.kernel.run_before(UNIT + 1)
+    assert [what for _, _, what in notes.told] == ["off", "arrival", "on", "tick"]
+
+
+def test_columns_in_any_order_blank_lines_a_byte_order_mark_and_other_columns(written):
+    spec = written("\ufeffend, note ,owner,start\r\n\r\n 2.0 ,a night,1, 1e-1\r\n,,,\r\n")
+    assert said(spec) == []
+    assert spec.periods(1) == ((UNIT // 10, 2 * UNIT),)
+    assert spec.periods(2) == ()
+
+
+def test_there_is_no_long_run(written):
+    assert written(HEADER + "1,0,1\n").online_share(3) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4,0,1\n4,2,3\n", [f"owner '4' (online.csv, line 2); {NUMBERS}"]),
+        ("0,0,1\n", [f"owner '0' (online.csv, line 2); {NUMBERS}"]),
+        ("1.0,0,1\n", [f"owner '1.0' (online.csv, line 2); {NUMBERS}"]),
+        (",0,1\n", [f"owner '' (online.csv, line 2); {NUMBERS}"]),
+        (
+            "1,0,1\n" + "9" * 5000 + ",0,1\n",
+            [f"owner '{'9' * 56}... (online.csv, line 3); {NUMBERS}"],
+        ),
+        ("1,soon,1\n", [f"start 'soon' (online.csv, line 2); {TIME}"]),
+        ("1,,1\n", [f"start '' (online.csv, line 2); {TIME}"]),
+        ("1,1_0,11\n", [f"start '1_0' (online.csv, line 2); {TIME}"]),
+        ("1,-1,1\n", [f"start '-1' (online.csv, line 2); {TIME}"]),
+        ("1,0,inf\n", [f"end 'inf' (online.csv, line 2); {TIME}"]),
+        ("1,0,1.1e9\n", [f"end '1.1e9' (online.csv, line 2); {TIME}"]),
+        (
+            "1,nan,nan\n",
+            [
+                f"start 'nan' (online.csv, line 2); {TIME}",
+                f"end 'nan' (online.csv, line 2); {TIME}",
+            ],
+        ),
+        ("1,3,1\n", [f"[3, 1) (online.csv, line 2); {LONGER}"]),
+        ("1,3,3\n", [f"[3, 3) (online.csv, line 2); {LONGER}"]),
+        ("1,3,3.0000000001\n", [f"[3, 3.0000000001) (online.csv, line 2); {LONGER}"]),
+        (
+            "1,0,2\n2,1,3\n\n1,1,3\n",
+            [f"[1, 3) of owner 1 (online.csv, line 5); {APART}: line 2 has [0, 2)"],
+        ),
+        (
+            "1,4,5\n1,0,9\n1,7,8\n",
+            [
+                f"[0, 9) of owner 1 (online.csv, line 3); {APART}: line 2 has [4, 5)",
+                f"[7, 8) of owner 1 (online.csv, line 4); {APART}: line 3 has [0, 9)",
+            ],
+        ),
+        ("1,0\n", ["2 values (online.csv, line 2); allowed are 3, one per column"]),
+        (
+            "1,2,1\n7,0,1\n1,0,x\n",
+            [
+                f"[2, 1) (online.csv, line 2); {LONGER}",
+                f"owner '7' (online.csv, line 3); {NUMBERS}",
+                f"end 'x' (online.csv, line 4); {TIME}",
+            ],
+        ),
+        (
+            "",
+            ["no rows below the header (online.csv); allowed is at least one row owner,start,end"],
+        ),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_a_wrong_row_is_told_in_one_line(written, text, expected):
+    assert said(written(HEADER + text)) == [f"availability.path: given {line}" for line in expected]
+
+
+def test_ten_faults_are_enough(written):
+    told = said(written(HEADER + "1,5,4\n" * 13))
+    assert len(told) == 11
+    assert told[-1] == (
+        "availability.path: given 3 more faults (online.csv); the first 10 are shown"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the file is empty"),
+        ("\n", "the file is empty"),
+        (b"owner,start,end\n1,0,\xff\n", "the file is not UTF-8 text"),
+    ],
+)
+def test_a_file_without_a_table(written, text, reason):
+    spec = written(text)
+    assert said(spec) == [f"availability.path: given '{spec.path}'; {reason}; {KIND}"]
+    with pytest.raises(SpecError, match=reason):
+        spec.content_digest()
+
+
+def test_no_such_file_and_a_directory(tmp_path):
+    nowhere = str(tmp_path / "nowhere.csv")
+    assert said(Intervals(path=nowhere)) == [
+        f"availability.path: given '{nowhere}'; there is no such file; {KIND}"
+    ]
+    assert said(Intervals(path=str(tmp_path))) == [
+        f"availability.path: given '{tmp_path}'; this is a directory; {KIND}"
+    ]
+
+
+def test_columns_that_are_missing_or_stand_twice(written):
+    for header in ("owner,begin,end", "owner,start,end,end", "owner;start;end"):
+        assert said(written(header + "\n1,0,1\n")) == [
+            f"availability.path: given the header '{header}' (online.csv, line 1); {NAMED}"
+        ]
+
+
+def test_the_digest_is_that_of_the_bytes_read(written):
+    spec = written(HEADER + "1,0,1\n")
+    found = spec.content_digest()
+    assert found == hashlib.sha256(b"owner,start,end\n1,0,1\n").hexdigest()
+    changed = written(HEADER + "1,0,2\n")
+    assert changed.content_digest() != found
+    assert spec.content_digest() == found  # read once
+    assert spec.model_copy().content_digest() == changed.content_digest()
+
+
+def test_what_was_read_is_no_part_of_the_spec_and_travels_with_it(written, tmp_path):
+    spec = written(HEADER + "1,0,1\n")
+    spec.content_digest()
+    raw = {"kind": "intervals", "path": spec.path}
+    assert spec.model_dump() == raw
+    assert spec == parse(Availability, raw)
+    assert hash(spec) == hash(parse(Availability, raw))
+    (tmp_path / "online.csv").unlink()
+    assert pickle.loads(pickle.dumps(spec)).periods(1) == ((0, UNIT),)

@@ -1,0 +1,219 @@
+"""Why runs end, and that those which get nowhere do end, and say so."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Latency, Network, simulate, stall
+from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
+from asyncdp_sim.network.channels import Csma, Ideal
+from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.protocols import Broadcast, Push, Request
+from asyncdp_sim.run import run
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Ending, Outcome, Trace
+
+DEAF = Ideal(loss_query=(1.0, 0.0))
+"""Owner 1 never hears a query; owner 2 hears all."""
+
+
+def ended(**fields: Any) -> Trace:
+    network = Network(**{"answers_allowed": (2, 2), "updates": 50, **fields})
+    return simulate(network, Streams(1).within("replicate", 1))
+
+
+NOWHERE: dict[str, dict[str, Any]] = {
+    "request": {"channel": DEAF},
+    "request that nobody hears": {"channel": Ideal(loss_request=(1.0, 0.0))},
+    "request sent again": {
+        "channel": DEAF,
+        "protocol": Request(busy="retry", retry=Exponential(mean=0.1)),
+    },
+    "request queued": {"channel": DEAF, "protocol": Request(busy="queue", own_tick="queue")},
+    "impatience": {
+        "protocol": Request(timeout=0.1),
+        "compute": (Constant(value=1.0), Constant(value=0.05)),
+    },
+    "push": {"channel": DEAF, "protocol": Push()},
+    "push over each other": {"channel": DEAF, "protocol": Push(own_tick="overlap")},
+    "broadcast": {"channel": DEAF, "protocol": Broadcast(interval=1.0)},
+    "broadcast without clocks": {
+        "channel": DEAF,
+        "protocol": Broadcast(interval=1.0, answer_at="after-delay"),
+    },
+}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 attempts in a row, or 100 looks, 20 clock ticks (10 time units) apart."""
+    monkeypatch.setattr(stall, "_ATTEMPTS", 300)
+    monkeypatch.setattr(stall, "_SILENT", 100)
+    monkeypatch.setattr(stall, "_BETWEEN", 20)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
+def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
+    """Owner 2 spends its budget; owner 1 goes on for ever, or is silent for ever."""
+    trace = ended(**fields)
+    assert trace.ending is Ending.stalled
+    assert trace.released.tolist() == [0, 2]
+    assert trace.updates["owner"].tolist() == [2, 2]
+    attempts = int(trace.owners["attempts"][0])
+    if "broadcast" in type(fields.get("protocol")).__name__.lower():
+        assert attempts == 0
+        assert 900 * 10**9 < trace.end_tick < 2200 * 10**9  # it is silent: 100 looks
+    else:
+        assert 300 <= attempts < 360
+
+
+def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:
+    trace = ended(channel=DEAF)
+    assert trace.ending is Ending.stalled
+    assert 10**5 <= trace.owners["attempts"][0] < 1.2 * 10**5
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
+def test_a_horizon_comes_first(fields: dict[str, Any]) -> None:
+    trace = ended(until=20.0, **fields)
+    assert trace.ending is Ending.horizon
+    assert trace.end_tick == 20 * 10**9
+
+
+@pytest.mark.usefixtures("impatient")
+def test_slow_is_not_stalled() -> None:
+    """Hundreds of attempts may fail in all, and owners may be away for long, time and again."""
+    rare = ended(channel=Ideal(loss_query=0.95), answers_allowed=(20, 20), updates=20)
+    assert rare.ending is Ending.updates
+    assert rare.owners["attempts"].sum() > 310
+    away = OnOff(on=Constant(value=50.0), off=Constant(value=600.0))
+    late = ended(availability=away, answers_allowed=(300, 300), updates=300)
+    assert late.ending is Ending.updates
+    assert late.end_tick > 1000 * 10**9
+    brief = OnOff(on=Constant(value=0.001), off=Constant(value=1.0))
+    seldom = ended(availability=brief, updates=4)
+    assert seldom.ending is Ending.updates
+    assert np.diff(seldom.updates["tick"]).max() > 1100 * 10**9
+
+
+def test_the_watch_never_shows_in_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it looks: at the shortest, between any two clock ticks."""
+    fields: dict[str, Any] = {
+        "answers_allowed": (60, 60),
+        "updates": 100,
+        "channel": Csma(airtime=0.1, propagation_delay=0.01, loss=0.3, retransmissions=1),
+        "compute": Exponential(mean=0.1),
+    }
+    seldom = ended(**fields)
+    monkeypatch.setattr(stall, "_BETWEEN", 1)
+    often = ended(**fields)
+    assert often.exchanges.tolist() == seldom.exchanges.tolist()
+    assert often.owners.tolist() == seldom.owners.tolist()
+    assert often.end_tick == seldom.end_tick
+
+
+def test_update_t() -> None:
+    trace = ended(updates=3)
+    assert (trace.ending, len(trace.updates)) == (Ending.updates, 3)
+
+
+def test_the_horizon() -> None:
+    trace = ended(until=0.5, clock=PoissonClock(rate=0.01))
+    assert (trace.ending, trace.end_tick) == (Ending.horizon, 5 * 10**8)
+
+
+@pytest.mark.parametrize("protocol", [Request(), Push(), Broadcast(interval=1.0)])
+def test_every_budget_spent(protocol: Any) -> None:
+    trace = ended(protocol=protocol, compute=Exponential(mean=0.1))
+    assert trace.ending is Ending.spent
+    assert trace.released.tolist() == [2, 2]
+    assert trace.end_tick == trace.exchanges["end_tick"].max()
+
+
+def test_spent_waits_for_answers_under_way() -> None:
+    """The last answers are released long before they arrive, or are lost."""
+    channel = Ideal(loss=(0.0, 1.0))
+    trace = ended(protocol=Push(), latency=Latency(answer=Constant(value=9.0)), channel=channel)
+    assert trace.ending is Ending.spent
+    assert trace.ended(Outcome.applied, Outcome.lost).tolist() == [2, 2]
+    assert trace.ended(Outcome.in_flight).tolist() == [0, 0]
+    assert trace.end_tick == trace.exchanges["release_tick"].max() + 9 * 10**9
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"clock": ScriptedClock(times=[[1.0], [2.0]])},
+        {"availability": Churn(lifetime=Constant(value=1.0)), "clock": PoissonClock(rate=0.5)},
+        {"availability": Bernoulli(probability=(1.0, 0.0))},
+        {
+            "clock": DeterministicClock(rate=1.0),
+            "availability": Churn(lifetime=Constant(value=1.5)),
+        },
+    ],
+    ids=["a script ends", "all have left", "one is never there", "one tick each"],
+)
+def test_nobody_asks_any_more(fields: dict[str, Any]) -> None:
+    trace = ended(**fields)
+    assert trace.ending is Ending.silent
+    assert trace.released.tolist() != [2, 2]
+    assert len(trace.updates) < 50
+
+
+SCENARIO: dict[str, Any] = {
+    "id": "ends",
+    "run": {"updates": 50, "replicates": 2},
+    "owners": {"count": 2, "records": 10},
+    "data": {"kind": "gaussian", "features": 2},
+    "model": {"kind": "ridge", "regularisation": 0.1},
+    "algorithm": {"kind": "async-gossip", "rho": 1.0},
+    "privacy": {
+        "epsilon": 1.0,
+        "sensitivity": {"kind": "clip", "bound": 1.0},
+        "budget": {"kind": "per-owner-cap", "answers": 2},
+    },
+}
+SAID = {
+    "stalled": (
+        {"channel": {"kind": "ideal", "loss_query": [1.0, 0.0]}},
+        "2 of 2 replicates ended before T = 50 updates (2 to 2): owners kept trying and no answer "
+        "was released for too long",
+    ),
+    "spent": (
+        {},
+        "2 of 2 replicates ended before T = 50 updates (4 to 4): every owner has spent its budget",
+    ),
+    "lost": (
+        {"channel": {"kind": "ideal", "loss": [1.0, 0.0]}},
+        "2 of 2 replicates ended before T = 50 updates (2 to 2): every owner has spent its budget; "
+        "of 8 answers released 4 were lost",
+    ),
+    "silent": (
+        {"clock": {"kind": "scripted", "times": [[1.0], [2.0]]}},
+        "2 of 2 replicates ended before T = 50 updates (2 to 2): no owner asks any more",
+    ),
+    "horizon": (
+        {"clock": {"kind": "scripted", "times": [[1.0], [2.0]]}, "until": 1.5},
+        "2 of 2 replicates ended before T = 50 updates (1 to 1): the time horizon was reached",
+    ),
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("change", "sentence"), SAID.values(), ids=SAID)
+def test_the_warning_says_why(change: dict[str, Any], sentence: str) -> None:
+    until = {k: v for k, v in change.items() if k == "until"}
+    parts = {k: v for k, v in change.items() if k != "until"}
+    raw = {**SCENARIO, **parts, "run": {**SCENARIO["run"], **until}}
+    outcome = run(parse(Scenario, raw))
+    assert [said for said in outcome.warnings if "ended before" in said] == [sentence]
+
+
+def test_a_run_that_reaches_update_t_has_nothing_to_explain() -> None:
+    raw = {**SCENARIO, "run": {"updates": 4, "replicates": 2}}
+    assert not any("ended before" in said for said in run(parse(Scenario, raw)).warnings)

@@ -1,0 +1,574 @@
+"""Distances over graphs by hand, failing links to the tick, and what is said of a wrong file."""
+
+import hashlib
+import itertools
+import pickle
+import random
+import subprocess
+import sys
+from functools import partial
+from math import dist, exp, inf, sqrt
+from types import SimpleNamespace
+
+import networkx as nx
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.network.laws import Constant, Exponential, Uniform
+from asyncdp_sim.network.topology import (
+    Geometric,
+    GraphFile,
+    LinkFailures,
+    ScaleFree,
+    Star,
+    Topology,
+    Waxman,
+)
+from asyncdp_sim.network.topology.failures import Routes, links
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+
+UNIT = 10**9
+RANDOM = [
+    Waxman(alpha=0.5, beta=1.0, latency_per_distance=2.0),
+    Geometric(radius=0.9, latency_per_distance=2.0),
+    ScaleFree(edges=2, latency=Exponential(mean=0.5)),
+]
+EACH_RANDOM = pytest.mark.parametrize("spec", RANDOM, ids=lambda spec: spec.kind)
+TIME = "allowed is a number from 0 to 1e9 (time units) on every edge"
+KINDS = "allowed is GraphML (.graphml) or a CSV (.csv) with the columns source,target,latency"
+SQUARE = "source,target,latency\nlearner,1,1\n1,2,1\n2,hub,2\nhub,learner,2\n"
+"""Learner and owner 2 at opposite corners; the way over owner 1 is the shorter."""
+
+
+class Notes:
+    """Stands for the learner and the recorder."""
+
+    def __init__(self, n_owners):
+        self.kernel = Kernel()
+        self.told = []
+        self.owners = [owner(number) for number in range(1, n_owners + 1)]
+
+    def note(self, what, number):
+        self.told.append((self.kernel.now / UNIT, number, what))
+
+    def distances(self):
+        return [found.distance / UNIT for found in self.owners]
+
+
+def owner(number):
+    return SimpleNamespace(
+        number=number,
+        distance=-1,
+        go_offline=lambda learner: learner.note("off", number),
+        go_online=lambda learner: learner.note("on", number),
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="net.csv", **fields):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return GraphFile(path=str(tmp_path / name), **fields)
+
+    return write
+
+
+def said(spec, n_owners=2):
+    return [str(fault) for fault in spec.faults(n_owners)]
+
+
+def edges(graph):
+    return {(a, b): latency for a, b, latency in graph.edges(data="latency")}
+
+
+def test_a_star_is_its_links():
+    assert Star(latency=0.3).distances(3) == (0.3, 0.3, 0.3)
+    star = Star(latency=(0.1, 0.2))
+    assert star.distances(2) == (0.1, 0.2)
+    assert edges(star.build(2)) == {(0, 1): 0.1, (0, 2): 0.2}
+    assert said(star) == []
+    assert said(star, 3) == [
+        "topology.latency: given 2 values; "
+        "allowed is one number, or a list with one per owner, 3 in all"
+    ]
+
+
+def test_adding_owners_to_a_star_leaves_the_others():
+    assert Star(latency=0.3).distances(40)[:3] == Star(latency=0.3).distances(3)
+    failures = LinkFailures(gap=Exponential(mean=1.0), length=Exponential(mean=0.5))
+    told = [presence(Star(failures=failures), n, until=20) for n in (2, 7)]
+    assert len(told[0]) > 20
+    assert [note for note in told[1] if note[1] <= 2] == told[0]
+
+
+def presence(spec, n_owners, until):
+    notes = Notes(n_owners)
+    spec.begin(notes.owners, notes, Streams(1).within("replicate", 1))
+    notes.kernel.run_before(until * UNIT)
+    return notes.told
+
+
+def test_shortest_paths_by_hand(written):
+    spec = written(SQUARE)
+    assert said(spec) == []
+    assert spec.distances(2) == (1.0, 2.0)
+    assert edges(spec.build(2)) == {(0, 1): 1.0, (1, 2): 1.0, (0, "hub"): 2.0, (2, "hub"): 2.0}
+    shorter = written(
+        SQUARE.replace("2,hub,2", "2,hub,0").replace("hub,learner,2", "hub,learner,.5")
+    )
+    assert shorter.distances(2) == (1.0, 0.5)
+
+
+def test_owners_beyond_the_count_are_routers(written):
+    spec = written(SQUARE)
+    assert said(spec, 1) == []
+    assert spec.distances(1) == (1.0,)
+    assert set(spec.build(1)) == {0, 1, "2", "hub"}
+
+
+def test_begin_sets_distances_in_ticks(written):
+    notes = Notes(2)
+    written(SQUARE.replace("1,2,1", "1,2,0.25")).begin(notes.owners, notes, None)
+    assert [found.distance for found in notes.owners] == [UNIT, UNIT + UNIT // 4]
+    assert notes.told == []
+
+
+def test_a_square_whose_links_fail_one_by_one(written):
+    notes = Notes(2)
+    routes = Routes(written(SQUARE).build(2), notes.owners, notes)
+    found = []
+
+    def script():
+        for tick, changes in [
+            (1, [(routes.cut, (0, 1))]),
+            (2, [(routes.cut, (0, "hub"))]),
+            (3, [(routes.mend, (0, 1))]),
+            (4, [(routes.cut, (1, 2))]),
+            (5, [(routes.cut, (0, 1)), (routes.mend, (1, 2)), (routes.mend, (0, "hub"))]),
+        ]:
+            yield notes.kernel.at(tick * UNIT, Priority.PRESENCE)
+            for change, link in changes:
+                change(link)
+
+    def look():
+        for tick in range(1, 6):
+            yield notes.kernel.at(tick * UNIT, Priority.CLOCK_TICK)
+            found.append(notes.distances())
+
+    notes.kernel.start(script())
+    notes.kernel.start(look())
+    notes.kernel.run_before()
+    assert found == [
+        [5.0, 4.0],  # over the hub
+        [5.0, 4.0],  # nobody is reached: what is under way keeps its delay
+        [1.0, 2.0],
+        [1.0, 2.0],  # owner 2 is cut off
+        [5.0, 4.0],
+    ]
+    assert notes.told == [
+        (2.0, 1, "off"),
+        (2.0, 2, "off"),
+        (3.0, 1, "on"),
+        (3.0, 2, "on"),
+        (4.0, 2, "off"),
+        (5.0, 2, "on"),
+    ]
+
+
+def test_changes_at_one_tick_count_together():
+    """One link fails as the other is repaired: the owner is never without a path."""
+    graph = nx.Graph(
+        [(0, 1, {"latency": 1.0}), (0, "a", {"latency": 1.0}), ("a", 1, {"latency": 1.0})]
+    )
+    notes = Notes(1)
+    routes = Routes(graph, notes.owners, notes)
+
+    def swap(link, first, second):
+        yield notes.kernel.at(UNIT, Priority.PRESENCE)
+        first(link)
+        yield notes.kernel.at(2 * UNIT, Priority.PRESENCE)
+        second(link)
+
+    notes.kernel.start(swap((0, "a"), routes.cut, routes.mend))
+    notes.kernel.start(swap((0, 1), len, routes.cut))
+    notes.kernel.run_before()
+    assert notes.distances() == [2.0]
+    assert notes.told == []
+    assert edges(graph)[0, 1] == 1.0
+
+
+def test_constant_laws_make_a_schedule(written):
+    failures = LinkFailures(gap=Constant(value=2.0), length=Constant(value=0.5))
+    told = presence(written(SQUARE, failures=failures), 2, until=6)
+    assert told == [
+        (time, number, what)
+        for time, what in [(2.0, "off"), (2.5, "on"), (4.5, "off"), (5.0, "on")]
+        for number in (1, 2)
+    ]
+
+
+def test_every_link_has_streams_of_its_own(written):
+    """Against a slow twin: link by link from its named streams, path by path by hand."""
+    laws = {"gap": Uniform(low=0.5, high=3.0), "length": Exponential(mean=0.7)}
+    spec = written(SQUARE, failures=LinkFailures(**laws))
+    scope = Streams(3).within("replicate", 1)
+    up = {}
+    for link in [(0, 1), (0, "hub"), (1, 2), (2, "hub")]:
+        draws = [
+            laws[name].durations(partial(scope.generator, "edge", *link, name), 16)
+            for name in ("gap", "length")
+        ]
+        steps = itertools.accumulate(next(draws[turn % 2]) for turn in range(100))
+        up[link] = list(steps)
+
+    def works(tick, link):
+        return sum(step <= tick for step in up[link]) % 2 == 0
+
+    def distance(tick, paths):
+        ways = [far for far, path in paths if all(works(tick, link) for link in path)]
+        return min(ways, default=None)
+
+    round_1 = [(1.0, [(0, 1)]), (5.0, [(0, "hub"), (2, "hub"), (1, 2)])]
+    round_2 = [(2.0, [(0, 1), (1, 2)]), (4.0, [(0, "hub"), (2, "hub")])]
+    until = 40 * UNIT
+    changes = sorted({step for steps in up.values() for step in steps if step < until})
+    assert len(changes) > 60
+    assert min(steps[-1] for steps in up.values()) > until
+    expected, last = [], [(1.0, True), (2.0, True)]
+    seen = []
+    for tick in changes:
+        for index, paths in enumerate((round_1, round_2)):
+            far, (before, was) = distance(tick, paths), last[index]
+            last[index] = (before if far is None else far, far is not None)
+            if was != (far is not None):
+                expected.append((tick / UNIT, index + 1, "on" if far is not None else "off"))
+        seen.append([far for far, _ in last])
+
+    notes, found = Notes(2), []
+    spec.begin(notes.owners, notes, Streams(3).within("replicate", 1))
+
+    def look():
+        for tick in changes:
+            yield notes.kernel.at(tick, Priority.CLOCK_TICK)
+            found.append(notes.distances())
+
+    notes.kernel.start(look())
+    notes.kernel.run_before(until)
+    assert found == seen
+    assert notes.told == expected
+    assert len(expected) > 10
+
+
+def test_links_that_take_no_time_are_refused():
+    with pytest.raises(SpecError) as caught:
+        Star(failures={"gap": {"kind": "none"}, "length": {"kind": "constant", "value": 1e-10}})
+    allowed = "allowed is a law with a mean of at least a tick, 1e-9"
+    assert [str(fault) for fault in caught.value.faults] == [
+        f"failures.gap: given {{kind = 'none'}}; {allowed}",
+        f"failures.length: given {{kind = 'constant', value = 1e-10}}; {allowed}",
+    ]
+
+
+def test_links_are_ordered_by_their_nodes():
+    graph = nx.Graph([("b", 10), (10, 2), ("a", "b"), (0, "a"), (2, 0)])
+    assert links(graph) == [(0, 2), (0, "a"), (2, 10), (10, "b"), ("a", "b")]
+
+
+@EACH_RANDOM
+def test_the_number_of_a_graph_decides_it(spec):
+    again = parse(Topology, spec.model_dump())
+    assert edges(spec.build(20)) == edges(again.build(20))
+    assert spec.distances(20) == again.distances(20)
+    other = spec.model_copy(update={"graph": 2})
+    assert edges(other.build(20)) != edges(spec.build(20))
+    assert spec.distances(5) == spec.model_copy().distances(5)
+    assert set(spec.build(20)) == set(range(21))
+    assert min(edges(spec.build(20)).values()) >= 0
+
+
+@EACH_RANDOM
+def test_a_graph_is_no_part_of_its_spec_and_travels_with_it(spec):
+    spec.distances(5)
+    assert spec == parse(Topology, spec.model_dump())
+    assert hash(spec) == hash(parse(Topology, spec.model_dump()))
+    assert edges(pickle.loads(pickle.dumps(spec)).build(5)) == edges(spec.build(5))
+    with pytest.raises(nx.NetworkXError, match="Frozen"):
+        spec.build(5).remove_node(1)
+
+
+def test_a_geometric_graph_by_hand():
+    """Places drawn from the same source, and all simple paths."""
+    spec, n = Geometric(radius=0.6, latency_per_distance=3.0, graph=4), 5
+    start = Streams(4).generator("topology", "geometric").integers(2**63)
+    source = random.Random(int(start))
+    places = [(source.random(), source.random()) for _ in range(n + 1)]
+    near = {
+        (a, b): 3 * dist(places[a], places[b])
+        for a, b in itertools.combinations(range(n + 1), 2)
+        if dist(places[a], places[b]) <= 0.6
+    }
+    assert edges(spec.build(n)) == pytest.approx(near)
+    for number, far in enumerate(spec.distances(n), start=1):
+        middles = [m for m in range(1, n + 1) if m != number]
+        ways = [
+            sum(near.get((min(a, b), max(a, b)), inf) for a, b in itertools.pairwise(path))
+            for k in range(n)
+            for inner in itertools.permutations(middles, k)
+            for path in [(0, *inner, number)]
+        ]
+        assert far == pytest.approx(min(ways))
+
+
+def test_waxman_links_are_as_likely_as_the_formula_says():
+    """z-test, |z| < 4 (fixed seeds), over 300 graphs of 10 nodes: links minus Σ β exp(−d/(αL))."""
+    surplus, variance = 0.0, 0.0
+    for number in range(1, 301):
+        spec = Waxman(alpha=0.3, beta=0.8, latency_per_distance=2.0, graph=number)
+        graph = spec.build(9)
+        places = graph.nodes(data="pos")
+        apart = {
+            (a, b): dist(places[a], places[b]) for a, b in itertools.combinations(range(10), 2)
+        }
+        longest = max(apart.values())
+        chances = [0.8 * exp(-far / (0.3 * longest)) for far in apart.values()]
+        surplus += graph.number_of_edges() - sum(chances)
+        variance += sum(p * (1 - p) for p in chances)
+        for link, latency in edges(graph).items():
+            assert latency == pytest.approx(2 * apart[link])
+    assert abs(surplus) < 4 * sqrt(variance)
+    assert sqrt(variance) < 60  # 13,500 pairs: α and β swapped would be far off
+
+
+def test_a_scale_free_graph_has_its_links_and_their_latencies():
+    spec = ScaleFree(edges=2, latency=Constant(value=0.5))
+    graph = spec.build(30)
+    assert graph.number_of_edges() == 2 + 2 * 28
+    assert set(edges(graph).values()) == {0.5}
+    hops = nx.single_source_shortest_path_length(graph, 0)
+    assert spec.distances(30) == tuple(0.5 * hops[i] for i in range(1, 31))
+    drawn = edges(ScaleFree(edges=2, latency=Exponential(mean=0.5)).build(30))
+    assert len(set(drawn.values())) == len(drawn)
+    at_once = ScaleFree(edges=1, latency={"kind": "none"})
+    assert at_once.distances(3) == (0.0, 0.0, 0.0)
+    assert said(ScaleFree(edges=3, latency=Constant(value=0.5))) == [
+        "topology.edges: given 3; allowed is a whole number from 1 to the number of owners, 2"
+    ]
+
+
+def test_one_owner_is_enough_for_every_kind():
+    for spec in (Star(), *RANDOM):
+        one = spec.model_copy(update={"edges": 1}) if spec.kind == "scale-free" else spec
+        assert len(one.distances(1)) == 1
+
+
+def test_a_random_graph_in_pieces_is_refused():
+    lone = Geometric(radius=1e-6, latency_per_distance=1.0, graph=7)
+    assert said(lone, 1) == [
+        "topology.graph: given 7; the graph is not connected: owner 1 has no path to the learner; "
+        "raise radius or choose another graph number"
+    ]
+    assert "owners 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, and 3 more have no path" in said(lone, 13)[0]
+    assert lone.distances(2) == (inf, inf)
+    sparse = Waxman(alpha=0.01, beta=0.01, latency_per_distance=1.0)
+    assert said(sparse) == [
+        "topology.graph: given 1; the graph is not connected: owners 1, 2 have no path to the "
+        "learner; raise alpha or beta or choose another graph number"
+    ]
+    for spec in RANDOM:
+        assert said(spec, 20) == []
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"kind": "waxman", "alpha": 0.0, "beta": 0.5, "latency_per_distance": 1.0},
+        {"kind": "waxman", "alpha": 0.5, "beta": 1.1, "latency_per_distance": 1.0},
+        {"kind": "geometric", "radius": 0.0, "latency_per_distance": 1.0},
+        {"kind": "geometric", "radius": 0.5, "latency_per_distance": -1.0},
+        {"kind": "scale-free", "edges": 0, "latency": {"kind": "none"}},
+        {"kind": "scale-free", "edges": 1, "latency": 1.0},
+        {"kind": "scale-free", "edges": 1, "latency": {"kind": "none"}, "graph": 0},
+        {"kind": "star", "latency": -1.0},
+        {"kind": "star", "path": "net.csv"},
+        {"kind": "file"},
+        {"kind": "ring"},
+    ],
+)
+def test_fields_out_of_their_domain(raw):
+    with pytest.raises(SpecError):
+        parse(Topology, raw)
+
+
+def test_graphml_and_csv_say_the_same(written, tmp_path):
+    graph = nx.Graph()
+    graph.add_edge("learner", "1", latency=1)  # a whole number is a key of its own
+    graph.add_edge("1", "2", latency=1.0, colour="red")
+    graph.add_edge("2", "hub", latency=2.0)
+    graph.add_edge("hub", "learner", latency=2.0)
+    graph.add_edge("hub", "hub", latency=7.0)
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    spec = GraphFile(path=str(tmp_path / "net.graphml"))
+    assert said(spec) == []
+    assert edges(spec.build(2)) == edges(written(SQUARE).build(2))
+    assert spec.distances(2) == (1.0, 2.0)
+    data = (tmp_path / "net.graphml").read_bytes()
+    assert spec.content_digest() == hashlib.sha256(data).hexdigest()
+    assert spec.model_copy(update={"path": str(tmp_path / "net.csv")}).content_digest() == (
+        hashlib.sha256(SQUARE.encode()).hexdigest()
+    )
+
+
+def graphml(inner, default="undirected", key=""):
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        f'<key id="d0" for="edge" attr.name="latency" attr.type="double">{key}</key>'
+        f'<graph edgedefault="{default}"><node id="learner"/><node id="1"/><node id="2"/>'
+        f"{inner}</graph></graphml>"
+    )
+
+
+def link(a, b, latency=None, more=""):
+    data = "" if latency is None else f'<data key="d0">{latency}</data>'
+    return f'<edge source="{a}" target="{b}" {more}>{data}</edge>'
+
+
+def test_graphml_by_hand_with_a_default_latency(written):
+    text = graphml(link("learner", 1) + link(1, 2, 0.5), key="<default>0.25</default>")
+    spec = written(text, "net.graphml")
+    assert said(spec) == []
+    assert spec.distances(2) == (0.25, 0.75)
+
+
+GOOD = link("learner", 1, 1.0)
+UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (graphml(GOOD + link(1, 2)), f"no latency on the edge 1 to 2 (net.graphml); {TIME}"),
+        (graphml(GOOD + link(1, 2, -1)), f"latency '-1' on the edge 1 to 2 (net.graphml); {TIME}"),
+        (graphml(GOOD + link(1, 2, "x")), f"latency 'x' on the edge 1 to 2 (net.graphml); {TIME}"),
+        (
+            graphml(GOOD + link(1, 2, "NaN")),
+            f"latency 'NaN' on the edge 1 to 2 (net.graphml); {TIME}",
+        ),
+        (
+            graphml(GOOD + link(1, 2, 1.0) + link(2, 1, 1.0)),
+            "again the edge 2 to 1 (net.graphml); allowed is one edge between two nodes",
+        ),
+        (graphml(GOOD, "directed"), f"a directed graph (net.graphml); {UNDIRECTED}"),
+        (
+            graphml(GOOD + link(1, 2, 1.0, 'directed="true"')),
+            f"a directed graph (net.graphml); {UNDIRECTED}",
+        ),
+        (
+            graphml(GOOD),
+            "a graph in which owner 2 has no path to the learner (net.graphml); "
+            "allowed is a graph in which every owner has one",
+        ),
+        (
+            "<graphml/>",
+            "XML without a graph (net.graphml); allowed is GraphML: <graphml> with a <graph>",
+        ),
+        (
+            "<svg><graph/></svg>",
+            "XML without a graph (net.graphml); allowed is GraphML: <graphml> with a <graph>",
+        ),
+        (
+            "learner,1",
+            "text that is not XML: syntax error: line 1, column 0 (net.graphml); "
+            "allowed is GraphML",
+        ),
+    ],
+)
+def test_wrong_graphml_is_told_in_one_line(written, text, expected):
+    assert said(written(text, "net.graphml")) == [f"topology.path: given {expected}"]
+
+
+NODES = "allowed is a graph with the nodes learner and 1 to 2"
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("learner,1,1\n1,1,x\n", [f"no node 2 (net.csv); {NODES}"]),
+        ("Learner,1,1\n", [f"no nodes learner, 2 (net.csv); {NODES}"]),
+        (
+            "learner,1,1\nhub,2,1\n",
+            [
+                "a graph in which owner 2 has no path to the learner (net.csv); "
+                "allowed is a graph in which every owner has one"
+            ],
+        ),
+        (
+            "learner,1,1\n\n1,2,fast\n",
+            [f"latency 'fast' on the edge 1 to 2 (net.csv, line 4); {TIME}"],
+        ),
+        (
+            "learner,1,\n1,2,inf\n2,hub,1e10\n",
+            [
+                f"no latency on the edge learner to 1 (net.csv, line 2); {TIME}",
+                f"latency 'inf' on the edge 1 to 2 (net.csv, line 3); {TIME}",
+                f"latency '1e10' on the edge 2 to hub (net.csv, line 4); {TIME}",
+            ],
+        ),
+        (
+            "learner,1,1\n1,2\n,2,1\n1,2,1\n1,learner,1\n",
+            [
+                "2 values (net.csv, line 3); allowed are 3, one per column",
+                "a node without a name (net.csv, line 4); "
+                "allowed are learner, owner numbers and names",
+                "again the edge 1 to learner (net.csv, line 6); "
+                "allowed is one edge between two nodes",
+            ],
+        ),
+        (
+            "",
+            [
+                "no rows below the header (net.csv); "
+                "allowed is at least one row source,target,latency"
+            ],
+        ),
+    ],
+)
+def test_a_wrong_edge_list_is_told_line_by_line(written, rows, expected):
+    spec = written("source,target,latency\n" + rows)
+    assert said(spec) == [f"topology.path: given {line}" for line in expected]
+
+
+def test_a_file_that_cannot_be_read(written, tmp_path):
+    nowhere = str(tmp_path / "nowhere.graphml")
+    assert said(GraphFile(path=nowhere)) == [
+        f"topology.path: given '{nowhere}'; there is no such file; {KINDS}"
+    ]
+    other = written("graph {}", "net.dot")
+    assert said(other) == [f"topology.path: given '{other.path}'; {KINDS}"]
+    with pytest.raises(SpecError, match="GraphML"):
+        other.content_digest()
+    header = written("from,to,latency\nlearner,1,1\n")
+    assert said(header) == [
+        "topology.path: given the header 'from,to,latency' (net.csv, line 1); "
+        "allowed is a header with the columns source,target,latency, once each"
+    ]
+    with pytest.raises(SpecError, match="header"):
+        header.build(2)
+
+
+def test_the_first_faults_of_a_file_are_enough(written):
+    rows = "".join(f"learner,{number},x\n" for number in range(1, 16))
+    told = said(written("source,target,latency\n" + rows))
+    assert len(told) == 11
+    assert told[-1] == "topology.path: given 5 more faults (net.csv); the first 10 are shown"
+
+
+def test_graphs_are_imported_only_where_they_are_drawn():
+    code = (
+        "import sys; from asyncdp_sim.network.topology import Star; Star().distances(3); "
+        "print('networkx' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

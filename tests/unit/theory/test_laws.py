@@ -1,0 +1,180 @@
+"""Whole laws, and for which networks they hold."""
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.network import Latency
+from asyncdp_sim.network.availability import (
+    Bernoulli,
+    Churn,
+    OnOff,
+)
+from asyncdp_sim.network.channels import Ideal, Parallel
+from asyncdp_sim.network.clocks import (
+    DeterministicClock,
+    GammaClock,
+    PoissonClock,
+    SaturatedClock,
+)
+from asyncdp_sim.network.laws import Constant, Exponential, NoTime
+from asyncdp_sim.theory import aloha, csma
+from asyncdp_sim.theory.ageing import StalenessLaw, staleness_law
+from asyncdp_sim.theory.curves import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.theory.updating import GapLaw, gap_law, selection, shares
+from tests.unit.theory.spoken import (
+    ALOHA,
+    ANSWERS,
+    CSMA,
+    HALF,
+    OPEN,
+    OVERLAP,
+    PUSH,
+    QUEUE,
+    SERVED,
+    SLOTS,
+    SLOW,
+    TURNS,
+    UNEQUAL,
+    network,
+    said,
+)
+
+
+@pytest.mark.parametrize(
+    ("parts", "law"),
+    [
+        ({}, GapLaw(4.0, 1000)),
+        ({"clock": UNEQUAL}, GapLaw(8.0, 1000)),
+        ({"compute": Constant(value=0.0), "protocol": QUEUE}, GapLaw(4.0, 1000)),
+        ({"protocol": OVERLAP, "latency": Latency(request=HALF)}, GapLaw(4.0, 1000)),
+        ({"availability": Bernoulli(probability=0.5)}, GapLaw(2.0, 1000)),
+        ({"until": 225.0}, GapLaw(4.0, 750)),
+        ({"until": 3.0}, "too few updates fit before run.until"),
+        ({"compute": SLOW}, "an exchange takes time"),
+        ({"latency": Latency(request=SLOW)}, "requests take time"),
+        ({"clock": GammaClock(cv=2.0)}, "clocks are gamma, not Poisson"),
+        ({"channel": ALOHA, "protocol": PUSH}, "owners share a channel (aloha)"),
+        ({"channel": ALOHA}, "an exchange takes time"),
+        ({"channel": Ideal(loss=0.1)}, "messages are lost"),
+        ({"protocol": ANSWERS}, "protocol broadcast does not update at owners' ticks"),
+        ({"answers_allowed": (9,) * 4}, "a budget of 9 answers may be spent before the run ends"),
+    ],
+)
+def test_the_law_of_the_gaps(parts, law):
+    assert gap_law(network(**parts)) == law
+
+
+@pytest.mark.parametrize(
+    ("parts", "name", "mean"),
+    [
+        ({}, "0, as the lock has it", 0.0),
+        ({"protocol": PUSH}, "0, as jobs take no time", 0.0),
+        ({"protocol": PUSH, "channel": ALOHA}, "0, as whatever overlaps an answer destroys it", 0),
+        ({"protocol": PUSH, **SERVED}, "Binomial(3, 0.333)", 1.0),
+        ({"protocol": OVERLAP, "clock": UNEQUAL, **SERVED}, "Poisson(4)", 4.0),
+    ],
+)
+def test_the_law_of_the_staleness(parts, name, mean):
+    law = staleness_law(network(**parts))
+    assert isinstance(law, StalenessLaw)
+    assert law.name == name
+    chance = law.chance(60)
+    assert len(chance) == 61
+    assert chance.sum() == pytest.approx(1)
+    assert chance @ np.arange(61) == pytest.approx(mean)
+    assert said(network(**parts), "mean_staleness") == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"compute": SLOW}, "an exchange does not take one constant time"),
+        ({"clock": UNEQUAL, **SERVED}, "owners' rates differ"),
+        ({"clock": GammaClock(cv=2.0), **SERVED}, "clocks are gamma"),
+        ({"channel": SLOTS}, "owners share a channel"),
+        ({"protocol": ANSWERS}, "no formula is known for broadcast"),
+        ({"latency": Latency(acknowledgement=HALF), **SERVED}, "owners wait for ack"),
+        ({"clock": SaturatedClock(), **SERVED}, "clocks are saturated"),
+    ],
+)
+def test_no_law_of_the_staleness(parts, reason):
+    law = staleness_law(network(**{"protocol": PUSH} | parts))
+    assert isinstance(law, str)
+    assert law.startswith(reason)
+
+
+def test_selection_and_shares():
+    slow = network(clock=UNEQUAL, compute=(SLOW, HALF, NoTime(), NoTime()))
+    assert selection(slow) == shares(slow) == (0.125, 0.25, 0.125, 0.5)
+    pushing = slow.model_copy(update={"protocol": PUSH})
+    assert selection(pushing) == "jobs take time"
+    flows = np.array([1 / 1.5, 2 / 2, 1, 4])
+    assert shares(pushing) == pytest.approx(flows / flows.sum())
+    overlap = slow.model_copy(update={"protocol": OVERLAP})
+    assert selection(overlap) == shares(overlap) == (0.125, 0.25, 0.125, 0.5)
+    dark = network(2, availability=OnOff(on=SLOW, off=SLOW), clock=PoissonClock(rate=(1.0, 3.0)))
+    assert selection(dark).startswith("availability is on-off")
+    assert shares(dark) == (0.25, 0.75)
+    assert shares(dark.model_copy(update={"compute": SLOW})).startswith("availability is on-off")
+    in_step = dark.model_copy(update={"clock": DeterministicClock(rate=(1.0, 3.0))})
+    assert shares(in_step).startswith("clocks are deterministic")
+    working = network(2, protocol=PUSH, clock=SaturatedClock(), compute=(HALF, Exponential(mean=1)))
+    assert shares(working) == pytest.approx((2 / 3, 1 / 3))
+    assert shares(network(protocol=OPEN, compute=SLOW)) == "requests wait in a queue"
+    assert shares(network(availability=Churn())) == "some owner has no long-run rate"
+    assert shares(network(protocol=ANSWERS)) == "owners answer the same query"
+    assert shares(network(1, protocol=ANSWERS)) == selection(network(1, protocol=ANSWERS)) == (1.0,)
+
+
+def test_curves_pass_through_the_predictions():
+    for channel in (ALOHA, SLOTS, CSMA, Parallel(channels=2, each=ALOHA, choice="by-owner")):
+        one = network(protocol=PUSH, channel=channel, answers_allowed=(9,) * 4)
+        lasting = network(protocol=PUSH, channel=channel)
+        curve, airtime = access_curve(one), one.airtime
+        assert isinstance(curve, AccessCurve)
+        faster = one.model_copy(update={"clock": PoissonClock(rate=3.0)})
+        assert access_curve(faster) == curve
+        offered, delivered = curve.points([4 * airtime])
+        assert offered == pytest.approx([said(lasting, "offered_load")])
+        assert delivered == pytest.approx([said(lasting, "throughput") * airtime])
+    endless = endless_curve(network(channel=ALOHA))
+    assert isinstance(endless, AccessCurve)
+    assert endless == access_curve(
+        network(5, protocol=OVERLAP, channel=ALOHA, clock=PoissonClock())
+    )
+    load = np.array([0.1, 1.0])
+    assert endless.points(load)[1] == pytest.approx(load * np.exp(-2 * load))
+    assert endless_curve(network()) == "owners share no channel"
+    assert endless_curve(network(channel=TURNS)).startswith("in turn")
+    assert access_curve(network(channel=ALOHA)).startswith("the formula is for protocol push")
+    both = Parallel(channels=2, each=ALOHA)
+    assert access_curve(network(protocol=PUSH, channel=both)).startswith("owners choose")
+    own = both.model_copy(update={"choice": "by-owner"})
+    assert (
+        access_curve(network(protocol=OVERLAP, channel=own)) == "owners have channels of their own"
+    )
+    for channel in (both, own):
+        spread = endless_curve(network(protocol=PUSH, channel=channel))
+        assert isinstance(spread, AccessCurve)
+        assert spread == access_curve(network(protocol=OVERLAP, channel=both))
+        assert spread.points(load)[1] == pytest.approx(load * np.exp(-load))
+
+
+@pytest.mark.parametrize("load", [0.01, 0.7, 20.0])
+def test_giving_up_is_what_the_closed_forms_say(load):
+    plain = csma.csma_giving_up(load, 0.2)
+    assert plain.success_rate == pytest.approx(csma.csma_infinite(load, 0.2))
+    cut = csma.csma_giving_up(load, 0.2, detecting=True)
+    assert cut.success_rate == pytest.approx(csma.csma_detecting_infinite(load, 0.2))
+    assert cut.success_probability == plain.success_probability
+
+
+def test_slots_longer_than_answers():
+    assert aloha.slotted_aloha(5, 2.0, 0.3, 0.3) == aloha.slotted_aloha(5, 2.0, 0.3)
+    short = aloha.slotted_aloha(5, 2.0, 0.3, 0.0)  # then slots are independent attempts
+    ticks = 1 - np.exp(-0.6)
+    assert short.attempt_rate == pytest.approx(5 * ticks / 0.3)
+    assert short.success_probability == pytest.approx(np.exp(-0.6 * 4))
+    with pytest.raises(SpecError, match="airtime"):
+        aloha.slotted_aloha(5, 2.0, 0.3, 0.4)

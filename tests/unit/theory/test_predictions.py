@@ -1,0 +1,56 @@
+"""Each feature of a network once: the value by hand, or why nothing is predicted."""
+
+from math import exp
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.clocks import GammaClock
+from asyncdp_sim.theory.predictions import predict, predicted
+from tests.unit.theory import predicted_alone, predicted_shared
+from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
+
+PREDICTED = predicted_alone.PREDICTED | predicted_shared.PREDICTED
+
+
+@pytest.mark.parametrize("case", PREDICTED.values(), ids=PREDICTED)
+def test_what_is_predicted(case):
+    parts, quantity, expected = case
+    found = said(network(**parts), quantity)
+    if isinstance(expected, str):
+        assert isinstance(found, str), found
+        assert found.startswith(expected)
+    elif expected is None:
+        assert found is None
+    else:
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_non_persistent_csma_of_some_owners():
+    """ORACLES 11, integrated on a grid; time unit an airtime."""
+    found = network(protocol=PUSH, channel=CSMA)
+    rate, a = 0.5, 0.1
+    y = (np.arange(200_000) + 0.5) / 200_000 * a
+    inside = ((1 - np.exp(-rate * y) + exp(-rate * a)) ** 3).mean() * a
+    exact = exp(-3 * rate * a) / (1 + 2 * a - inside + 1 / (4 * rate))
+    assert said(found, "throughput") == pytest.approx(exact / 0.5, rel=1e-7)
+
+
+def test_answers_that_survive_bursts():
+    """Two attempts, lost in the bad state only: an answer fails if it meets bad twice."""
+    found = network(channel=Ideal(loss=BURSTS, retransmissions=1), protocol=PUSH)
+    lost, sent = said(found, "loss_rate"), said(found, "transmissions_per_answer")
+    # state at first attempts: good → good 0.9, bad → again, then a step: bad 0.7·0.7 + 0.3·0.1
+    to_bad, to_good = 0.1, 1 - (0.7 * 0.7 + 0.3 * 0.1)
+    bad = to_bad / (to_bad + to_good)
+    assert lost == pytest.approx(bad * 0.7)
+    assert sent == pytest.approx(1 + bad)
+
+
+def test_one_figure_or_why_not():
+    assert predicted(network(), "throughput") == 4
+    assert predicted(network(clock=GammaClock(cv=2.0)), "throughput").startswith("clocks are gamma")
+    assert predicted(network(protocol=PUSH), "utilisation") == "no formula is known"
+    quantities = [each.quantity for each in predict(network(channel=Ideal(loss=0.1)))]
+    assert len(set(quantities)) == len(quantities)

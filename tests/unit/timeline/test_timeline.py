@@ -1,0 +1,209 @@
+import io
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.spans import ANSWER, EXCHANGE, LOCK, spans, union
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.timeline import CHANNEL, LEARNER, trace_events, write_timeline
+from asyncdp_sim.trace import Detail, EventKind, Trace
+from asyncdp_sim.trace.vocabulary import EVENTS
+
+SECOND = 10**9
+SLOW = {"kind": "exponential", "mean": 0.2}
+FIXED = {"kind": "constant", "value": 0.1}
+LATENCY = {"request": FIXED, "query": FIXED, "answer": FIXED}
+ON_OFF = {"kind": "on-off", "on": SLOW | {"mean": 4.0}, "off": SLOW | {"mean": 2.0}}
+LOSSY = {"kind": "ideal", "loss": 0.3, "loss_query": 0.2, "loss_request": 0.2}
+ALOHA = {"kind": "aloha", "airtime": 0.1, "retransmissions": 2}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "refuse": {"latency": LATENCY, "compute": SLOW, "availability": ON_OFF},
+    "queue": {
+        "latency": LATENCY,
+        "compute": SLOW,
+        "protocol": {"kind": "request", "busy": "queue"},
+    },
+    "lossy": {
+        "latency": LATENCY,
+        "compute": SLOW,
+        "channel": LOSSY | {"retransmissions": 1},
+        "protocol": {"kind": "request", "busy": "refuse", "timeout": 0.6},
+    },
+    "push": {"latency": LATENCY, "compute": SLOW, "protocol": {"kind": "push"}},
+    "overlap": {"compute": SLOW, "protocol": {"kind": "push", "own_tick": "overlap"}},
+    "aloha": {"protocol": {"kind": "push"}, "channel": ALOHA},
+    "shared": {"compute": SLOW, "channel": ALOHA},
+    "fresh": {"compute": SLOW, "channel": LOSSY | {"retransmissions": 2, "resend": "fresh"}},
+    "broadcast": {
+        "latency": LATENCY,
+        "compute": SLOW,
+        "protocol": {"kind": "broadcast", "interval": 1.0},
+        "availability": ON_OFF,
+    },
+}
+
+
+def traces(name: str, count: int = 1) -> list[Trace]:
+    parts = NETWORKS[name]
+    network = Network(answers_allowed=(300,) * 4, updates=80, until=200.0, **parts)
+    streams = Streams(5)
+    numbers = range(1, count + 1)
+    return [simulate(network, streams.within("replicate", n), events=True) for n in numbers]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a timeline needs of a trace."""
+
+    events: Any
+    end_tick: int
+    n_owners: int
+
+
+def made(rows: list[tuple[Any, ...]], end: float, n_owners: int = 2) -> Any:
+    table = np.array(
+        [
+            (round(time * SECOND), EventKind[kind], owner, message, attempt, detail)
+            for time, kind, owner, message, attempt, detail in rows
+        ],
+        dtype=EVENTS,
+    )
+    return Made(table, round(end * SECOND), n_owners)
+
+
+def test_a_timeline_written_by_hand() -> None:
+    trace = made(
+        [
+            (1.0, "clock_tick", 1, 0, 0, 0),
+            (1.0, "request_sent", 1, 7, 0, 0),
+            (1.25, "query_sent", 1, 7, 0, 0),
+            (1.5, "query_received", 1, 7, 0, 0),
+            (1.5, "went_offline", 2, 0, 0, 0),
+            (1.6, "clock_dropped", 2, 0, 0, Detail.offline),
+            (2.0, "answer_released", 1, 7, 1, 0),
+            (2.000000001, "answer_delivered", 1, 7, 1, 0),
+            (2.000000001, "update_applied", 1, 7, 0, 0),
+        ],
+        end=3.0,
+    )
+    found = trace_events(trace, 4)["traceEvents"]
+    assert {event["pid"] for event in found} == {4}
+    lasting = [
+        (e["name"], e["tid"], e["ts"], e["dur"], e["args"]["end"]) for e in found if e["ph"] == "X"
+    ]
+    first = CHANNEL + 1
+    assert lasting == [
+        ("request", first, 1000000, 250000, "query_sent"),
+        ("lock, owner 1", LEARNER, 1250000, 750000.001, "update_applied"),
+        ("exchange", first, 1250000, 750000.001, "update_applied"),
+        ("query", first, 1250000, 250000, "query_received"),
+        ("offline", first + 1, 1500000, 1500000, "end of the run"),
+        ("computing", first, 1500000, 500000, "answer_released"),
+        ("answer", first, 2000000, 0.001, "answer_delivered"),
+        ("answer of owner 1", CHANNEL, 2000000, 0.001, "answer_delivered"),
+    ]
+    instants = [(e["name"], e["tid"], e["ts"], e["args"]) for e in found if e["ph"] == "i"]
+    assert instants == [
+        ("tick", first, 1000000, {"owner": 1}),
+        ("tick dropped", first + 1, 1600000, {"owner": 2, "detail": "offline"}),
+        ("update", LEARNER, 2000000.001, {"owner": 1, "message": 7, "k": 1}),
+    ]
+    names = {e["tid"]: e["args"]["name"] for e in found if e["name"] == "thread_name"}
+    assert names == {1: "learner", 2: "channel", 3: "owner 1", 4: "owner 2"}
+    arrows = [(e["ph"], e["name"], e["tid"], e["ts"]) for e in found if e["ph"] in "sf"]
+    assert arrows == [
+        ("s", "request", first, 1000000),
+        ("f", "request", LEARNER, 1250000),
+        ("s", "query", LEARNER, 1250000),
+        ("f", "query", first, 1500000),
+    ]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_any_timeline_is_well_formed(name: str) -> None:
+    file = io.StringIO()
+    write_timeline(file, traces(name, 2), (1, 2))
+    said = json.loads(file.getvalue())
+    events = said["traceEvents"]
+    assert said["displayTimeUnit"] == "ms"
+    tracks = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    assert {(e["pid"], e["tid"]) for e in events} <= tracks
+    named = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+    assert named == ["replicate 1", "replicate 2"]
+    lasting = defaultdict(list)
+    arrows = defaultdict(list)
+    for event in events:
+        assert event["ph"] in ("X", "i", "s", "f", "M")
+        assert event["ts"] >= 0
+        if event["ph"] == "X":
+            assert event["dur"] >= 0
+            begin = round(event["ts"] * 1000)
+            lasting[event["pid"], event["tid"]].append((begin, begin + round(event["dur"] * 1000)))
+        if event["ph"] in "sf":
+            arrows[event["name"], event["id"]].append((event["ph"], event["ts"]))
+    for found in lasting.values():
+        open_until: list[int] = []
+        for begin, end in sorted(found, key=lambda pair: (pair[0], -pair[1])):
+            while open_until and open_until[-1] <= begin:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1], "neither nested nor apart"
+            open_until.append(end)
+    for ends in arrows.values():
+        assert [phase for phase, _ in ends] == ["s", "f"]
+        assert ends[0][1] <= ends[1][1]
+    updates = [e["args"]["k"] for e in events if e["name"] == "update" and e["pid"] == 1]
+    assert updates == list(range(1, len(updates) + 1))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_spans_agree_with_the_tables(name: str) -> None:
+    [trace] = traces(name)
+    assert trace.events is not None
+    found = spans(trace.events, trace.end_tick)
+    assert all(0 <= span.start <= span.end <= trace.end_tick for span in found)
+    sent = sum(span.name == ANSWER for span in found)
+    assert sent == trace.exchanges["transmissions"].sum()
+    locks = [span for span in found if span.name == LOCK]
+    assert all(a.end <= b.start for a, b in pairwise(locks))
+    assert (len(locks) > 0) == trace.one_on_one
+    if name in ("fresh", "broadcast"):
+        return
+    known = {int(row["message"]): row for row in trace.exchanges}
+    exchanges = [span for span in found if span.name == EXCHANGE]
+    assert len(exchanges) == len(known)
+    for span in exchanges:
+        row = known[span.message]
+        assert (span.start, span.end) == (row["read_tick"], row["end_tick"]), (span, row)
+
+
+def test_the_lock_holds_through_answers_made_afresh() -> None:
+    [trace] = traces("fresh")
+    assert trace.events is not None
+    locks = union([s for s in spans(trace.events, trace.end_tick) if s.name == LOCK])
+    applied = trace.events[trace.events["kind"] == EventKind.update_applied]["tick"]
+    ends = {end for _, end in locks}
+    assert trace.recomputed > 0
+    assert {int(tick) for tick in applied} <= ends
+
+
+def test_the_same_traces_give_the_same_bytes(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "a.json", traces("lossy", 2), (1, 2))
+    write_timeline(tmp_path / "b.json", traces("lossy", 2), (1, 2))
+    written = (tmp_path / "a.json").read_bytes()
+    assert written == (tmp_path / "b.json").read_bytes()
+    one = trace_events(traces("lossy")[0], 1)
+    both = json.loads(written)["traceEvents"]
+    assert one["traceEvents"] == [event for event in both if event["pid"] == 1]
+
+
+def test_events_are_needed() -> None:
+    with pytest.raises(ValueError, match="whose events were kept"):
+        trace_events(Made(None, 1, 1), 1)  # type: ignore[arg-type]

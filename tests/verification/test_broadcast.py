@@ -1,0 +1,163 @@
+"""Oracle 21: a query to all owners, and which of their answers survive.
+
+Queries do not interfere with each other (window + airtime ≤ interval) and are independent.
+"""
+
+import secrets
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.channels import Aloha
+from asyncdp_sim.network.channels.aloha import AlohaMedium
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Exponential, Uniform
+from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.theory.broadcast import broadcast, clean_given, no_collision_given, responders
+from asyncdp_sim.trace import Outcome
+from asyncdp_sim.units import to_ticks
+
+from .networks import SparingAir, network, runs
+from .shared import shared
+from .zscores import CELL, counts, require, score, seen, two_stages
+
+RUNS = 40
+CASES = {"four": (4, 0.7, 0.05, 1.0, 1.1, 1250, 2101), "eight": (8, 0.3, 0.04, 2.0, 2.5, 850, 2102)}
+"""Owners, q, airtime, window, interval, queries, seed."""
+
+
+def measure(name, *, seed=None, count=RUNS, protocol=Broadcast, channel=Aloha):
+    """Return scores of how many owners answer, and of which answers survive, by kind."""
+    n_owners, q, airtime, window, interval, queries, usual = CASES[name]
+    net = network(
+        n_owners,
+        2**31 - 1,
+        until=queries * interval,
+        clock=PoissonClock(rate=0.4 / interval),
+        availability=Bernoulli(probability=q),
+        channel=channel(airtime=airtime),
+        protocol=protocol(
+            interval=interval, answer_at="after-delay", delay=Uniform(low=0.0, high=window)
+        ),
+    )
+    law = responders(n_owners, q)
+    theory = broadcast(n_owners, q, airtime, window)
+    given = [m for m in range(2, n_owners + 1) if law[m] > 0.15]
+    rows, tally = [], np.zeros(n_owners + 1)
+    for trace in runs(net, usual if seed is None else seed, count):
+        sent = trace.exchanges
+        assert np.isin(sent["outcome"], (Outcome.applied, Outcome.collided)).all()
+        query = sent["read_tick"] // to_ticks(interval)
+        number = np.bincount(query, minlength=queries)
+        clean = np.bincount(query[sent["outcome"] == Outcome.applied], minlength=queries)
+        tally += np.bincount(number, minlength=n_owners + 1)
+        row = [number.mean(), clean.mean(), np.mean(clean == number)]
+        row += [np.mean(number**2), np.mean(number[1:] * number[:-1])]
+        for m in given:
+            these = clean[number == m]
+            row += [np.sum((these == m) - no_collision_given(m, airtime, window))]
+            row += [np.sum(these / m - clean_given(m, airtime, window))]
+        rows.append(row)
+    answers, clean, none, square, product, *rest = np.array(rows).T
+    found = {
+        "mean": [
+            score("answers", answers, theory.mean_begun),
+            score("clean answers", clean, theory.mean_clean),
+        ],
+        "second": [
+            score("answers²", square, law @ np.arange(n_owners + 1) ** 2),
+            score("answers to successive queries", product, theory.mean_begun**2),
+        ],
+        "tail": [score("no collision", none, theory.no_collision)],
+        "law": [counts("responders", *pooled(tally, law))],
+    }
+    for j, m in enumerate(given):
+        for which, formula, values in (
+            ("no collision", no_collision_given, rest[2 * j]),
+            ("a given one clean", clean_given, rest[2 * j + 1]),
+        ):
+            scale = formula(m, airtime, window) * queries * law[m]
+            found["tail"].append(score(f"{which} of {m}", values, 0, scale))
+    return found
+
+
+def pooled(tally, law):
+    """Return counts and probabilities with the rarest numbers taken together."""
+    last = len(law)
+    while law[last - 1 :].sum() * tally.sum() < 6:
+        last -= 1
+    last -= 1
+    return np.append(tally[:last], tally[last:].sum()), np.append(law[:last], law[last:].sum())
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for kind in sound(name).values() for each in kind]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_to_queries(name):
+    found = sound(name)
+    require(found["mean"], error=0.003)
+    require(found["second"], error=0.03)
+    require(found["tail"], error=0.01)
+    require(found["law"], error=CELL)
+
+
+class DrawnForEachTick(Broadcast):
+    """Planted bug: whether an owner listens is drawn at its clock's ticks, not for each query."""
+
+    def begin(self, owners, learner, streams):
+        super().begin(owners, learner, streams)
+        for owner in owners:
+            own = streams.within("owner", owner.number)
+            gaps = Exponential(mean=self.interval / 0.4).durations(
+                lambda own=own: own.generator("clock"), 16
+            )
+            owner.listens = last_of_each_tick(owner.listens, gaps)
+
+
+def last_of_each_tick(draw, gaps):
+    until, listens = 0, True
+
+    def listening(tick):
+        nonlocal until, listens
+        while until <= tick:
+            until += next(gaps)
+            listens = draw(tick)
+        return listens
+
+    return listening
+
+
+class SparingAloha(Aloha):
+    """Planted bug: of two that overlap, the one that was there first survives."""
+
+    def open(self, kernel, streams, n_owners):  # noqa: ARG002
+        return AlohaMedium(SparingAir(kernel), None, streams)
+
+
+def test_listening_drawn_for_each_tick_is_seen():
+    found = measure("four", protocol=DrawnForEachTick, count=RUNS)
+    assert seen(found["second"]) > 5
+
+
+def test_a_victim_that_survives_a_collision_is_seen():
+    found = measure("four", channel=SparingAloha, count=20)
+    assert seen(found["mean"]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    def fresh(seed, factor):
+        table = measure(name, seed=seed, count=RUNS * factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

@@ -1,0 +1,152 @@
+"""Oracles 10 and 11: owners that listen first; persistent ones, and those that detect collisions.
+
+The channel starts idle, which is where its cycles begin anew; 60 airtimes are left out.
+"""
+
+import secrets
+from functools import partial
+from math import exp
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.channels import Csma
+from asyncdp_sim.network.channels.air import Air
+from asyncdp_sim.network.channels.csma import CsmaMedium
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.theory.medium_access import (
+    csma,
+    csma_detecting,
+    csma_detecting_infinite,
+    csma_infinite,
+    csma_one_persistent_infinite,
+)
+
+from .networks import begun, network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+RUNS, WARM = 40, 60.0
+
+
+def measure(formula, rates, delay, window, seed, *, count=RUNS, kind=Csma, **channel):
+    """Return scores of the answers that survive and, as far as there is a formula, are begun.
+
+    The formulas for infinitely many owners tell the throughput; those for N owners all three.
+    """
+    airtime = channel.pop("airtime", 1.0)
+    infinite = formula not in (csma, csma_detecting)
+    net = network(
+        len(rates),
+        2**31 - 1,
+        until=WARM * airtime + window + 60 * airtime,
+        clock=PoissonClock(rate=rates),
+        channel=kind(airtime=airtime, propagation_delay=delay, **channel),
+        protocol=Push(own_tick="overlap" if infinite else "drop"),
+    )
+    rows = []
+    for trace in runs(net, seed, count):
+        sent, clear = begun(trace, WARM * airtime, WARM * airtime + window)
+        rows.append([len(sent), np.count_nonzero(clear)])
+    sent, clear = np.array(rows).T
+    if infinite:
+        load, a = sum(rates) * airtime, delay / airtime
+        expected = formula(load, a) / airtime * window
+        if formula is csma_one_persistent_infinite:
+            chance = expected / (sum(rates) * window)  # each attempt is sent once
+        else:
+            chance = exp(-a * load) / (1 + a * load)  # alone, of 1 + Poisson(aG) in a busy period
+    else:
+        theory = formula(len(rates), rates[0], airtime, delay)
+        expected, chance = theory.success_rate * window, theory.success_probability
+    return [
+        score("begun", sent, expected / chance),
+        score("surviving", clear, expected),
+        score("surviving of those begun", clear - chance * sent, 0, expected),
+    ]
+
+
+CASES = {
+    "infinite, near": partial(measure, csma_infinite, (1.0,), 0.1, 2900.0, 1001),
+    "infinite, far": partial(measure, csma_infinite, (0.1,) * 10, 0.3, 4300.0, 1002),
+    "two owners": partial(measure, csma, (1.2,) * 2, 0.2, 1700.0, 1101, airtime=0.5),
+    "ten owners": partial(measure, csma, (0.1,) * 10, 0.15, 3300.0, 1102),
+    "persistent": partial(
+        measure, csma_one_persistent_infinite, (0.35,), 0.1, 9600.0, 1003, persistence=1.0
+    ),
+    "persistent, many": partial(
+        measure, csma_one_persistent_infinite, (0.03,) * 10, 0.4, 10000.0, 1004, persistence=1.0
+    ),
+    "detecting": partial(
+        measure, csma_detecting_infinite, (1.5,), 0.1, 1700.0, 1005, collision_detection=True
+    ),
+    "detecting, far": partial(
+        measure, csma_detecting_infinite, (0.4,), 0.7, 11000.0, 1006, collision_detection=True
+    ),
+    "detecting, four owners": partial(
+        measure, csma_detecting, (0.5,) * 4, 0.2, 3200.0, 1103, collision_detection=True
+    ),
+}
+
+
+@shared
+def sound(name):
+    return CASES[name]()
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for each in sound(name)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_begin_and_survive_as_often_as_they_should(name):
+    *each, share = sound(name)
+    require(each, error=0.003)
+    require([share], error=0.01)
+
+
+class HeardAtOnce(Csma):
+    """Planted bug: a transmission is heard as soon as it starts."""
+
+    def open(self, kernel, streams, n_owners):  # noqa: ARG002
+        medium = CsmaMedium(self, kernel, streams)
+        medium.air = Air(kernel, 0)
+        return medium
+
+
+class NoTail(Csma):
+    """Planted bug: the channel is free when a transmission ends, not when it is heard no more."""
+
+    def open(self, kernel, streams, n_owners):  # noqa: ARG002
+        medium = CsmaMedium(self, kernel, streams)
+        medium.air = air = Air(kernel, medium.slot)
+        air.busy = lambda: any(t.start + air._reach <= kernel.now for t in air._on)
+        return medium
+
+
+@pytest.mark.parametrize("bug", [HeardAtOnce, NoTail])
+@pytest.mark.parametrize("name", ["infinite, near", "two owners", "ten owners"])
+def test_a_carrier_heard_too_early_or_too_briefly_is_seen(name, bug):
+    assert seen(CASES[name](kind=bug, count=20)) > 5
+
+
+def test_the_formula_of_an_infinite_population_is_seen():
+    rates, delay, window = (1.2,) * 2, 0.2, 1700.0
+    found = CASES["two owners"](count=20)
+    wrong = csma_infinite(sum(rates) * 0.5, delay / 0.5) / 0.5 * window
+    error = found[1].error * found[1].exact
+    assert abs(found[1].mean - wrong) > 5 * error
+
+
+def test_a_collision_that_is_not_detected_is_seen():
+    assert seen(CASES["detecting"](collision_detection=False, count=20)) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    formula, rates, delay, window, _ = CASES[name].args
+    fresh = partial(measure, formula, rates, delay, window, **CASES[name].keywords)
+    two_stages(lambda seed, factor: fresh(seed, count=RUNS * factor), secrets.randbits(32))

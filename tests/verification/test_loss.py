@@ -1,0 +1,199 @@
+"""Oracle 22: answers that are lost on the way and sent again, each on its own or in bursts.
+
+Nothing takes time, so that an answer is over when it begins, and how many begin in a run does not
+depend on what becomes of them. Of bursts the first 100 answers of every owner are left out.
+"""
+
+import secrets
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.channels.loss import GilbertElliott
+from asyncdp_sim.network.link import Link
+from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.theory import loss as theory
+from asyncdp_sim.trace import Outcome
+
+from .networks import network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+RUNS, SKIPPED = 40, 100
+BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}
+CASES = {
+    "once": (0.3, 1, "request", 2501),
+    "twice": (0.5, 2, "push", 2502),
+    "five times": (0.6, 5, "request", 2503),
+    "three times, afresh": (0.4, 3, "fresh", 2504),
+    "unequal": ((0.2, 0.5), 2, "push", 2505),
+    "bursts, once": (BURSTS, 1, "push", 2511),
+    "bursts, twice": (BURSTS, 2, "request", 2512),
+    "bursts, four times": (BURSTS, 4, "push", 2513),
+}
+"""Loss, attempts, protocol (or "fresh": request, each attempt computed anew), seed."""
+N_OWNERS, LENGTH = 2, 1000.0
+
+
+def measure(name, *, seed=None, count=RUNS, factor=1):
+    """Return scores of the share delivered and of the mean number of attempts."""
+    loss, attempts, protocol, usual = CASES[name]
+    fresh, bursts = protocol == "fresh", isinstance(loss, dict)
+    length = LENGTH * (3 if bursts else 1)
+    net = network(
+        N_OWNERS,
+        2**31 - 1,
+        until=length,
+        channel=Ideal(
+            loss=GilbertElliott(**loss) if bursts else loss,
+            retransmissions=attempts - 1,
+            resend="fresh" if fresh else "same",
+        ),
+        protocol=Push() if protocol == "push" else Request(),
+    )
+    begun, delivered, sent = [], [], []
+    for trace in runs(net, usual if seed is None else seed, count * factor):
+        rows = trace.exchanges
+        asked, last = rows["read_tick"], np.flatnonzero(np.diff(rows["read_tick"], append=-1))
+        tries = np.diff(np.cumsum(rows["transmissions"])[last], prepend=0)
+        assert fresh or len(last) == len(rows)
+        assert np.isin(rows["outcome"], (Outcome.applied, Outcome.lost)).all()
+        mine = [rows["owner"][last] == i for i in range(1, N_OWNERS + 1)]
+        skipped = SKIPPED if bursts else 0
+        arrived = rows["outcome"][last] == Outcome.applied
+        assert np.all(np.diff(asked) >= 0)
+        begun.append([m.sum() - skipped for m in mine])
+        delivered.append([arrived[m][skipped:].sum() for m in mine])
+        sent.append([tries[m][skipped:].sum() for m in mine])
+    begun, delivered, sent = np.array(begun), np.array(delivered), np.array(sent)
+    if bursts:
+        chain = theory.GilbertElliott(**loss)
+        share = np.full(N_OWNERS, 1 - chain.undelivered(attempts))
+        tries = share / (1 - chain.stationary_loss)  # sent × share that arrives = delivered
+    else:
+        each = np.broadcast_to(loss, N_OWNERS)
+        share = np.array([theory.delivered(x, attempts) for x in each])
+        tries = np.array([theory.mean_attempts(x, attempts) for x in each])
+    scale = begun.sum(axis=1).mean() / N_OWNERS
+    missing = (delivered - share * begun).sum(axis=1)
+    found = [score("delivered", missing, 0, scale * share.sum())]
+    if attempts > 1:
+        more = (sent - tries * begun).sum(axis=1)
+        found.append(score("attempts", more, 0, scale * tries.sum()))
+    return found
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for each in sound(name)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shares_delivered_and_attempts(name):
+    require(sound(name), error=0.003)
+
+
+def test_answers_in_succession_are_not_as_the_first():
+    """The chain runs on from answer to answer: the oracle tells the two formulas apart."""
+    bursts = theory.GilbertElliott(**BURSTS)
+    (delivered, _), length = sound("bursts, twice"), 3 * LENGTH - SKIPPED
+    first, mean = 1 - bursts.all_lost(2), 1 - bursts.undelivered(2)
+    assert abs(first - mean) / mean > 5 * delivered.error
+    assert length > 0
+
+
+class TestPlantedBugs:
+    def test_a_loss_not_drawn_for_what_is_sent_again(self, monkeypatch):
+        sound_survives = Link._survives
+
+        def survives(self, exchange):
+            return exchange.transmissions > 1 or sound_survives(self, exchange)
+
+        monkeypatch.setattr(Link, "_survives", survives)
+        for name in ("twice", "bursts, twice"):
+            assert seen(measure(name, count=20)) > 5
+
+    def test_what_is_sent_again_is_not_counted(self, monkeypatch):
+        sound_begun = Link._begun
+
+        def begun(self, exchange):
+            before = exchange.transmissions
+            begins = sound_begun(self, exchange)
+            exchange.transmissions = max(before, 1)
+            return begins
+
+        monkeypatch.setattr(Link, "_begun", begun)
+        delivered, attempts = measure("twice", count=20)
+        assert abs(attempts.z) > 5
+        require([delivered], error=0.01)  # nothing else changes
+
+    def test_one_attempt_too_many(self, monkeypatch):
+        sound_init = Link.__init__
+
+        def more(self, owner, learner, manner, *rest):
+            more = replace(manner, attempts=manner.attempts + 1)
+            sound_init(self, owner, learner, more, *rest)
+
+        monkeypatch.setattr(Link, "__init__", more)
+        for name in ("once", "five times", "bursts, four times"):
+            assert seen(measure(name, count=20)) > 5
+
+    def test_bursts_cut_into_pieces(self, monkeypatch):
+        def draws(self, source):
+            generator = source()
+            while True:
+                yield from islice(sound_draws(self, lambda: generator), 4)
+
+        sound_draws = GilbertElliott.draws
+        monkeypatch.setattr(GilbertElliott, "draws", draws)
+        assert seen(measure("bursts, four times", count=20)) > 5
+
+    def test_what_is_sent_again_is_charged_again(self, monkeypatch):
+        assert answers_of_a_budget() == {BUDGET}
+        sound_begun = Link._begun
+
+        def begun(self, exchange):
+            again = exchange.transmissions > 0
+            begins = sound_begun(self, exchange)
+            if again and begins and self._learner.answers_left[exchange.owner] > 0:
+                self._learner.answers_left[exchange.owner] -= 1
+                if self._learner.answers_left[exchange.owner] == 0:
+                    self._learner.leave(exchange.owner)
+            return begins
+
+        monkeypatch.setattr(Link, "_begun", begun)
+        assert max(answers_of_a_budget()) < BUDGET
+
+
+BUDGET = 200
+
+
+def answers_of_a_budget():
+    """Return how many distinct answers owners release in all, who lose half of them."""
+    net = network(
+        N_OWNERS,
+        2**31 - 1,
+        answers_allowed=(BUDGET,) * N_OWNERS,
+        channel=Ideal(loss=0.5, retransmissions=2),
+        protocol=Push(),
+    )
+    return {int(each) for trace in runs(net, 5, 20) for each in trace.released}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    two_stages(partial(_fresh, name), secrets.randbits(32))
+
+
+def _fresh(name, seed, factor):
+    return measure(name, seed=seed, factor=factor)

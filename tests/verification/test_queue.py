@@ -1,0 +1,136 @@
+"""Oracle 14: requests that wait for a learner, first come first served.
+
+A run starts with nobody waiting; a tenth of it is left out, at least 25 times what the queue takes
+to forget (m/(1 − √ρ)²). In every run waits follow from arrivals and services by Lindley's
+recursion, to the tick. The mean wait is a correlated series: 0.3 % of it takes millions of
+requests, and is asked for at night.
+"""
+
+import secrets
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.protocols import Request
+from asyncdp_sim.theory.queueing import constant_tail, exponential_tail, fifo_wait
+from asyncdp_sim.units import to_units
+
+from .networks import LastInFirstOut, network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+RUNS = 40
+FIFO = Request(busy="queue", own_tick="queue")
+CASES = {
+    "exponential": (Exponential(mean=0.25), (2, 6), (0.2, 0.4), 1.6, 5000.0, 1401),
+    "constant": (Constant(value=0.25), (1, 1), (0.125, 0.25), 2.0, 2700.0, 1402),
+    "exponential, busy": (Exponential(mean=0.5), (2, 6), (1.0, 3.0), 1.4, 20000.0, 1403),
+}
+"""Service, factors of its second and third moments, times, rate of all owners, length, seed."""
+CI = ("exponential", "constant")
+N_OWNERS = 4
+
+
+def traces(name, seed=None, count=RUNS, protocol=FIFO):
+    law, _, _, rate, length, usual = CASES[name]
+    net = network(
+        N_OWNERS,
+        2**31 - 1,
+        until=length,
+        clock=PoissonClock(rate=rate / N_OWNERS),
+        compute=law,
+        protocol=protocol,
+    )
+    return runs(net, usual if seed is None else seed, count)
+
+
+def waits(trace):
+    """Return arrivals and waits (ticks) in the order of arrival, of those served in the run."""
+    rows = np.sort(trace.exchanges, order=["request_tick", "message"])
+    return rows, rows["read_tick"] - rows["request_tick"]
+
+
+def measure(name, **how):
+    """Return scores of the mean wait, of its second moment, and of how many wait and for long."""
+    law, (second, third), times, rate, length, _ = CASES[name]
+    m = law.mean
+    theory = fifo_wait(rate, m, second * m**2, third * m**3)
+    tail = exponential_tail if isinstance(law, Exponential) else constant_tail
+    rows = []
+    for trace in traces(name, **how):
+        arrivals, wait = waits(trace)
+        arrived, wait = to_units(arrivals["request_tick"]), to_units(wait)
+        kept = wait[(arrived >= length / 10) & (arrived < length - 100 * m)]
+        rows.append([kept.mean(), np.mean(kept**2), np.mean(kept > 0)])
+        rows[-1] += [np.mean(kept > t) for t in times]
+    mean, square, waited, *late = np.array(rows).T
+    return {
+        "mean": [score("mean wait", mean, theory.mean)],
+        "second": [score("mean square wait", square, theory.second_moment)],
+        "tail": [
+            score("wait", waited, theory.utilisation),
+            *(
+                score(f"wait longer than {t:g}", x, tail(rate, m, t))
+                for t, x in zip(times, late, strict=True)
+            ),
+        ],
+    }
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CI for kind in sound(name).values() for each in kind]
+
+
+@pytest.mark.parametrize("name", CI)
+def test_waits(name):
+    found = sound(name)
+    require(found["mean"], error=0.01)
+    require(found["second"], error=0.03)
+    require(found["tail"], error=0.01)
+
+
+def follows_lindley(trace):
+    """Return whether W_{j+1} = (W_j + S_j − A_{j+1})₊ to the tick (Lindley 1952)."""
+    rows, wait = waits(trace)
+    service, gap = rows["end_tick"] - rows["read_tick"], np.diff(rows["request_tick"])
+    assert len(gap) > 1000
+    return np.array_equal(wait[1:], np.maximum(wait[:-1] + service[:-1] - gap, 0))
+
+
+@pytest.mark.parametrize("name", CI)
+def test_waits_follow_from_arrivals_and_services(name):
+    assert all(follows_lindley(trace) for trace in traces(name, count=3))
+
+
+@pytest.mark.parametrize("name", CI)
+def test_last_in_first_out_is_seen_by_the_second_moment_alone(name):
+    protocol = LastInFirstOut(busy="queue", own_tick="queue")
+    found = measure(name, protocol=protocol, count=20)
+    assert seen(found["second"]) > 5
+    assert seen(found["mean"]) < 4  # no order that is blind to services changes the mean
+    (trace,) = traces(name, protocol=protocol, count=1)
+    assert not follows_lindley(trace)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CI)
+def test_the_mean_wait_to_three_per_mille(name):
+    require(measure(name, seed=1499, count=16 * RUNS)["mean"], error=0.003)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    def fresh(seed, factor):
+        table = measure(name, seed=seed, count=RUNS * factor)
+        return [each for kind in table.values() for each in kind]
+
+    two_stages(fresh, secrets.randbits(32))

@@ -1,0 +1,134 @@
+"""Oracle 8: slotted ALOHA, slot by slot.
+
+An owner's slots form a chain that forgets its start by a factor −p a slot; 50 slots are left out.
+"""
+
+import secrets
+from math import expm1, log
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network.channels import SlottedAloha
+from asyncdp_sim.network.channels.slotted import SlottedMedium, SlottedPort
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.theory.medium_access import RandomAccess, slotted_aloha
+from asyncdp_sim.units import to_ticks
+
+from .networks import SparingAir, begun, network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+RUNS, WARM = 40, 50
+CASES = {"three": (3, 0.25, 0.25, 6300, 801), "ten": (10, 0.05, 1.0, 8300, 802)}
+"""Owners, share q of the slots in which one of them sends, slot, slots, seed."""
+
+
+def rate(q, slot):
+    """Return λ for which an owner sends in a share q of the slots: p = q/(1−q)."""
+    return -log(1 - q / (1 - q)) / slot
+
+
+def traces(name, seed=None, count=RUNS, channel=SlottedAloha):
+    n_owners, q, slot, slots, usual = CASES[name]
+    net = network(
+        n_owners,
+        2**31 - 1,
+        until=(WARM + slots + 1) * slot,
+        clock=PoissonClock(rate=rate(q, slot)),
+        channel=channel(airtime=slot, slot=slot),
+        protocol=Push(),
+    )
+    return runs(net, usual if seed is None else seed, count)
+
+
+def measure(name, theory=None, **how):
+    """Return scores of the slots with an answer, with one that survives, and with none."""
+    n_owners, q, slot, slots, _ = CASES[name]
+    theory = slotted_aloha(n_owners, rate(q, slot), slot) if theory is None else theory
+    success, load = theory.success_rate * slot, theory.attempt_rate * slot
+    rows = []
+    for trace in traces(name, **how):
+        sent, clear = begun(trace, WARM * slot, (WARM + slots) * slot)
+        place, off = np.divmod(sent["release_tick"], to_ticks(slot))
+        assert not off.any()
+        assert np.all(sent["end_tick"] - sent["release_tick"] == to_ticks(slot))
+        number = np.bincount(place - WARM, minlength=slots)
+        assert np.array_equal(number == 1, np.bincount(place[clear] - WARM, minlength=slots) == 1)
+        rows.append([number.mean(), np.mean(number == 1), np.mean(number == 0)])
+    sent, alone, nobody = np.array(rows).T
+    return [
+        score("sent in a slot", sent, load),
+        score("surviving in a slot", alone, success),
+        score("slots with no answer", nobody, (1 - load / n_owners) ** n_owners),
+        score("surviving of those sent", alone - theory.success_probability * sent, 0, success),
+    ]
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for each in sound(name)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_slot_holds(name):
+    *each, share = sound(name)
+    require(each, error=0.003)
+    require([share], error=0.01)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_last_sender_cannot_send_in_the_next_slot(name):
+    slot = to_ticks(CASES[name][2])
+    for trace in traces(name, seed=9, count=5):
+        rows = trace.exchanges
+        for owner in range(1, trace.n_owners + 1):
+            starts = np.sort(rows["release_tick"][rows["owner"] == owner])
+            assert np.diff(starts).min() == 2 * slot
+        updates = trace.updates
+        next_slot = np.diff(updates["tick"]) == slot
+        assert next_slot.sum() > 50
+        assert not np.any((np.diff(updates["owner"]) == 0) & next_slot)
+
+
+def test_attempts_taken_for_independent_are_seen():
+    """The textbook's q = p, at the same clocks."""
+    n_owners, q, slot, _, _ = CASES["ten"]
+    p = -expm1(-rate(q, slot) * slot)
+    clear = (1 - p) ** (n_owners - 1)
+    textbook = RandomAccess(clear, n_owners * p * clear / slot, n_owners * p / slot)
+    assert seen(measure("ten", textbook)[1:2]) > 5
+
+
+def test_a_victim_that_survives_a_collision_is_seen():
+    class Sparing(SlottedAloha):
+        def open(self, kernel, streams, n_owners):  # noqa: ARG002
+            return SlottedMedium(SparingAir(kernel), to_ticks(self.slot))
+
+    with pytest.raises(AssertionError, match="array_equal"):
+        measure("ten", count=20, channel=Sparing)
+
+
+def test_a_slot_too_late_is_seen(monkeypatch):
+    sound_port = SlottedPort.transmit
+
+    def late(self, ticks, begun, deferred):
+        yield self._air.kernel.after(self._period, 0)
+        return (yield from sound_port(self, ticks, begun, deferred))
+
+    monkeypatch.setattr(SlottedPort, "transmit", late)
+    assert seen(measure("ten", count=20)[:1]) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    two_stages(
+        lambda seed, factor: measure(name, seed=seed, count=RUNS * factor), secrets.randbits(32)
+    )

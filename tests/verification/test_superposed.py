@@ -1,0 +1,115 @@
+"""One clock for all owners obeys the oracles of owners with clocks of their own: 1, 2, 3, 12."""
+
+import numpy as np
+
+from asyncdp_sim.measures import busy_ticks
+from asyncdp_sim.network.availability import Bernoulli, OnOff
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.crowd import Crowd
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.theory.availability import on_fraction, on_off_dispersion
+from asyncdp_sim.theory.lock import refusing_unequal
+from asyncdp_sim.units import to_units
+
+from .networks import network, runs
+from .shared import shared
+from .zscores import counts, require, score, seen
+
+RATES = (0.5, 1.0, 1.0, 1.5)
+RUNS = 60
+MANY = 2**31 - 1
+
+
+def locked(seed, availability=None, probability=1.0, count=RUNS):
+    """Return scores of a locked learner that refuses, exponential service, unequal rates."""
+    rates, mean, updates = np.array(RATES) * probability, 0.25, 3000
+    clock = PoissonClock(rate=RATES, population="superposed")
+    parts = {} if availability is None else {"availability": availability}
+    net = network(4, updates, clock=clock, compute=Exponential(mean=mean), **parts)
+    theory = refusing_unequal(rates.tolist(), (mean,) * 4)
+    rows, served = [], np.zeros(4)
+    for trace in runs(net, seed, count):
+        served += np.bincount(trace.updates["owner"], minlength=5)[1:]
+        refused, attempts = (trace.owners[name].sum() for name in ("refused", "attempts"))
+        rows.append([to_units(trace.end_tick), to_units(busy_ticks(trace)), refused, attempts])
+    time, busy, refused, attempts = np.array(rows, dtype=float).T
+    length, share = updates / theory.update_rate, theory.busy_fraction
+    asked = updates / (1 - theory.refusal_probability)
+    refusal = theory.refusal_probability
+    return {
+        "means": [
+            score("time of T updates", time, length),
+            score("busy", busy - share * time, 0, share * length),
+        ],
+        "tails": [score("refused", refused - refusal * attempts, 0, refusal * asked)],
+        "owners": [counts("owner", served, rates / rates.sum())],
+    }
+
+
+def heard(seed, on=2.0, off=1.0, count=4000):
+    """Return scores of the ticks that find one of three on/off owners online, in a window."""
+    window, laws = 40.0, OnOff(on=Exponential(mean=on), off=Exponential(mean=off))
+    clock = PoissonClock(population="superposed")
+    net = network(3, MANY, until=window, clock=clock, availability=laws)
+    found = np.array([trace.owners["attempts"].sum() for trace in runs(net, seed, count)])
+    mean = 3 * on_fraction(on, off) * window
+    spread = mean * on_off_dispersion(1.0, 1 / on, 1 / off, window)
+    return {
+        "means": [score("ticks online", found, mean)],
+        "seconds": [score("their variance", (found - mean) ** 2, spread)],
+    }
+
+
+sound_locked = shared(locked)
+sound_heard = shared(heard)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    tables = (
+        sound_locked(11),
+        sound_locked(12, Bernoulli(probability=0.5), 0.5),
+        sound_heard(13),
+    )
+    return [each for table in tables for kind in table.values() for each in kind]
+
+
+def test_a_locked_learner_behind_one_clock():
+    for found in (sound_locked(11), sound_locked(12, Bernoulli(probability=0.5), 0.5)):
+        require(found["means"], error=0.003)
+        require(found["tails"], error=0.01)
+        require(found["owners"], error=0.05)
+
+
+def test_owners_that_come_and_go_are_worked_out_at_their_ticks():
+    found = sound_heard(13)
+    require(found["means"], error=0.003)
+    require(found["seconds"], error=0.03)
+
+
+def test_requests_that_are_not_counted_in_bulk_are_seen(monkeypatch):
+    monkeypatch.setattr(Crowd, "catch_up", _skip_to)
+    assert seen(locked(11, count=20)["tails"]) > 5
+
+
+def test_owners_that_are_always_asked_afresh_are_seen(monkeypatch):
+    """Planted bug: whether an owner is online does not depend on when it was last asked."""
+
+    def afresh(self, n_owners, source, recorder):  # noqa: ARG001
+        recorder.all_by_tick()
+        generator = source()
+        return lambda owner, tick: bool(generator.random() < self.online_share(1)[0])  # noqa: ARG005
+
+    monkeypatch.setattr(OnOff, "lazily", afresh)
+    found = heard(13, count=1000)
+    assert seen(found["seconds"]) > 5
+    require(found["means"], error=0.01)
+
+
+def _skip_to(self, end_tick):
+    """Planted bug: the clock stands still while the learner is locked."""
+    self._free = None
+    while self._ticks[self._at] < end_tick:
+        self._at += 1
+        if self._at == len(self._ticks):
+            self._draw()

@@ -1,0 +1,146 @@
+"""Oracle 9: owners that send in turn never collide, though their slots touch."""
+
+import secrets
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.kernel import Moment, Priority
+from asyncdp_sim.network.channels import Tdma
+from asyncdp_sim.network.channels.air import Air, Transmission
+from asyncdp_sim.network.channels.slotted import SlottedMedium
+from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
+from asyncdp_sim.network.laws import Uniform
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.theory.medium_access import tdma
+from asyncdp_sim.trace import Outcome
+from asyncdp_sim.units import to_ticks, to_units
+
+from .networks import network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+RUNS = 40
+SLOTS = 10**6
+CASES = {
+    "rate, few": (2, 0.5, 0.3, 0.8, 2600.0, 901),
+    "rate, many": (8, 0.1, 0.1, 1.0, 720.0, 902),
+    "access": (4, 0.25, 0.2, None, 1500.0, 903),
+}
+"""Owners, slot, airtime, clock rate (None: always at work), length of a run, seed."""
+
+
+def back_to_back(channel, slots, n_owners=3):
+    """Return the trace of owners that fill every slot of 1/8 unit."""
+    net = network(n_owners, slots, clock=SaturatedClock(), channel=channel, protocol=Push())
+    return next(runs(net, 1, 1))
+
+
+def test_a_million_slots_without_a_collision():
+    trace = back_to_back(Tdma(slot=0.125, airtime=0.125), SLOTS)
+    assert len(trace.updates) == SLOTS
+    assert not np.any(trace.exchanges["outcome"] == Outcome.collided)
+    slot = to_ticks(0.125)
+    assert np.array_equal(trace.updates["tick"], slot * np.arange(1, SLOTS + 1))
+    assert np.array_equal(trace.updates["owner"], 1 + np.arange(SLOTS) % 3)
+    assert trace.on_air_ticks == trace.end_tick
+
+
+def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
+    """Return scores of the rate of answers or, of owners always at work, of the access delay.
+
+    Those compute for a time that is uniform on a frame: an answer is ready at a uniform time.
+    """
+    n_owners, slot, airtime, rate, length, usual = CASES[name]
+    theory = tdma(n_owners, slot, airtime, np.inf if rate is None else rate)
+    frame, warm = n_owners * slot, 20.0
+    compute = Uniform(low=0.0, high=frame)
+    parts = {"clock": SaturatedClock(), "compute": compute}
+    if rate is not None:
+        parts = {"clock": PoissonClock(rate=rate * wrong)}
+    net = network(
+        n_owners,
+        2**31 - 1,
+        until=warm + length + 5 * frame,
+        channel=Tdma(slot=slot, airtime=airtime),
+        protocol=Push(),
+        **parts,
+    )
+    rows = []
+    for trace in runs(net, usual if seed is None else seed, count * factor):
+        answers = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
+        assert not np.any(trace.exchanges["outcome"] == Outcome.collided)
+        start = to_units(answers["release_tick"])
+        within = (start >= warm) & (start < warm + length)
+        if rate is None:
+            kept = within & (to_units(answers["read_tick"]) >= warm)
+            spent = start[kept] - to_units(answers["read_tick"][kept])
+            number = len(spent)
+            rows.append([number, (spent - compute.mean - theory.mean_access_delay).sum()])
+        else:
+            rows.append([within.sum(), 0.0])
+    number, delay = np.array(rows).T
+    if rate is None:
+        scale = theory.mean_access_delay * number.mean()
+        return [score("access delay", delay, 0, scale)]
+    return [score("answers", number, theory.success_rate * length)]
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for each in sound(name)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rates_and_access(name):
+    require(sound(name), error=0.003)
+
+
+class ClosedAir(Air):
+    """Planted bug: what ends at a tick is still there for what starts at it.
+
+    So it is in SimPy's own order, where the start may have been scheduled before the end.
+    """
+
+    def send(self, ticks, power=1.0):
+        now = self.kernel.now
+        mine = Transmission(now, now + ticks, power)
+        for other in self._on:
+            if other.end >= now:
+                other.clear = mine.clear = False
+        self._on.append(mine)
+        yield Moment(self.kernel, mine.end, Priority.CLOCK_TICK)
+        self._on.remove(mine)
+        return mine
+
+
+def test_closed_intervals_are_seen():
+    class Closed(Tdma):
+        def open(self, kernel, streams, n_owners):  # noqa: ARG002
+            return SlottedMedium(ClosedAir(kernel), to_ticks(self.slot), n_owners)
+
+    net = network(
+        3,
+        1000,
+        until=20.0,
+        clock=SaturatedClock(),
+        channel=Closed(slot=0.125, airtime=0.125),
+        protocol=Push(),
+    )
+    trace = next(runs(net, 1, 1))
+    assert np.mean(trace.exchanges["outcome"] == Outcome.collided) > 0.9
+
+
+def test_a_clock_off_by_two_percent_is_seen():
+    assert seen(measure("rate, few", wrong=1.02)) > 4
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    two_stages(lambda seed, factor: measure(name, seed=seed, factor=factor), secrets.randbits(32))
