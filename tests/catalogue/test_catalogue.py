@@ -18,7 +18,18 @@ from tests.cli.command import Command
 
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
-PROMISED = {"lending-convergence", "lending-sound", "lending-timing", "vary-availability"}
+PROMISED = {
+    "broadcast-vs-request",
+    "channel-load",
+    "hospital-outage",
+    "lending-convergence",
+    "lending-sound",
+    "lending-timing",
+    "lossy-rural-links",
+    "mobile-diurnal",
+    "vary-availability",
+    "vary-owners",
+}
 SMALL = (
     "owners.records=400",
     "run.replicates=2",
@@ -26,12 +37,18 @@ SMALL = (
     "algorithm.rho=0.1",
 )
 """Settings that make an entry quick; a step fit for few updates keeps it from diverging."""
+BESIDES = {
+    "channel-load": ("run.until=60.0", 'sweep."clock.rate"=[0.1, 0.02]'),
+    "vary-owners": ('sweep."owners.count"=[3, 100]',),
+}
+"""What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
 
 
 def small(found: Entry) -> Scenario:
     """Return an entry with little to do."""
     tabular = hasattr(found.scenario().data, "public_records")
-    return found.scenario((*SMALL, *(["data.public_records=200"] if tabular else [])))
+    public = ("data.public_records=200",) if tabular else ()
+    return found.scenario((*SMALL, *public, *BESIDES.get(found.name, ())))
 
 
 def test_the_list_is_not_empty() -> None:
