@@ -12,6 +12,7 @@ from asyncdp_sim.network.conflicts import superposable
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.updating import shares
 
 
 def describe(scenario: Scenario) -> list[str]:
@@ -73,8 +74,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
     if _unequal(network):
         yield (
-            "i_k is not uniform: owner i is chosen in proportion to its rate times its "
-            "availability, and the published step optimises another objective "
+            "i_k is not uniform in the long run: owners are chosen unequally often, and the "
+            "published step optimises another objective "
             '(algorithm.selection = "inverse-rate" removes the bias)'
         )
 
@@ -90,8 +91,8 @@ def _said(prediction: Prediction) -> str:
 
 
 def _unequal(network: Network) -> bool:
-    shares = network.selection_shares
-    return shares is not None and max(shares) - min(shares) > 1e-12
+    known = shares(network)
+    return not isinstance(known, str) and max(known) - min(known) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

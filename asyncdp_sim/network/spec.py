@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from math import fsum
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -109,35 +108,6 @@ class Network(Spec):
         shared = self.channel.contended
         return None if shared is None else shared.answer_airtime(self.answer_bytes)
 
-    @property
-    def selection_shares(self) -> tuple[float, ...] | None:
-        """π_i, each owner's long-run share of the updates while no budget is spent.
-
-        Proportional to λ_i a_i, with a_i the share of ticks that find the owner online; exact for
-        Poisson clocks, requests that take no time, and availability that is always or drawn for
-        each tick, whatever the law of the service (ORACLES 12); for on/off, diurnal and outages
-        exact at zero service. None where a clock or an availability has no long run, or where the
-        channel or the protocol chooses among owners in other ways.
-        """
-        rates = self.clock.rates(self.n_owners)
-        online = self.availability.online_share(self.n_owners)
-        wired = self.topology is None or self.topology.failures is None
-        if rates is None or online is None or not wired or not self.chooses_by_clock:
-            return None
-        pairs = [rate * share for rate, share in zip(rates, online, strict=True)]
-        total = fsum(pairs)
-        return tuple(pair / total for pair in pairs) if min(pairs) > 0 else None
-
-    @property
-    def chooses_by_clock(self) -> bool:
-        """Whether updates come from owners as their clocks tick, each as likely to get through."""
-        channel = self.channel
-        alike = all(not isinstance(getattr(channel, f"loss{k}"), tuple) for k in _LOSSES)
-        plain = self.protocol.kind == "push" or (
-            self.protocol.kind == "request" and self.protocol.busy == "refuse"
-        )
-        return channel.contended is None and alike and plain
-
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""
         parts = self.model_dump(mode="json", exclude_none=True)
@@ -146,6 +116,3 @@ class Network(Spec):
                 parts[name]["path"] = getattr(self, name).content_digest()
         said = json.dumps([seed, replicates, parts], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-_LOSSES = ("", "_query", "_request")

@@ -12,6 +12,7 @@ from asyncdp_sim.learning.replay import Gradients, Noise
 from asyncdp_sim.privacy import Clip, Domain
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.updating import shares
 
 Array = npt.NDArray[np.float64]
 
@@ -100,13 +101,14 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
     records = RidgeRecords(features, targets, clip, norm)
     xi = None if sensitivity is None else sensitivity.xi(model.theta_max, p)
-    known = scenario.network.selection_shares
-    shares = None if known is None else np.array(known)
+    known = None
+    if scenario.algorithm.selection == "inverse-rate":
+        known = np.array(shares(scenario.network))
     task = Task(
         objective=objective,
         gradients=objective if clip is None else records,
         steps=scenario.algorithm.steps(
-            objective.weights, p, run.updates, model.sigma, model.theta_max, shares
+            objective.weights, p, run.updates, model.sigma, model.theta_max, known
         ),
         noise=privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi),
         record_every=run.record_every,

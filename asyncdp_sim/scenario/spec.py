@@ -26,6 +26,7 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner, wrong_length
+from asyncdp_sim.theory.updating import shares
 
 
 def _identifier(text: str) -> str:
@@ -146,12 +147,9 @@ class Scenario(Spec):
         records = self.owners.records
         found += wrong_length("owners.records", records, n_owners)
         if len(found) == 0 and self.algorithm.selection == "inverse-rate":
-            network = self.network
-            if network.selection_shares is None:
-                allowed = (
-                    "it needs each owner's share of the updates, which this clock or "
-                    "availability does not tell"
-                )
+            known = shares(self.network)
+            if isinstance(known, str):
+                allowed = f"it needs each owner's share of the updates, which is not known: {known}"
                 found.append(Fault("algorithm.selection", "inverse-rate", allowed))
         by_column = _splits_by_column(self.data)
         if records is None and not by_column:

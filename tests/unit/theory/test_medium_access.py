@@ -4,7 +4,24 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory import medium_access as ma
+from asyncdp_sim.theory.aloha import (
+    aloha,
+    aloha_capture,
+    aloha_infinite,
+    aloha_infinite_capture,
+    capture_probability,
+    slotted_aloha,
+    slotted_aloha_infinite,
+)
+from asyncdp_sim.theory.csma import (
+    csma,
+    csma_detecting,
+    csma_detecting_infinite,
+    csma_infinite,
+    csma_one_persistent_infinite,
+)
+from asyncdp_sim.theory.random_access import RandomAccess
+from asyncdp_sim.theory.tdma import TimeDivision, tdma
 from tests.verification.chains import flow, stationary
 
 
@@ -37,23 +54,23 @@ def test_aloha_infinite_simulated(load):
         sums = interference(starts, 1.0, powers)
         got.append((sums == 0).sum() / starts[-1])
         captured.append((powers > 2 * sums).sum() / starts[-1])
-    agrees(got, ma.aloha_infinite(load), 0.01)
-    agrees(captured, ma.aloha_infinite_capture(load, 2.0), 0.01)
+    agrees(got, aloha_infinite(load), 0.01)
+    agrees(captured, aloha_infinite_capture(load, 2.0), 0.01)
 
 
 def test_aloha_infinite_peaks_at_half():
-    assert ma.aloha_infinite(0.5) == pytest.approx(1 / (2 * math.e))
-    assert ma.slotted_aloha_infinite(1.0) == pytest.approx(1 / math.e)
-    assert ma.aloha_infinite(0.0) == ma.slotted_aloha_infinite(0.0) == 0
+    assert aloha_infinite(0.5) == pytest.approx(1 / (2 * math.e))
+    assert slotted_aloha_infinite(1.0) == pytest.approx(1 / math.e)
+    assert aloha_infinite(0.0) == slotted_aloha_infinite(0.0) == 0
 
 
 def test_capture_between_no_and_all_survive():
-    assert ma.aloha_infinite_capture(0.7, 0.0) == 0.7
-    assert ma.aloha_infinite_capture(0.7, 1e9) == pytest.approx(ma.aloha_infinite(0.7), rel=1e-8)
-    assert ma.capture_probability(0.5, 0) == 1
+    assert aloha_infinite_capture(0.7, 0.0) == 0.7
+    assert aloha_infinite_capture(0.7, 1e9) == pytest.approx(aloha_infinite(0.7), rel=1e-8)
+    assert capture_probability(0.5, 0) == 1
     powers = np.random.default_rng(6).exponential(size=(4, 100_000))
     survives = (powers[0] > 0.5 * powers[1:].sum(axis=0)).mean()
-    assert survives == pytest.approx(ma.capture_probability(0.5, 3), abs=4 * 0.0015)
+    assert survives == pytest.approx(capture_probability(0.5, 3), abs=4 * 0.0015)
 
 
 def owners_starts(draw, rate, airtimes):
@@ -89,7 +106,7 @@ def test_aloha_simulated(n_owners, rate, law):
         before = np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))
         clean = (before <= starts) & (np.append(starts[1:], np.inf) >= ends)
         got.append((clean.sum() / shared, len(starts) / shared, clean.mean()))
-    exact = ma.aloha(n_owners, rate, tau, transform)
+    exact = aloha(n_owners, rate, tau, transform)
     rates, attempts, shares = zip(*got, strict=True)
     agrees(rates, exact.success_rate, 0.01)
     agrees(attempts, exact.attempt_rate, 0.01)
@@ -106,7 +123,7 @@ def test_aloha_by_a_markov_chain():
         yield ends * sending, (sending - 1, False)
 
     law = stationary(rates, (0, False))
-    exact = ma.aloha(n, rate, 1 / ends, lambda s: ends / (ends + s))
+    exact = aloha(n, rate, 1 / ends, lambda s: ends / (ends + s))
     assert flow(law, lambda state: ends * state[1]) == pytest.approx(exact.success_rate, rel=1e-12)
     begun = flow(law, lambda state: rate * (n - state[0]))
     assert begun == pytest.approx(exact.attempt_rate, rel=1e-12)
@@ -114,16 +131,16 @@ def test_aloha_by_a_markov_chain():
 
 def test_aloha_formula_and_limits():
     by_hand = (math.exp(-0.2) / 1.2) ** 4
-    assert ma.aloha(5, 0.4, 0.5).success_probability == pytest.approx(by_hand, rel=1e-14)
-    assert ma.aloha(5, 0.4, 0.5).success_rate == pytest.approx(5 * 0.4 / 1.2 * by_hand, rel=1e-14)
-    assert ma.aloha(1, 0.4, 0.5) == ma.RandomAccess(1, 0.4 / 1.2, 0.4 / 1.2)
-    assert ma.aloha(3, 2.0, 0.0) == ma.RandomAccess(1, 6, 6)
-    many = ma.aloha(10**6, 0.5e-6, 1.0)
-    assert many.success_rate == pytest.approx(ma.aloha_infinite(0.5), rel=1e-5)
-    capture = ma.aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
-    assert capture.success_rate == pytest.approx(ma.aloha_infinite_capture(0.5, 3.0), rel=1e-5)
-    assert ma.aloha_capture(5, 0.4, 0.5, 0.0).success_probability == pytest.approx(1, rel=1e-14)
-    strict = ma.aloha_capture(5, 0.4, 0.5, 1e12).success_probability
+    assert aloha(5, 0.4, 0.5).success_probability == pytest.approx(by_hand, rel=1e-14)
+    assert aloha(5, 0.4, 0.5).success_rate == pytest.approx(5 * 0.4 / 1.2 * by_hand, rel=1e-14)
+    assert aloha(1, 0.4, 0.5) == RandomAccess(1, 0.4 / 1.2, 0.4 / 1.2)
+    assert aloha(3, 2.0, 0.0) == RandomAccess(1, 6, 6)
+    many = aloha(10**6, 0.5e-6, 1.0)
+    assert many.success_rate == pytest.approx(aloha_infinite(0.5), rel=1e-5)
+    capture = aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
+    assert capture.success_rate == pytest.approx(aloha_infinite_capture(0.5, 3.0), rel=1e-5)
+    assert aloha_capture(5, 0.4, 0.5, 0.0).success_probability == pytest.approx(1, rel=1e-14)
+    strict = aloha_capture(5, 0.4, 0.5, 1e12).success_probability
     assert strict == pytest.approx(by_hand, rel=1e-10)
 
 
@@ -137,7 +154,7 @@ def test_aloha_capture_simulated(n_owners, rate, threshold):
         powers = draw.exponential(size=len(starts))
         survive = powers > threshold * interference(starts, 1.0, powers)
         got.append(survive.sum() / shared)
-    agrees(got, ma.aloha_capture(n_owners, rate, 1.0, threshold).success_rate, 0.01)
+    agrees(got, aloha_capture(n_owners, rate, 1.0, threshold).success_rate, 0.01)
 
 
 @pytest.mark.parametrize(("n_owners", "rate", "slot"), [(2, 1.0, 1.0), (5, 0.5, 0.4)])
@@ -149,7 +166,7 @@ def test_slotted_aloha_simulated(n_owners, rate, slot):
         sends = (np.cumsum(cycles, axis=1) - 1).astype(int)
         senders = np.bincount(sends[sends < slots], minlength=slots)
         got.append(((senders == 1).sum() / slots / slot, senders.sum() / slots / slot))
-    exact = ma.slotted_aloha(n_owners, rate, slot)
+    exact = slotted_aloha(n_owners, rate, slot)
     rates, attempts = zip(*got, strict=True)
     agrees(rates, exact.success_rate, 0.01)
     agrees(attempts, exact.attempt_rate, 0.01)
@@ -172,7 +189,7 @@ def test_tdma_simulated(n_owners, airtime, rate):
                 free = math.ceil(ready / frame) * frame + airtime
                 sent += 1
         got.append(n_owners * sent / ticks[-1])
-    division = ma.tdma(n_owners, 1.0, airtime, rate)
+    division = tdma(n_owners, 1.0, airtime, rate)
     agrees(got, division.success_rate, 0.01)
     assert division.saturated_rate == 1
     ready = draw.uniform(0, frame, 20_000)
@@ -181,9 +198,9 @@ def test_tdma_simulated(n_owners, airtime, rate):
 
 
 def test_tdma_saturated():
-    assert ma.tdma(5, 0.2, 0.1) == ma.TimeDivision(5, 5, 0.5)
-    assert ma.tdma(5, 0.2, 0.1, 1e9) == ma.TimeDivision(5, 5, 0.5)
-    assert ma.tdma(5, 0.2, 0.2, 1e-9).success_rate == pytest.approx(5e-9, rel=1e-8)
+    assert tdma(5, 0.2, 0.1) == TimeDivision(5, 5, 0.5)
+    assert tdma(5, 0.2, 0.1, 1e9) == TimeDivision(5, 5, 0.5)
+    assert tdma(5, 0.2, 0.2, 1e-9).success_rate == pytest.approx(5e-9, rel=1e-8)
 
 
 class Carrier:
@@ -251,26 +268,26 @@ def carried(load, delay, n_owners=None, runs=25, size=2500, **rules):
 
 @pytest.mark.parametrize(("load", "delay"), [(1.0, 0.1), (2.0, 0.6)])
 def test_csma_infinite_simulated(load, delay):
-    agrees(carried(load, delay)[0], ma.csma_infinite(load, delay), 0.015)
+    agrees(carried(load, delay)[0], csma_infinite(load, delay), 0.015)
 
 
 @pytest.mark.parametrize(("load", "delay"), [(0.8, 0.1), (1.0, 0.7)])
 def test_one_persistent_csma_simulated(load, delay):
     got = carried(load, delay, persistent=True)
-    agrees(got[0], ma.csma_one_persistent_infinite(load, delay), 0.02)
+    agrees(got[0], csma_one_persistent_infinite(load, delay), 0.02)
     agrees(got[1], load, 0.01)
 
 
 @pytest.mark.parametrize(("load", "delay"), [(2.0, 0.2), (1.5, 0.5), (2.0, 0.8)])
 def test_csma_with_collision_detection_simulated(load, delay):
     got = carried(load, delay, detecting=True)
-    agrees(got[0], ma.csma_detecting_infinite(load, delay), 0.02)
+    agrees(got[0], csma_detecting_infinite(load, delay), 0.02)
 
 
 @pytest.mark.parametrize(("n_owners", "load", "delay"), [(2, 3.0, 0.4), (5, 2.0, 0.8)])
 @pytest.mark.parametrize("detecting", [False, True])
 def test_csma_simulated(n_owners, load, delay, detecting):
-    formula = ma.csma_detecting if detecting else ma.csma
+    formula = csma_detecting if detecting else csma
     exact = formula(n_owners, load / n_owners, 1.0, delay)
     got = carried(load, delay, n_owners, detecting=detecting)
     agrees(got[0], exact.success_rate, 0.02)
@@ -278,34 +295,34 @@ def test_csma_simulated(n_owners, load, delay, detecting):
 
 
 def test_published_shapes_of_csma():
-    assert ma.csma_infinite(2.0, 0.0) == pytest.approx(2 / 3)
+    assert csma_infinite(2.0, 0.0) == pytest.approx(2 / 3)
     g = 1.7
     perfect = g * (1 + g) * math.exp(-g) / (g + math.exp(-g))
-    assert ma.csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
+    assert csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
     for a in (0.01, 0.3, 0.5):
         e = math.exp(-a * g)
         tobagi_hunt = g * e / (g * e + 2 * a * g * (1 - e) + 2 - e)
-        assert ma.csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
-    for formula in (ma.csma_infinite, ma.csma_one_persistent_infinite, ma.csma_detecting_infinite):
+        assert csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
+    for formula in (csma_infinite, csma_one_persistent_infinite, csma_detecting_infinite):
         assert formula(0.0, 0.3) == 0
         assert formula(1e-6, 0.3) == pytest.approx(1e-6, rel=1e-5)
-    peak = max(ma.csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
+    peak = max(csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
     assert peak == pytest.approx(0.815, abs=0.001)
-    peak = max(ma.csma_one_persistent_infinite(g, 0.01) for g in np.geomspace(0.1, 10, 400))
+    peak = max(csma_one_persistent_infinite(g, 0.01) for g in np.geomspace(0.1, 10, 400))
     assert peak == pytest.approx(0.529, abs=0.001)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.2, 0.9])
 def test_csma_owners_and_limits(delay):
-    alone = ma.csma(1, 2.0, 0.5, delay * 0.5)
+    alone = csma(1, 2.0, 0.5, delay * 0.5)
     assert alone.success_probability == 1
     assert alone.success_rate == pytest.approx(1 / (0.5 + 0.5 * (1 + delay)), rel=1e-13)
-    assert ma.csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
+    assert csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
         alone.success_rate, rel=1e-13
     )
     for finite, infinite in (
-        (ma.csma, ma.csma_infinite),
-        (ma.csma_detecting, ma.csma_detecting_infinite),
+        (csma, csma_infinite),
+        (csma_detecting, csma_detecting_infinite),
     ):
         many = finite(10**6, 0.8e-6, 2.0, 2 * delay)
         assert 2 * many.success_rate == pytest.approx(infinite(1.6, delay), rel=1e-5)
@@ -318,35 +335,33 @@ def test_csma_two_owners_by_hand():
     late = math.exp(-rate * a)
     last = (1 - late) / rate - a * late
     exact = late / (1 + a + last + 1 / (2 * rate))
-    assert ma.csma(2, rate, 1.0, a).success_rate == pytest.approx(exact, rel=1e-13)
-    assert ma.csma(2, rate, 1.0, a).success_probability == pytest.approx(
-        late / (2 - late), rel=1e-14
-    )
+    assert csma(2, rate, 1.0, a).success_rate == pytest.approx(exact, rel=1e-13)
+    assert csma(2, rate, 1.0, a).success_probability == pytest.approx(late / (2 - late), rel=1e-14)
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "key"),
     [
-        (ma.aloha_infinite, (-1.0,), "load"),
-        (ma.slotted_aloha_infinite, (math.inf,), "load"),
-        (ma.aloha_infinite_capture, (1.0, -0.5), "threshold"),
-        (ma.capture_probability, (1.0, -1), "interferers"),
-        (ma.aloha, (0, 1.0, 1.0), "n_owners"),
-        (ma.aloha, (2, 0.0, 1.0), "rate"),
-        (ma.aloha, (2, 1.0, -1.0), "mean_airtime"),
-        (ma.aloha, (2, 1.0, 1.0, lambda s: math.exp(-2 * s)), "transform"),
-        (ma.aloha, (2, 1.0, 1.0, lambda s: 1 + s), "transform"),
-        (ma.aloha, (2, 1.0, 1.0, lambda _: math.nan), "transform"),
-        (ma.aloha_capture, (2, 1.0, 1.0, math.nan), "threshold"),
-        (ma.slotted_aloha, (2, 1.0, 0.0), "slot"),
-        (ma.tdma, (2, 0.5, 0.6), "airtime: given 0.6; allowed is a number ≤ slot = 0.5"),
-        (ma.tdma, (2, 0.5, 0.5, 0.0), "rate"),
-        (ma.csma_infinite, (1.0, 1.0), r"delay: given 1.0; .*below the airtime, 1.0"),
-        (ma.csma_one_persistent_infinite, (1.0, -0.1), "delay"),
-        (ma.csma_detecting_infinite, (1.0, math.nan), "delay"),
-        (ma.csma, (3, 1.0, 0.5, 0.5), r"propagation_delay: given 0.5; .*below the airtime, 0.5"),
-        (ma.csma, (3, 1.0, 0.0, 0.0), "airtime"),
-        (ma.csma_detecting, (3, 1.0, 0.5, 0.7), "propagation_delay"),
+        (aloha_infinite, (-1.0,), "load"),
+        (slotted_aloha_infinite, (math.inf,), "load"),
+        (aloha_infinite_capture, (1.0, -0.5), "threshold"),
+        (capture_probability, (1.0, -1), "interferers"),
+        (aloha, (0, 1.0, 1.0), "n_owners"),
+        (aloha, (2, 0.0, 1.0), "rate"),
+        (aloha, (2, 1.0, -1.0), "mean_airtime"),
+        (aloha, (2, 1.0, 1.0, lambda s: math.exp(-2 * s)), "transform"),
+        (aloha, (2, 1.0, 1.0, lambda s: 1 + s), "transform"),
+        (aloha, (2, 1.0, 1.0, lambda _: math.nan), "transform"),
+        (aloha_capture, (2, 1.0, 1.0, math.nan), "threshold"),
+        (slotted_aloha, (2, 1.0, 0.0), "slot"),
+        (tdma, (2, 0.5, 0.6), "airtime: given 0.6; allowed is a number ≤ slot = 0.5"),
+        (tdma, (2, 0.5, 0.5, 0.0), "rate"),
+        (csma_infinite, (1.0, 1.0), r"delay: given 1.0; .*below the airtime, 1.0"),
+        (csma_one_persistent_infinite, (1.0, -0.1), "delay"),
+        (csma_detecting_infinite, (1.0, math.nan), "delay"),
+        (csma, (3, 1.0, 0.5, 0.5), r"propagation_delay: given 0.5; .*below the airtime, 0.5"),
+        (csma, (3, 1.0, 0.0, 0.0), "airtime"),
+        (csma_detecting, (3, 1.0, 0.5, 0.7), "propagation_delay"),
     ],
 )
 def test_bad_arguments_are_refused(function, arguments, key):
