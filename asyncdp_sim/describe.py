@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from math import fsum
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,9 @@ def _network(scenario: Scenario) -> Iterator[str]:
         yield f"network: {network.clock.kind} clocks, {said}"
     else:
         yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
-        load = fsum(rates) * service
-        yield f"offered load: {load:.4g} (ticks per unit times the mean length of an exchange)"
+        online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
+        load = fsum(map(mul, rates, online)) * service
+        yield f"offered load: {load:.4g} (ticks met online per unit times that, were none dropped)"
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"

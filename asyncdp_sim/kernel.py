@@ -130,8 +130,11 @@ class Kernel(simpy.Environment):
         Returns whether the run was stopped, rather than reaching the horizon.
         """
         queue: list[Any] = self._queue
-        while queue and not self._stopped:
-            entry = heappop(queue)
+        while not self._stopped:
+            try:
+                entry = heappop(queue)
+            except IndexError:  # nothing is left to happen
+                break
             if entry[0] >= horizon:
                 heappush(queue, entry)
                 break

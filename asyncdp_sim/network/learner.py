@@ -109,6 +109,8 @@ class Learner:
         self.kernel = kernel
         self.recorder = recorder
         self.event = recorder.event
+        self._attempts = recorder.attempts
+        self._note = recorder.exchange
         self.locked = False
         self.answers_left = [0, *answers_allowed]
         self.updates = 0
@@ -141,7 +143,7 @@ class Learner:
         """Begin an attempt by asking the learner; return the number of its message."""
         self._pending += 1
         self.messages = message = self.messages + 1
-        self.recorder.attempts[owner] += 1
+        self._attempts[owner] += 1
         self.event(REQUEST_SENT, owner, message)
         return message
 
@@ -240,8 +242,9 @@ class Learner:
             self._learning.apply(owner, message)
         del self._open[message]
         exchange.outcome = APPLIED
-        self.recorder.exchange(exchange, self.kernel._now, self.updates)
-        self.recorder.in_flight_total += len(self._open)
+        self._note(exchange, self.kernel._now, self.updates)
+        if self._open:
+            self.recorder.in_flight_total += len(self._open)
         self.updates += 1
         self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self._horizon:

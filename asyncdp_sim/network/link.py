@@ -6,7 +6,7 @@ from functools import partial
 from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.network.manner import Losses, Manner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.patience import Patience
@@ -94,22 +94,18 @@ class Link:
             return True
         return False
 
-    def converse(self, exchange: Exchange) -> Activity:
-        """Carry an exchange from its query to its end."""
-        owner, learner, manner = self._owner, self._learner, self._manner
-        kernel, patience = learner.kernel, None
-        if manner.timeout_ticks is not None:
-            patience = Patience(learner, exchange, manner.timeout_ticks)
-        if owner.query is not None:
-            yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
-        if self.hears(exchange.message, travelled=owner.query is not None):
-            yield from self.answer(exchange, patience)
-            return
+    def patience(self, exchange: Exchange) -> Patience | None:
+        """Return the learner's timer for an exchange that begins now, if it has one."""
+        ticks = self._manner.timeout_ticks
+        return None if ticks is None else Patience(self._learner, exchange, ticks)
+
+    def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
+        """End an exchange whose query did not find its owner."""
         if patience is not None and exchange.ended is None:
             yield patience.moment
         self._give_up(exchange, patience)
 
-    def hears(self, message: int, *, travelled: bool) -> bool:
+    def hears(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
         lost = self._losses.query
@@ -204,22 +200,21 @@ class Link:
         return True
 
     def _arrive(self, exchange: Exchange) -> Outcome:
-        learner, attempt = self._learner, exchange.transmissions
-        newest = learner.newest
+        """Hand an answer to the learner, which uses it or turns it away."""
+        learner = self._learner
         if exchange.outcome is APPLIED:
-            said = (exchange.owner, exchange.message, attempt, DUPLICATE)
+            said = (exchange.owner, exchange.message, exchange.transmissions, DUPLICATE)
             learner.event(ANSWER_DISCARDED, *said)
         elif exchange.ended is not None:
-            learner.discard(exchange, attempt, LATE)
-        elif (
-            self._manner.newest_only
-            and newest is not None
-            and exchange.read_tick < newest.read_tick
-        ):
-            learner.discard(exchange, attempt, SUPERSEDED)
+            learner.discard(exchange, exchange.transmissions, LATE)
+        elif learner.newest is not None and self._superseded(exchange, learner.newest):
+            learner.discard(exchange, exchange.transmissions, SUPERSEDED)
         else:
             learner.apply(exchange)
         return exchange.outcome
+
+    def _superseded(self, exchange: Exchange, newest: Broadcast) -> bool:
+        return self._manner.newest_only and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
         """Wait to hear that the answer arrived; send it again while that message is lost."""

@@ -169,6 +169,14 @@ TIMEOUTS = [
         open=("discarded",),
     ),
     Case(
+        "gradient_ready_exactly_at_the_timeout",
+        "The gradient is ready at 1.5, when the learner's patience ends, and the answer takes no "
+        "time: it is in time\n(a computation ends before the learner gives up).",
+        net([[1]], compute=0.5, protocol=Request(timeout=0.5)),
+        end=1.5,
+        updates=((1.5, 1),),
+    ),
+    Case(
         "owner_vanishes_while_it_computes",
         "Owner 1 computes in [1, 1.5) and goes offline at 1.25: with offline = vanish it does not "
         "send. The learner\nwaits until 1.75 and then serves owner 2, whose clock ticks at that "

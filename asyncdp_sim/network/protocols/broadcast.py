@@ -134,7 +134,7 @@ class Broadcast(Spec):
         listens = owner.dark == 0 and (owner.listens is None or owner.listens(kernel._now))
         if not listens:
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
-        elif link is not None and link.hears(query.message, travelled=True):
+        elif link is not None and link.hears(query.message, True):
             if query.message < owner.heard:  # a newer one has overtaken it
                 return
             owner.heard = query.message

@@ -87,11 +87,11 @@ class Push(Spec):
         owner.promised += 1
         owner.busy = self.own_tick == "drop"
         exchange = learner.read(number, learner.begin(number), kernel._now)
-        if link is not None:
-            yield from link.converse(exchange)
-        else:
+        patience = None if link is None else link.patience(exchange)
+        if owner.query is not None:
+            yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+        if link is None:
             if owner.query is not None:
-                yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
                 learner.event(QUERY_RECEIVED, number, exchange.message)
             if owner.compute is not None:
                 yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
@@ -100,5 +100,9 @@ class Push(Spec):
             if owner.answer is not None:
                 yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
             learner.apply(exchange)
+        elif link.hears(exchange.message, owner.query is not None):
+            yield from link.answer(exchange, patience)
+        else:
+            yield from link.unheard(exchange, patience)
         owner.busy = False
         learner.finish()

@@ -148,11 +148,11 @@ class Request(Spec):
                 yield learner.queue(number, message)
             learner.locked = True
             exchange = learner.read(number, message, asked)
-            if link is not None:
-                yield from link.converse(exchange)
-            else:
+            patience = None if link is None else link.patience(exchange)
+            if owner.query is not None:
+                yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+            if link is None:
                 if owner.query is not None:
-                    yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
                     learner.event(QUERY_RECEIVED, number, message)
                 if owner.compute is not None:
                     yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
@@ -161,6 +161,10 @@ class Request(Spec):
                     yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
                 learner.apply(exchange)
                 learner.locked = False
+            elif link.hears(message, owner.query is not None):
+                yield from link.answer(exchange, patience)
+            else:
+                yield from link.unheard(exchange, patience)
         owner.busy = False
         learner.finish()
 
