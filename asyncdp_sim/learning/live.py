@@ -41,41 +41,43 @@ class LiveLearning:
         self._source = replicate.generator("noise")
         self._record_every = record_every
         self._state = steps.init([replicate])
-        self._points: dict[int, Array] = {}
+        self._asked: dict[int, tuple[Array, int]] = {}
         self._updates = 0
         self._models = [self._state.central.copy()]
 
     def read(self, owner: int, message: int) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        self._points[message] = self._ask(self._state, np.array([owner - 1]))
+        self._asked[message] = self._ask(self._state, np.array([owner - 1])), self._updates
 
     def broadcast(self) -> object:
-        """Return the state as it is now."""
-        return copy.deepcopy(self._state)
+        """Return the state as it is now, and k."""
+        return copy.deepcopy(self._state), self._updates
 
     def take(self, owner: int, message: int, sent: Any) -> None:
         """Form the query of this message from the state that was broadcast."""
-        self._points[message] = self._ask(sent, np.array([owner - 1]))
+        state, read_k = sent
+        self._asked[message] = self._ask(state, np.array([owner - 1])), read_k
 
     def again(self, message: int, former: int) -> None:
         """Ask in this message what the former one asked."""
-        self._points[message] = self._points[former]
+        self._asked[message] = self._asked[former]
 
     def forget(self, message: int) -> None:
         """Drop a query that will not be answered."""
-        del self._points[message]
+        del self._asked[message]
 
     def apply(self, owner: int, message: int) -> None:
         """Take the owner's noisy answer to the query of this message, and step."""
         index = np.array([owner - 1])
-        points = self._points.pop(message)
+        points, read_k = self._asked.pop(message)
+        staleness = np.array([self._updates - read_k])
         answers = self._gradients.gradient(index, points)
         row = self._noise.rows(self._source, 1, self._steps.n_features)
         answers += row * self._noise.scale[index, None]
         if self._steps.apply_at == "current":
             points = self._steps.query(self._state, index)
         with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.apply(self._state, index, points, answers)
+            self._steps.apply(self._state, index, points, answers, staleness)
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())

@@ -101,8 +101,10 @@ def replay(
     updates = np.array([len(trace.updates) for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     owners = np.zeros((horizon, len(traces)), dtype=np.int64)
+    staleness = np.zeros_like(owners)
     for column, trace in enumerate(traces):
         owners[: updates[column], column] = trace.updates["owner"] - 1
+        staleness[: updates[column], column] = trace.updates["staleness"]
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
     stale = _Stale(traces, ask)
@@ -124,7 +126,7 @@ def replay(
             asked = stale.points(k, points if asks == "average" else ask(state, owners[k]))
             answers = gradients.gradient(owners[k], asked)
             answers += added[row]
-            steps.apply(state, owners[k], points if from_now else asked, answers)
+            steps.apply(state, owners[k], points if from_now else asked, answers, staleness[k])
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
             if k + 1 in ends:

@@ -144,6 +144,7 @@ class Scenario(Spec):
         n_owners = self.owners.count
         found = conflicts(n_owners, self)
         found += self.privacy.faults(n_owners, self.model.theta_max)
+        found += self.algorithm.faults(self.protocol)
         records = self.owners.records
         found += wrong_length("owners.records", records, n_owners)
         if len(found) == 0 and self.algorithm.selection == "inverse-rate":

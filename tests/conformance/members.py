@@ -198,6 +198,11 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"rho": 20.0, "central_step": "text", "initial": "uniform"},
             {"rho": 5.0, "initial": "ones"},
         ],
+        "fedasync": [
+            {"step": 0.5, "mixing": 0.9},
+            {"step": 0.5, "mixing": 0.9, "weighting": "constant", "initial": "uniform"},
+            {"step": 0.5, "mixing": 1.0, "weighting": "hinge", "patience": 2.0, "initial": "ones"},
+        ],
     },
     Budget: {
         "horizon": [{}],
@@ -451,6 +456,14 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"rho": 1.0, "central_step": "printed"},
         {"rho": 1.0, "initial": "twos"},
         {"rho": 1.0, "selection": "unknown"},
+    ],
+    "fedasync": [
+        {"step": 0.0, "mixing": 0.5},
+        {"step": 1.0, "mixing": 0.0},
+        {"step": 1.0, "mixing": 1.5},
+        {"step": 1.0, "mixing": 0.5, "weighting": "late"},
+        {"step": 1.0, "mixing": 0.5, "exponent": -0.5},
+        {"step": 1.0, "mixing": 0.5, "patience": -1.0},
     ],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
     "declared": [{"bound": 0.0}, {"bound": 1.0, "norm": "l3"}],

@@ -10,6 +10,7 @@ from . import (
     test_clocks,
     test_contribution,
     test_csma,
+    test_fedasync,
     test_ledger,
     test_lock,
     test_loss,
@@ -40,6 +41,7 @@ def test_scores_spread_like_normal_deviates():
         test_loss,
         test_chains,
         test_superposed,
+        test_fedasync,
     )
     z = np.array([each.z for module in modules for each in module.scores()])
     assert len(z) > 100

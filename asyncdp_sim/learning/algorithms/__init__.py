@@ -5,16 +5,17 @@ from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from asyncdp_sim.faults import lone
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
+from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.streams import Scope
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-Algorithm = Annotated[AsyncGossip, lone(AsyncGossip)]
-"""Every algorithm; a new one joins the union here."""
+Algorithm = Annotated[AsyncGossip | FedAsync, Field(discriminator="kind")]
+"""Every algorithm; a new one joins by its line here."""
 
 
 class Steps(Protocol):
@@ -37,11 +38,27 @@ class Steps(Protocol):
     def central(self, state: Any, owners: Indices, rows: Indices | None = None) -> Array:
         """Return the central models, one per replicate in rows: what a broadcast sends."""
 
-    def apply(self, state: Any, owners: Indices, points: Array, answers: Array) -> None:
-        """Advance by one update; may overwrite ``answers``."""
+    def apply(
+        self,
+        state: Any,
+        owners: Indices,
+        points: Array,
+        answers: Array,
+        staleness: Indices | None = None,
+    ) -> None:
+        """Advance by one update from answers read so many updates ago; may overwrite them."""
 
 
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
 
-__all__ = ["Algorithm", "Asks", "AsyncGossip", "GossipState", "GossipSteps", "Steps"]
+__all__ = [
+    "Algorithm",
+    "Asks",
+    "AsyncGossip",
+    "FedAsync",
+    "FedAsyncSteps",
+    "GossipState",
+    "GossipSteps",
+    "Steps",
+]

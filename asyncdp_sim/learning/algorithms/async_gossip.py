@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -98,8 +98,15 @@ class GossipSteps:
         """Return θ_L for each replicate in ``rows``, shape (R, p), as :meth:`query` does θ̄."""
         return state.central[np.arange(len(owners)) if rows is None else rows]
 
-    def apply(self, state: GossipState, owners: Indices, points: Array, answers: Array) -> None:
-        """Advance each replicate by one update from the answers at ``points``."""
+    def apply(
+        self,
+        state: GossipState,
+        owners: Indices,
+        points: Array,
+        answers: Array,
+        staleness: Indices | None = None,  # noqa: ARG002
+    ) -> None:
+        """Advance each replicate by one update from the answers at ``points``, however stale."""
         answers *= self.step[owners, None]
         shrink = self.shrink_copy
         copies = (shrink if isinstance(shrink, float) else shrink[owners, None]) * points
@@ -145,6 +152,10 @@ class AsyncGossip(Spec):
     initial: Literal["zeros", "ones", "uniform"] = "zeros"
     selection: Literal["uniform", "inverse-rate"] = "uniform"
     apply_at: Literal["current", "as-read"] = "current"
+
+    def faults(self, protocol: Any) -> list[Fault]:  # noqa: ARG002
+        """Return nothing: it runs on every protocol that there is."""
+        return []
 
     def steps(
         self,

@@ -1,0 +1,82 @@
+"""FedAsync with fresh answers: its mean follows gradient descent on the whole objective, exactly.
+
+With i_k uniform and independent, E θ_{k+1} = E θ_k − αη ∇f(E θ_k), whatever the noise; on a
+quadratic, E θ_k = θ* − (I − 2αηH)^k θ* from θ_0 = 0, with 2H the Hessian of f.
+"""
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import FedAsync
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Streams
+
+from .networks import network
+from .shared import shared
+from .zscores import require, score, seen
+
+N, P, UPDATES, RUNS = 3, 2, 60, 6000
+SIGMA, STEP, MIXING = 0.2, 0.1, 0.6
+
+
+def problem():
+    """Return a quadratic whose owners differ in size, features and target."""
+    rng = np.random.default_rng(3)
+    features = [rng.normal(size=(n, 1)) + 0.4 * rng.normal(size=(n, P)) for n in (40, 10, 20)]
+    targets = [x @ [1.0, -1.0] + i for i, x in enumerate(features)]
+    return Quadratic.from_records(features, targets, SIGMA, None)
+
+
+def measure(seed, runs=RUNS, algorithm=None, scale=0.05):
+    """Return scores of every coordinate of the final model."""
+    objective, streams = problem(), Streams(seed)
+    algorithm = FedAsync(step=STEP, mixing=MIXING) if algorithm is None else algorithm
+    net = network(N, UPDATES)
+    scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
+    traces = [simulate(net, scope) for scope in scopes]
+    steps = algorithm.steps(objective.weights, P, UPDATES, SIGMA, None)
+    noise = LaplaceNoise(np.full(N, scale))
+    final = replay(traces, steps, objective, noise, scopes, UPDATES).final
+    zero = np.zeros((1, P))
+    slope = gradient(objective, zero)
+    hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T
+    best = -np.linalg.solve(hessian, slope)
+    shrunk = np.linalg.matrix_power(np.eye(P) - MIXING * STEP * hessian, UPDATES)
+    exact = best - shrunk @ best
+    return [score(f"θ_{j}", final[:, j], exact[j]) for j in range(P)]
+
+
+def gradient(objective, point):
+    """Return ∇f at a point: σθ + Σ (n_i/n) times owner i's mean gradient."""
+    answers = [objective.gradient(np.array([i]), point)[0] for i in range(N)]
+    return SIGMA * point[0] + np.sum(objective.weights[:, None] * np.array(answers), axis=0)
+
+
+sound = shared(measure)
+
+
+def scores():
+    """Return every score of a sound algorithm."""
+    return sound(5)
+
+
+def test_the_mean_model_is_that_of_gradient_descent():
+    require(sound(5), error=0.003)
+
+
+def test_owners_weighed_alike_are_seen(monkeypatch):
+    """Planted bug: the answer of an owner is not weighed by its share of the records."""
+    made = FedAsync.steps
+
+    def steps(self, weights, *rest):  # noqa: ARG001
+        return made(self, np.full(N, 1 / N), *rest)
+
+    monkeypatch.setattr(FedAsync, "steps", steps)
+    assert seen(measure(5, 1000)) > 5
+
+
+def test_a_step_four_percent_long_is_seen():
+    found = measure(5, 6000, FedAsync(step=1.04 * STEP, mixing=MIXING), scale=0.0)
+    assert seen(found) > 5
