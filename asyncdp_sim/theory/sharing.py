@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from math import fsum, inf
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.contended import Contended
+from asyncdp_sim.network.channels.contended import Contended, Uplink
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory import aloha, csma
 from asyncdp_sim.theory.facts import Facts
@@ -91,6 +91,9 @@ def through(
         Whether every tick starts a job of its own: then attempts are Poisson, as those of an
         infinite population. Otherwise an idle owner's tick starts an answer.
     """
+    sensed = channel.contended if isinstance(channel, Uplink) else None
+    if isinstance(sensed, Csma) and sensed.propagation_delay >= airtime:
+        return f"the formula needs a propagation delay below the airtime {airtime:g}"
     alike = max(rates) - min(rates) <= 1e-12 * max(rates)
     if not overlap and not alike:
         return "owners' rates differ"

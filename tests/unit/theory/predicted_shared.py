@@ -99,7 +99,7 @@ PREDICTED = {
     ),
     "CSMA, deaf": (
         {"protocol": PUSH, "channel": Csma(airtime=0.05, propagation_delay=0.05)},
-        "throughput", "no formula is known for this variant",
+        "throughput", "the formula needs a propagation delay below",
     ),
     "CSMA stops": (
         {"protocol": PUSH,
