@@ -5,7 +5,7 @@ durations in ticks, drawn in blocks; the size of a block never changes the value
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import fsum, log, sqrt
 from typing import Annotated, Literal, Self
 
@@ -14,9 +14,9 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.spec import Duration, Positive, Several, Spec
-from asyncdp_sim.units import block_to_ticks, to_ticks
+from asyncdp_sim.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
 
 Mean = Annotated[Positive, Field(le=1e9)]
 Source = Callable[[], np.random.Generator]
@@ -304,6 +304,17 @@ Law = Annotated[
 ]
 """Every law; a new one joins by its line here."""
 
+
+def too_short(laws: Mapping[str, Law]) -> list[Fault]:
+    """Return a fault for each law, by its key, whose mean is below one tick."""
+    allowed = "allowed is a law with a mean of at least a tick, 1e-9"
+    return [
+        Fault(key, show(law.model_dump()), allowed)
+        for key, law in laws.items()
+        if isinstance(law, NoTime) or law.mean < 1 / TICKS_PER_UNIT
+    ]
+
+
 __all__ = [
     "Constant",
     "Empirical",
@@ -314,4 +325,5 @@ __all__ = [
     "NoTime",
     "Source",
     "Uniform",
+    "too_short",
 ]

@@ -9,10 +9,10 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.network.laws import Exponential, Law, NoTime, Source
+from asyncdp_sim.network.laws import Exponential, Law, Source, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
@@ -40,12 +40,7 @@ class OnOff(Spec):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        allowed = "allowed is a law with a mean of at least a tick, 1e-9"
-        found = [
-            Fault(name, show(law.model_dump()), allowed)
-            for name, law in (("on", self.on), ("off", self.off))
-            if isinstance(law, NoTime) or law.mean < 1 / TICKS_PER_UNIT
-        ]
+        found = too_short({"on": self.on, "off": self.off})
         if len(found) > 0:
             raise faults_of(found)
         return self

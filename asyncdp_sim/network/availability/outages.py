@@ -7,15 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Law, NoTime, Source
+from asyncdp_sim.network.laws import Law, Source, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Several, Spec
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
-from asyncdp_sim.units import TICKS_PER_UNIT
 
 Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
 
@@ -38,12 +37,7 @@ class Outages(Spec):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        allowed = "allowed is a law with a mean of at least a tick, 1e-9"
-        found = [
-            Fault(name, show(law.model_dump()), allowed)
-            for name, law in (("gap", self.gap), ("length", self.length))
-            if isinstance(law, NoTime) or law.mean < 1 / TICKS_PER_UNIT
-        ]
+        found = too_short({"gap": self.gap, "length": self.length})
         if len(found) > 0:
             raise faults_of(found)
         return self
