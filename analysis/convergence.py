@@ -17,11 +17,12 @@ from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
-from analysis.words import numbers
+from analysis.words import number, numbers, wrapped
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
 DIVERGED = 1e200
+WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 6  # with more lines, bands would hide one another
 QUARTILES = (0.25, 0.5, 0.75)
@@ -75,7 +76,7 @@ def by_time(lines: Sequence[Line]) -> Picture:
     return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption)
 
 
-def quartiles(result: Result, axis: str) -> tuple[Array, Array]:
+def quartiles(result: Result, axis: str, since: float | None = None) -> tuple[Array, Array]:
     """Return a grid of k or of times, and the quartiles of ψ over replicates on it.
 
     A replicate keeps its last value from its last update on.
@@ -85,13 +86,21 @@ def quartiles(result: Result, axis: str) -> tuple[Array, Array]:
     result : Result
     axis : str
         "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
+    since : float, optional
+        The first instant; the instants are in geometric progression then. From 0 by default.
 
     Returns
     -------
     array (G,), array (3, G)
     """
     replicate, at, psi = result.columns("curve", "replicate", axis, "relative_fitness")
-    grid = np.unique(at) if axis == "k" else np.linspace(0.0, at.max(), INSTANTS)
+    if axis == "k":
+        grid = np.unique(at)
+    elif since is None:
+        grid = np.linspace(0.0, at.max(), INSTANTS)
+    else:
+        grid = np.geomspace(since, at.max(), INSTANTS)
+        grid[-1] = at.max()  # whatever rounding made of it
     starts = np.flatnonzero(np.diff(replicate, prepend=-1) != 0)
     steps = zip(np.split(at, starts[1:]), np.split(psi, starts[1:]), strict=True)
     values = np.stack([stepped(when, what, grid) for when, what in steps])
@@ -109,17 +118,23 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
 def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
     shades = [BLUE] if alone else colours(len(lines))
-    found = [quartiles(line.result, axis) for line in lines]
+    since = _first_instant(lines) if axis == "time" else None
+    found = [quartiles(line.result, axis, since) for line in lines]
     with style():
         wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
-        figure, axes = canvas(height=3.8 + (0.2 * len(lines) if wordy else 0))
+        names = [wrapped(line.name) for line in lines]
+        rows = sum(name.count("\n") + 1 for name in names) if wordy else 0
+        figure, axes = canvas(height=3.8 + 0.2 * rows)
         axes.set_yscale("log")
         for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
             if len(lines) <= MOST_BANDS:
                 axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
             axes.plot(grid, middle, color=shade, linewidth=1.5 if len(lines) <= MOST_BANDS else 1)
         _mark_published(axes, lines, found, shades)
-        axes.set_xlim(0, max(grid[-1] for grid, _ in found))
+        if since is not None:
+            axes.set_xscale("log")
+            caption += f", on a logarithmic axis from t = {number(since)} on"
+        axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
         plain_numbers(axes)
         axes.grid(axis="y")
         axes.set_xlabel(across)
@@ -132,6 +147,21 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
         put(figure, label([line.result for line in lines]))
     table = _table(lines, found, axis)
     return Picture(name, figure, table, f"{caption}{_remarks(lines)}.")
+
+
+def _first_instant(lines: Sequence[Line]) -> float | None:
+    """Return where a logarithmic axis of time begins; None where the axis is linear.
+
+    That is the earliest recorded update, but at most three decades before the earliest end.
+    """
+    ends, earliest = [], []
+    for line in lines:
+        (time,) = line.result.columns("curve", "time")
+        ends.append(float(time.max()))
+        earliest += [float(time[time > 0].min())] if ends[-1] > 0 else []
+    if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
+        return None
+    return max(min(earliest), min(ends) / 1e3)
 
 
 def _mark_published(
@@ -161,7 +191,7 @@ def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> Non
         figure.legend(handles=marks, loc="outside upper right", ncols=3)
         return
     keys = [
-        Line2D([], [], color=colour, label=line.name)
+        Line2D([], [], color=colour, label=wrapped(line.name))
         for colour, line in zip(named, lines, strict=True)
     ]
     figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=1)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import (
+    against,
     captions,
     convergence,
     gaps,
@@ -26,7 +27,6 @@ NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
     timing.by_update,
     timing.by_time,
     gaps.survival,
-    staleness.histogram,
 )
 NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (space_time.diagram, utilisation.over_time)
 
@@ -76,7 +76,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         notes = []
     entries = _curves(lines, published or {}, notes)
     if isinstance(opened, Sweep):
-        entries += _of_channels(opened)
+        entries += _against(opened, notes) + _of_channels(opened, notes)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -139,6 +139,11 @@ def _of_network(result: Result, notes: list[str]) -> list[Shown]:
         )
         return []
     figures = [*(NEED_UPDATES if result.has("updates") else ()), shares.by_owner]
+    if result.has("updates"):
+        if staleness.never_stale(result):
+            notes.append(f"staleness: no answer was stale in {result.directory.name}")
+        else:
+            figures.insert(len(NEED_UPDATES), staleness.histogram)
     if not result.has("updates"):
         notes.append(f"timing, gaps and staleness: {result.directory.name} kept no updates.parquet")
     return [(figure(result), [result]) for figure in figures]
@@ -151,9 +156,27 @@ def _of_events(result: Result) -> list[Shown]:
     return [(figure(result), [result]) for figure in NEED_EVENTS]
 
 
-def _of_channels(sweep: Sweep) -> list[Shown]:
-    """Draw throughput over load, where at least two cells know theirs."""
-    cells = throughput.measured(sweep.cells)
-    if len(cells) < 2:
+def _against(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw what changes with a swept number, where there is one."""
+    axis = against.varied(sweep)
+    if isinstance(axis, str):
+        notes.append(f"what changes with a swept number: {axis}")
         return []
-    return [(throughput.against_load(sweep), [cell.result for cell in cells])]
+    return [(against.against(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw throughput over load, where enough cells differ in their load alone."""
+    found = throughput.groups(sweep)
+    kept = throughput.large(found)
+    if len(kept) < len(found):
+        which = "throughput over load" if not kept else f"{len(found) - len(kept)} of its groups"
+        reason = (
+            f"fewer than {throughput.LEAST} cells differ in clock rate or number of owners alone"
+        )
+        notes.append(f"{which}: {reason}")
+    if len(kept) == 0:
+        return []
+    return [
+        (throughput.against_load(sweep), [cell.result for some in kept.values() for cell in some])
+    ]

@@ -8,7 +8,7 @@ from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BAND, BLUE, THEORY, canvas, style
-from analysis.words import number
+from analysis.words import number, wrapped
 from asyncdp_sim.theory.updating import GapLaw, gap_law
 from asyncdp_sim.units import to_units
 
@@ -52,7 +52,7 @@ def survival(result: Result) -> Picture:
         axes.set_xlim(0, t[-1])
         axes.set_xlabel("gap $t$ (unit: mean time between ticks of a rate-one clock)")
         axes.set_ylabel("share of gaps longer than $t$")
-        title = "" if isinstance(law, GapLaw) else f"no law drawn: {law}"
+        title = "" if isinstance(law, GapLaw) else wrapped(f"no law drawn: {law}", 60, 4)
         axes.legend(loc="lower left", title=title, title_fontsize=8, alignment="left")
         put(figure, label([result]))
     return Picture("gaps", figure, table, f"{caption}.")

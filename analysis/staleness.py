@@ -10,7 +10,7 @@ from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BLUE, DARK_BLUE, THEORY, canvas, style
-from analysis.words import number
+from analysis.words import number, wrapped
 from asyncdp_sim.theory.ageing import StalenessLaw, staleness_law
 
 Array = npt.NDArray[np.float64]
@@ -59,10 +59,16 @@ def histogram(result: Result) -> Picture:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("staleness: other updates between read and use")
         axes.set_ylabel("share of the updates")
-        title = "" if isinstance(law, StalenessLaw) else f"no law drawn: {law}"
+        title = "" if isinstance(law, StalenessLaw) else wrapped(f"no law drawn: {law}", 60, 4)
         axes.legend(loc="upper right", title=title, title_fontsize=8, alignment="left")
         put(figure, label([result]))
     return Picture("staleness", figure, table, _caption(stale, law, several))
+
+
+def never_stale(result: Result) -> bool:
+    """Return whether no update passed between any read and its use: there is nothing to draw."""
+    (stale,) = result.columns("updates", "staleness")
+    return not stale.any()
 
 
 def between_replicates(

@@ -8,11 +8,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
 DARK_BLUE = "#00304d"
+MARKERS = ("o", "s", "^", "D", "v", "P")
 THEORY = "#000000"
 BAND = "#999999"
 
@@ -68,6 +69,14 @@ def panels(
     return figure, list(figure.subplots(len(heights), sharex=True, height_ratios=heights))
 
 
+def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:
+    """Return a figure with so many small axes in two columns, and ``room`` inches above them."""
+    rows = (count + 1) // 2
+    figure = Figure(figsize=(7.2, 1.65 * rows + 0.8 + room), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, [figure.add_subplot(rows, 2, place + 1) for place in range(count)]
+
+
 def colours(count: int) -> Sequence[str]:
     """Return colours that the colour-blind can tell apart; many come in viridis' order."""
     if count <= len(OKABE_ITO):
@@ -87,9 +96,13 @@ def owner_ticks(axis_of: Axes, side: str, n_owners: int) -> None:
 
 
 def plain_numbers(axes: Axes) -> None:
-    """Write a log axis' ticks as plain numbers where it spans less than a decade."""
+    """Write a log axis' ticks as plain numbers where it spans less than two decades."""
     low, high = axes.get_ylim()
-    if high < 10 * low:
+    if 10 * low <= high < 100 * low:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif high < 10 * low:
         axes.yaxis.set_major_formatter(FuncFormatter(_plain))
         axes.yaxis.set_minor_formatter(FuncFormatter(_plain))
 

@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
 from analysis.labels import label, put
+from analysis.outcomes import interval
 from analysis.picture import Picture
 from analysis.source import Cell, Result, Sweep, not_a_result
-from analysis.style import canvas, colours, style
-from analysis.words import as_float
+from analysis.style import MARKERS, THEORY, canvas, colours, style
+from analysis.words import ACROSS, as_float, wrapped
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha
 from asyncdp_sim.theory.curves import AccessCurve, access_curve, endless_curve
 
@@ -25,13 +26,44 @@ NAMES = {
     "tdma": "time division",
     "parallel": "parallel channels",
 }
+LOAD_PATHS = ("clock.rate", "owners.count")
+"""What changes a channel's load and leaves it the same channel."""
+LEAST = 3  # points of a group
 LOADS = np.geomspace(1e-3, 300.0, 400)
-MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def measured(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells whose summary knows what was on air and what of it was delivered."""
     return [cell for cell in cells if _shares_a_channel(cell.result.summary)]
+
+
+def groups(sweep: Sweep) -> dict[str, list[Cell]]:
+    """Return the cells that know their load, by what else is swept than the load.
+
+    Of cells that share one network, the first stands for all. A group's name is its kind of
+    channel where that tells the groups apart, else the values in which they differ.
+    """
+    one_each = {c.result.network_digest or c.number: c for c in measured(sweep.cells)[::-1]}
+    cells = list(one_each.values())[::-1]
+    paths = [
+        path
+        for path in sweep.paths
+        if path not in LOAD_PATHS and len({str(cell.values[path]) for cell in cells}) > 1
+    ]
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.label(paths), []).append(cell)
+    kinds = [_kind(some[0]) for some in found.values()]
+    if len(set(kinds)) == len(kinds):
+        return {
+            NAMES.get(kind, kind): some for kind, some in zip(kinds, found.values(), strict=True)
+        }
+    return found
+
+
+def large(found: Mapping[str, list[Cell]]) -> dict[str, list[Cell]]:
+    """Return the groups with enough points to show how throughput changes with the load."""
+    return {name: cells for name, cells in found.items() if len(cells) >= LEAST}
 
 
 def against_load(sweep: Sweep) -> Picture:
@@ -40,56 +72,53 @@ def against_load(sweep: Sweep) -> Picture:
     Raises
     ------
     ResultError
-        If no cell knows its load.
+        If no three cells that know their load differ in nothing else.
     """
-    cells = measured(sweep.cells)
-    if len(cells) == 0:
-        raise not_a_result(sweep.directory, f"cells without {LOAD}")
-    groups: dict[str, list[Result]] = {}
-    for cell in cells:
-        groups.setdefault(str(cell.result.scenario["channel"]["kind"]), []).append(cell.result)
-    points = {kind: _points(results) for kind, results in groups.items()}
+    found = large(groups(sweep))
+    if len(found) == 0:
+        raise not_a_result(sweep.directory, f"no {LEAST} cells that differ in {LOAD} alone")
+    results = {name: [cell.result for cell in cells] for name, cells in found.items()}
+    points = {name: _points(some) for name, some in results.items()}
+    curves = {name: _curves(some) for name, some in results.items()}
+    common = [law for law, _ in next(iter(curves.values()))] if len(found) > 1 else []
+    common = [law for law in common if all(law in dict(some) for some in curves.values())]
     reach = max(float(rows[LOAD].max()) for rows in points.values())
     tables: list[dict[str, npt.NDArray[Any]]] = []
     keys: list[list[Any]] = []
     with style():
-        figure, axes = canvas(width=7.2, height=4.2)
-        for kind, shade, marker in zip(groups, colours(len(groups)), _markers(), strict=False):
-            keys.append([_draw(axes, points[kind], shade, marker, NAMES.get(kind, kind))])
-            rows = _rows("measured", kind, points[kind][LOAD], points[kind][DELIVERED])
-            tables.append(rows | points[kind])
-            for curve, dashes in _curves(groups[kind]):
-                offered, delivered = curve.points(LOADS)
-                kept = offered <= 1.1 * reach
-                offered, delivered = offered[kept], delivered[kept]
-                name = _named(curve)
-                look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
-                keys[-1] += axes.plot(offered, delivered, dashes, **look)
-                tables.append(_rows(name.replace("$", ""), kind, offered, delivered))
+        figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
+
+        def draw_law(law: AccessCurve, kind: str, dashes: str, shade: str) -> None:
+            offered, delivered = law.points(LOADS)
+            kept = offered <= 1.1 * reach
+            name = _named(law)
+            look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
+            keys[-1] += axes.plot(offered[kept], delivered[kept], dashes, **look)
+            tables.append(_rows(name.replace("$", ""), kind, offered[kept], delivered[kept]))
+
+        shades = colours(len(found))
+        for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
+            kind = _kind(found[name][0])
+            keys.append([_draw(axes, points[name], shade, marker, name)])
+            series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
+            tables.append(series | points[name])
+            for law, dashes in curves[name]:
+                if law not in common:
+                    draw_law(law, kind, dashes, shade)
+        if len(common) > 0:
+            keys.append([])
+        for law in common:
+            draw_law(law, _kind(next(iter(found.values()))[0]), ":", THEORY)
         axes.set_xlim(0, 1.1 * reach)
         axes.set_ylim(0, None)
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
-        alike = len({len(some) for some in keys}) == 1 and len(keys) <= 3
         handles = [key for some in keys for key in some]
-        figure.legend(handles=handles, loc="outside upper left", ncols=len(keys) if alike else 2)
-        put(figure, label([cell.result for cell in cells]))
+        figure.legend(handles=handles, loc="outside upper left", ncols=_columns(keys))
+        put(figure, label([result for some in results.values() for result in some]))
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
-    return Picture("throughput", figure, table, _caption(sweep, cells))
-
-
-def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return the 95 % interval that a summary gives for one of its figures; NaN without one."""
-    pair = (summary.get("intervals") or {}).get(name)
-    if isinstance(pair, list) and len(pair) == 2:
-        low, high = (as_float(value) for value in pair)
-        if low is not None and high is not None:
-            return low, high
-    middle, half = as_float(summary.get(name)), as_float(summary.get(f"{name}_ci95"))
-    if middle is not None and half is not None:
-        return middle - half, middle + half
-    return float("nan"), float("nan")
+    return Picture("throughput", figure, table, _caption(sweep, sum(map(len, found.values()))))
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
@@ -97,8 +126,21 @@ def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
     return offered is not None and offered > 0 and delivered is not None
 
 
-def _markers() -> Sequence[str]:
-    return MARKERS * 4
+def _kind(cell: Cell) -> str:
+    return str(cell.result.scenario["channel"]["kind"])
+
+
+def _columns(keys: Sequence[Sequence[Any]]) -> int:
+    """Return in how many columns a legend fits; groups with as many keys each have one each."""
+    longest = max(len(line) for some in keys for key in some for line in _text(key).split("\n"))
+    if longest > ACROSS // 2:
+        return 1
+    alike = len({len(some) for some in keys}) == 1 and len(keys) <= 3
+    return len(keys) if alike else 2
+
+
+def _text(key: Any) -> str:
+    return str(key.get_label())
 
 
 def _curves(results: Sequence[Result]) -> list[tuple[AccessCurve, str]]:
@@ -152,7 +194,7 @@ def _draw(
     return axes.errorbar(
         rows[LOAD], rows[DELIVERED], xerr=errors[:2], yerr=errors[2:], fmt=marker, color=shade,
         markersize=5, markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
-        label=f"{name}: measured", zorder=4,
+        label=wrapped(f"{name}: measured"), zorder=4,
     )  # fmt: skip
 
 
@@ -163,11 +205,11 @@ def _rows(series: str, kind: str, offered: Array, delivered: Array) -> dict[str,
     return named | {LOAD: offered, DELIVERED: delivered} | bounds
 
 
-def _caption(sweep: Sweep, cells: Sequence[Cell]) -> str:
-    some = "" if len(cells) == len(sweep.cells) else f" of {len(sweep.cells)}"
+def _caption(sweep: Sweep, n_cells: int) -> str:
+    some = "" if n_cells == len(sweep.cells) else f" of {len(sweep.cells)}"
     return (
         "Throughput S, the share of time in answers that survive, against offered load G, the mean "
-        f"number of transmissions on air, for {len(cells)}{some} cells; strokes: 95 % intervals "
+        f"number of transmissions on air, for {n_cells}{some} cells; strokes: 95 % intervals "
         "over replicates, where there are several. Curves: an infinite population of Poisson "
         "attempts, and where all runs obey it the exact law for their owners, while no "
         "budget is spent (solid). Attempts that find the channel busy are not on air and do not "

@@ -24,17 +24,22 @@ from asyncdp_sim.units import TICKS_PER_UNIT, to_units
 
 Array = npt.NDArray[np.float64]
 BINS = 30
+FEW = 3  # of so many replicates the range is drawn
 DRAWN = ("bernoulli", "diurnal")
 """Availability that is drawn anew at each tick or query."""
 LONG_RUN = {"utilisation": "the utilisation", "mean_online": "being online"}
 BROADCAST = EventKind.broadcast_sent
+MEAN_KEY, BAND_KEY = "mean", "band"
 TICKS = (EventKind.clock_tick, EventKind.clock_dropped)
 DEAF = (EventKind.clock_dropped, EventKind.query_lost)
 
 
 @dataclass(frozen=True)
 class Binned:
-    """A mean over replicates in every bin, and its 95 % interval (NaN with one replicate)."""
+    """A mean over replicates in every bin, and its interval (NaN with one replicate).
+
+    That is the 95 % interval; of few replicates, where that is next to everything, their range.
+    """
 
     mean: Array
     low: Array
@@ -75,7 +80,7 @@ def over_time(result: Result) -> Picture:
         lower.set_ylabel(f"share of\n{what} heard" if drawn else "owners online")
         lower.set_xlabel(TIME_AXIS)
         lower.set_xlim(0, edges[-1] / TICKS_PER_UNIT)
-        figure.legend(handles=_key(upper, lower), loc="outside upper right", ncols=3)
+        figure.legend(handles=_key(len(found), upper, lower), loc="outside upper right", ncols=3)
         put(figure, label([result]))
     said = _caption(found, what if drawn else None, laws)
     return Picture("utilisation", figure, _table(edges, shares), said)
@@ -122,11 +127,15 @@ def _broadcasts(result: Result) -> bool:
 
 
 def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
-    """Return part over whole in each bin; the interval is from the spread over replicates."""
+    """Return part over whole in each bin, and the interval from the spread over replicates."""
     from scipy.stats import t
 
     part, whole = (np.stack(rows) for rows in zip(*parts, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
+        if 1 < len(parts) <= FEW:
+            each = part / whole
+            mean = part.sum(axis=0) / whole.sum(axis=0)
+            return Binned(mean, np.fmin.reduce(each), np.fmax.reduce(each))
         mean = part.sum(axis=0) / whole.sum(axis=0)
         count = np.count_nonzero(whole > 0, axis=0)
         residual = (part - mean * whole) / (whole.sum(axis=0) / count)
@@ -139,20 +148,21 @@ def _draw(
     axes: Axes, at: Array, share: Binned, colour: str, law: float | str, scale: float = 1.0
 ) -> None:
     if np.isfinite(share.low).any():
-        name = "95 % interval"
         low, high = scale * share.low, scale * share.high
-        axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, label=name)
-    axes.plot(at, scale * share.mean, color=colour, label="mean")
+        axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, label=BAND_KEY)
+    axes.plot(at, scale * share.mean, color=colour, label=MEAN_KEY)
     if isinstance(law, float):
         axes.axhline(scale * law, linestyle="--", color=THEORY, linewidth=1.2, label="long-run law")
     axes.grid(axis="y")
 
 
-def _key(*panels: Axes) -> list[Artist]:
+def _key(replicates: int, *panels: Axes) -> list[Artist]:
     """Return one legend for all panels, in gray, as each has a colour of its own."""
+    interval = "95 % interval" if replicates > FEW else f"range of {replicates} replicates"
+    measured = "one replicate" if replicates == 1 else "mean over replicates"
     gray = {
-        "95 % interval": Patch(color=BAND, alpha=0.4, linewidth=0, label="95 % interval"),
-        "mean": Line2D([], [], color=BAND, label="mean over replicates"),
+        BAND_KEY: Patch(color=BAND, alpha=0.4, linewidth=0, label=interval),
+        MEAN_KEY: Line2D([], [], color=BAND, label=measured),
     }
     marks: dict[str, Artist] = {}
     for axes in panels:
@@ -174,10 +184,15 @@ def _caption(
     lower = "mean number of owners online"
     if drawn is not None:
         lower = f"share of the {drawn} that found their owner listening"
+    count = len(found)
+    until, band = f"the time by which half of the {count} replicates have ended", ""
+    if count == 1:
+        until = "the end of the one replicate"
+    elif count <= FEW:
+        band = "; band: the lowest and the highest replicate"
     return (
         f"Share of the time that an exchange is under way (top) and {lower} (bottom), in {BINS} "
-        f"equal bins up to the time by which half of the {len(found)} replicates have ended; "
-        f"{_standing(laws)}."
+        f"equal bins up to {until}{band}; {_standing(laws)}."
     )
 
 

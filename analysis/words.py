@@ -1,9 +1,11 @@
 """Numbers as a reader of a figure wants them."""
 
+import textwrap
 from collections.abc import Iterable
 from math import inf, isnan
 
 MOST_NUMBERS = 6  # more values than this are said as a range
+ACROSS = 84  # letters of a legend that have room side by side
 
 
 def number(value: float) -> str:
@@ -33,3 +35,11 @@ def as_float(value: object) -> float | None:
         except ValueError:
             return None
     return None
+
+
+def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
+    """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
+    found = textwrap.wrap(text, width)
+    if len(found) > most:
+        found = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    return "\n".join(found)

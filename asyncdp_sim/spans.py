@@ -1,5 +1,6 @@
 """What lasts: requests, queries, computing, transmissions, locks and absences, read from events."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -62,7 +63,8 @@ def spans(events: npt.NDArray[np.void], end_tick: int) -> list[Span]:
     end_tick : int
         The end of the run, which also ends what is still open then.
     """
-    reader = _Reader(bool(np.isin(K.query_received, events["kind"])))
+    travels, ticks = np.isin((K.query_received, K.clock_tick), events["kind"]).tolist()
+    reader = _Reader(travels, ticks)
     for tick, kind, owner, message, attempt, _ in events.tolist():
         reader.read(tick, _KINDS[kind], (owner, message), attempt)
     return sorted(reader.finish(end_tick), key=lambda span: (span.start, -span.end))
@@ -86,22 +88,29 @@ class _Reader:
     ----------
     travels : bool
         Whether queries take time: else they arrive as they are sent, and no event says so.
+    ticks : bool
+        Whether clocks are followed: then a query to all is answered at a tick, else at once.
     """
 
-    def __init__(self, travels: bool) -> None:
+    def __init__(self, travels: bool, ticks: bool) -> None:
         self._travels = travels
+        self._ticks = ticks
         self._open: dict[tuple[str, Key], Span] = {}
         self._done: list[Span] = []
         self._landed: dict[Key, int] = {}  # the place of the last answer that ended
         self._last: dict[Key, tuple[int, EventKind]] = {}
         self._asked: set[Key] = set()
         self._to_all: dict[int, int] = {}  # by message, when a query to all was sent
+        self._numbers: list[int] = []  # those messages, in order
+        self._heard: dict[int, int] = {}  # by owner, the newest of them it has heard
         self._given_up: dict[Key, int] = {}  # when the learner's patience last ended
         self._begun: set[Key] = set()  # exchanges
         self._serving: dict[int, Key] = {}  # by owner, its newest exchange
-        self._moment: dict[int, tuple[int, bool]] = {}
-        # By owner, when it last ticked, heard or had sent, since when it may compute; and whether
-        # it had sent: then an answer that no query precedes is the former one's, made afresh.
+        self._sent: dict[int, int] = {}  # by owner, when its last transmission ended or timed out
+        self._unanswered: set[int] = set()  # owners that have heard a query to all
+        self._starts: dict[Key, list[int]] = {}
+        # By owner and newest query to all, when the owner began on an answer. Answers are numbered
+        # as they are begun, so one lies between that query and the next in number, too.
 
     def read(self, tick: int, kind: EventKind, key: Key, attempt: int) -> None:
         """Take the next event."""
@@ -112,13 +121,14 @@ class _Reader:
         if kind in _ARRIVED:
             self._end(REQUEST, key, tick, kind)
         if kind is K.clock_tick:
-            self._moment[owner] = (tick, False)
+            self._tick(owner, tick)
         elif kind is K.went_offline:
             self._begin(OFFLINE, key, tick)
         elif kind is K.went_online:
             self._end(OFFLINE, key, tick, kind)
         elif kind is K.broadcast_sent:
             self._to_all[message] = tick
+            self._numbers.append(message)
         elif kind is K.request_sent:
             self._asked.add(key)
             self._begin(REQUEST, key, tick)
@@ -134,8 +144,7 @@ class _Reader:
             self._land(key, tick, kind)
         elif kind is K.timeout:
             self._given_up[key] = tick
-            _, sent = self._moment.get(owner, (tick, False))
-            self._moment[owner] = (tick, sent)
+            self._sent[owner] = tick
         elif kind is K.update_applied:
             for name in (LOCK, EXCHANGE):
                 self._end(name, key, tick, kind)
@@ -170,24 +179,50 @@ class _Reader:
             self._hear(key, self._open[QUERY, key].start, K.query_received)
 
     def _hear(self, key: Key, tick: int, kind: EventKind) -> None:
-        """End a query's journey; of a query to all, an answer's computing begins later."""
+        """End a query's journey."""
         owner, message = key
-        self._moment[owner] = (tick, False)
-        if message in self._to_all:
+        received = kind is K.query_received
+        if message not in self._to_all:
+            if received:
+                self._begin(COMPUTING, key, tick)
+        elif kind is K.query_lost and self._heard.get(owner) == message:
+            self._drop(owner)
+        else:
             self._begin(QUERY, key, self._to_all[message])
-        elif kind is K.query_received:
-            self._begin(COMPUTING, key, tick)
+            if received and message > self._heard.get(owner, 0):  # else a newer one was quicker
+                self._heard[owner] = message
+                self._unanswered.add(owner)
         self._end(QUERY, key, tick, kind)
+        if not self._ticks:
+            self._tick(owner, tick)
+
+    def _tick(self, owner: int, tick: int) -> None:
+        """Let an owner that has heard a query to all begin on its answer."""
+        if owner in self._unanswered:
+            self._unanswered.remove(owner)
+            self._starts.setdefault((owner, self._numbers[-1]), []).append(tick)
+
+    def _drop(self, owner: int) -> None:
+        """Take back what a query to all began that has reached an owner at work."""
+        self._unanswered.discard(owner)
+        starts = self._starts.get((owner, self._numbers[-1]))
+        if starts:
+            starts.pop()
 
     def _send(self, key: Key, tick: int, attempt: int) -> None:
-        """Begin a transmission; one without a query of its own goes on from what came before."""
-        owner = key[0]
+        """Begin a transmission; one without a query of its own goes on from what came before.
+
+        It answers a query to all, or it is the former answer, made afresh.
+        """
+        owner, message = key
         if key not in self._begun:
-            began, fresh = self._moment.get(owner, (tick, False))
+            place = bisect_left(self._numbers, message) - 1
+            starts = self._starts.get((owner, self._numbers[place])) if place >= 0 else None
             former = self._serving.get(owner, key)
             for name in (LOCK, EXCHANGE):
-                if fresh and (name, former) in self._open:
+                if not starts and (name, former) in self._open:
                     self._open[name, key] = self._open.pop((name, former))
+            began = starts.pop() if starts else self._sent.get(owner, tick)
             for name in (EXCHANGE, COMPUTING):
                 if (name, key) not in self._open:
                     self._begin(name, key, began)
@@ -200,7 +235,7 @@ class _Reader:
 
     def _land(self, key: Key, tick: int, kind: EventKind) -> None:
         """End a transmission; that it was of no use is known after its delivery."""
-        self._moment[key[0]] = (tick, True)
+        self._sent[key[0]] = tick
         if (ANSWER, key) in self._open:
             self._landed[key] = len(self._done)
             self._end(ANSWER, key, tick, kind)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -207,17 +208,67 @@ def _close(scenario: Scenario, said: dict[str, Any], directory: Path, cells: lis
 
 
 def _gathered(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Return every cell's warnings once, naming the cells where not all of them say it."""
-    cells: dict[str, list[int]] = {}
+    """Return every cell's warnings once, naming the cells where not all of them say it.
+
+    Those that differ in their numbers of replicates, updates and answers alone are one.
+    """
+    alike: dict[str, dict[str, list[int]]] = {}
     for number, said in enumerate(warnings):
         for sentence in said:
+            cells = alike.setdefault(_without_counts(sentence), {})
             cells.setdefault(sentence, []).append(number)
-    return [
-        sentence
-        if len(numbers) == len(warnings)
-        else f"cell{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {sentence}"
-        for sentence, numbers in cells.items()
-    ]
+    found = []
+    for sentences in alike.values():
+        numbers = sorted(itertools.chain(*sentences.values()))
+        text = next(iter(sentences)) if len(sentences) == 1 else _merged(list(sentences))
+        if len(sentences) > 1 or len(numbers) < len(warnings):
+            text = f"cell{'s' * (len(numbers) > 1)} {_in_words(numbers)}: {text}"
+        found.append(text)
+    return found
+
+
+_OF_REPLICATES = re.compile(r"\d+ of \d+ replicates\b")
+_COUNTS = re.compile(r"(\d+)(?: to (\d+))?")
+_ANSWERS = re.compile(r"; of (\d+) answers released (.+)$")
+_FATE = re.compile(r"(\d+) ([^,]+)")
+
+
+def _without_counts(sentence: str) -> str:
+    """Return a warning that counts replicates without its counts; others as they are."""
+    if _OF_REPLICATES.search(sentence) is None:
+        return sentence
+    return _COUNTS.sub("#", _ANSWERS.sub("", sentence))
+
+
+def _merged(sentences: Sequence[str]) -> str:
+    """Return warnings that are alike as one, counts as ranges and fates of answers as shares."""
+    heads = [_ANSWERS.sub("", sentence) for sentence in sentences]
+    counts = [[tuple(map(int, filter(None, c))) for c in _COUNTS.findall(head)] for head in heads]
+    ranges = iter([_range(*itertools.chain(*some)) for some in zip(*counts, strict=True)])
+    said = _COUNTS.sub(lambda _: next(ranges), heads[0])
+    shares: list[dict[str, float]] = []
+    for known in map(_ANSWERS.search, sentences):
+        released, fates = ("1", "") if known is None else known.groups()
+        shares.append({fate: int(n) / int(released) for n, fate in _FATE.findall(fates)})
+    told = []
+    for fate in dict.fromkeys(itertools.chain(*shares)):
+        part = [100 * share.get(fate, 0.0) for share in shares]
+        low, high = (f"{end:.3g}" for end in (min(part), max(part)))
+        told.append(f"{low if low == high else f'{low} to {high}'} % {fate}")
+    return said + (f"; of the answers released {', '.join(told)}" if told else "")
+
+
+def _range(*numbers: int) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _in_words(numbers: Sequence[int]) -> str:
+    """Return ascending numbers, three or more in a row as a range."""
+    rows = itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    runs = [[number for _, number in run] for _, run in rows]
+    parts = [[_range(*run)] if len(run) > 2 else map(str, run) for run in runs]
+    return ", ".join(itertools.chain(*parts))
 
 
 def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:

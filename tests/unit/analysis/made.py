@@ -55,7 +55,8 @@ def made(
     manifest = {
         "schema": 1, "scenario": said, "summary": standard | summary,
         "replicates": list(range(1, max(1, len(replicates)) + 1)), "digest": "0" * 64, "seed": 1,
-        "warnings": [], "versions": {}, "fingerprints": {}, "events": True, "network": "0",
+        "warnings": [], "versions": {}, "fingerprints": {}, "events": True,
+        "network": directory.name,
     }  # fmt: skip
     (directory / "manifest.json").write_text(json.dumps(manifest))
     rows = [

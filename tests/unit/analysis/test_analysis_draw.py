@@ -25,9 +25,10 @@ NAMES = [
     "timing-by-update",
     "timing-by-time",
     "gaps",
-    "staleness",
     "shares",
 ]
+SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
+NEVER_STALE = "staleness: no answer was stale in "
 
 
 def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
@@ -52,11 +53,15 @@ def test_everything_is_drawn_with_numbers_and_captions(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     directory = request.getfixturevalue(kind)
+    names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
         drawing = draw_all(directory, published={0.5: 0.1, 2.0: 0.2})
-        assert [path.stem for path in drawing.pictures] == NAMES
-        assert drawing.notes == ("published ψ = 0.2: no line has the value 2.0",)
-    paths = [directory / "figures" / f"{name}.png" for name in NAMES]
+        assert [path.stem for path in drawing.pictures] == SWEPT_NAMES
+        assert drawing.notes == (
+            "published ψ = 0.2: no line has the value 2.0",
+            f"{NEVER_STALE}cell-0000",
+        )
+    paths = [directory / "figures" / f"{name}.png" for name in names]
     folder = directory / "figures"
     said = (folder / "captions.md").read_text()
     for number, path in enumerate(paths, start=1):
@@ -65,7 +70,8 @@ def test_everything_is_drawn_with_numbers_and_captions(
         assert (folder / f"{path.stem}.csv").stat().st_size > 50
     assert "N = 3 owners, n_i = 40 records, T = 60 updates, R = 7 replicates" in said
     assert not list(folder.glob("*.tmp"))
-    assert len(list(folder.iterdir())) == 2 * len(NAMES) + 1
+    assert len(list(folder.iterdir())) == 2 * len(names) + 1
+    assert f"- {NEVER_STALE}" in said
 
 
 def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
@@ -153,6 +159,51 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
     assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
     assert any("NOT PRIVATE as claimed" in text and "in 1 of 3 cells" in text for text in said)
     assert "diamonds: published end points" in picture.caption
+
+
+def test_long_names_have_room(swept: Path) -> None:
+    from analysis import Sweep
+
+    words = "availability = outages, groups [[1], [2], [3], [4], [5], [6]], gap exponential, mean "
+    name = f"{words}200, length exponential, mean 100, of all owners, {words}"
+    for figure in (convergence.by_update, convergence.by_time):
+        cells = Sweep.read(swept).cells[:2]
+        picture = figure([Line(cells[0].result, f"{words}10"), Line(cells[1].result, name)])
+        assert set(picture.table["line"]) == {f"{words}10", name}
+        with style():
+            picture.figure.canvas.draw()
+            [legend] = picture.figure.legends
+            box = legend.get_window_extent()
+        assert box.x1 <= picture.figure.bbox.width
+        said = [text.get_text() for text in legend.get_texts()]
+        assert said[1].endswith(" …")
+        assert "…" not in said[0]
+
+
+@pytest.mark.parametrize(("stretch", "scale"), [(10, "linear"), (100, "log")])
+def test_time_is_logarithmic_where_lines_end_far_apart(
+    stretch: int, scale: str, swept: Path
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from analysis import Sweep
+
+    near, far, _ = Sweep.read(swept).cells
+    curve = read_table(far.result.directory, "curve")
+    curve["time"] *= stretch
+    pq.write_table(pa.Table.from_pandas(curve), far.result.directory / "curve.parquet")
+    picture = convergence.by_time([Line(near.result, "near"), Line(far.result, "far")])
+    [axes] = picture.figure.axes
+    assert axes.get_xscale() == scale
+    rows = picture.table["line"] == "far"
+    time, psi = picture.table["time"][rows], picture.table["psi_median"][rows]
+    assert time[-1] == curve["time"].max()
+    for row in (0, 57, 200, 399):
+        now = curve[curve["time"] <= time[row]]
+        last = now.groupby("replicate")["relative_fitness"].last()
+        assert psi[row] == pytest.approx(last.median(), rel=1e-12)
+    assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
 
 
 def test_without_updates_the_rest_is_drawn(result: Path) -> None:

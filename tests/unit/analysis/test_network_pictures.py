@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from made import Row, made, scenario
 
-from analysis import Result, Sweep, draw_all, staleness, throughput, utilisation
+from analysis import Result, Sweep, draw_all, outcomes, staleness, throughput, utilisation
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.theory.aloha import aloha
 
@@ -37,8 +38,29 @@ def test_utilisation_is_the_union_of_exchanges(tmp_path: Path) -> None:
     np.testing.assert_allclose(table["utilisation"], busy, atol=1e-9)
     away = np.where((table["from"] > 1.95) & (table["to"] < 2.55), 1, 0) + 1
     np.testing.assert_allclose(table["online"], 1 - away / 6, atol=1e-9)
-    half = table["utilisation_high"][0] - table["utilisation"][0]
-    assert half == pytest.approx(0.5)  # 12.7 · 0.5, cut off at 1
+    np.testing.assert_allclose(table["utilisation_low"], 0, atol=1e-9)
+    np.testing.assert_allclose(table["utilisation_high"], 2 * busy, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("count", "said", "high"),
+    [
+        (1, {"one replicate", "long-run law"}, np.nan),
+        (3, {"range of 3 replicates", "mean over replicates", "long-run law"}, 1.0),
+        (4, {"95 % interval", "mean over replicates", "long-run law"}, 1.0),
+    ],
+)
+def test_the_band_of_utilisation_suits_the_number_of_replicates(
+    count: int, said: set[str], high: float, tmp_path: Path
+) -> None:
+    busy: list[Row] = [*exchange(1, 0.0, 1.0), (3.0, "clock_tick", 1)]
+    idle: list[Row] = [(3.0, "clock_tick", 1)]
+    rows = [busy, *[idle] * (count - 1)]
+    picture = utilisation.over_time(Result.read(made(tmp_path / "made", rows)))
+    [legend] = picture.figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == said
+    assert picture.table["utilisation"][0] == pytest.approx(1 / count)
+    np.testing.assert_equal(picture.table["utilisation_high"][0], high)
 
 
 def test_covered_counts_every_interval() -> None:
@@ -111,14 +133,27 @@ def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Pa
     )
     assert (low[1], high[1]) == (0, 1)  # 0.375 ± 12.7 · 0.125
     assert "mean 0.625" in picture.caption
+    assert not staleness.never_stale(Result.read(directory))
+    fresh = made(tmp_path / "fresh")
+    pq.write_table(pa.table({"staleness": [0, 0]}), fresh / "updates.parquet")
+    assert staleness.never_stale(Result.read(fresh))
     without = Result.read(made(tmp_path / "none"))
     with pytest.raises(ResultError):
         staleness.histogram(without)
 
 
-def swept(directory: Path, loads: list[tuple[float, float] | None], **changes: Any) -> Path:
+Load = tuple[float, float] | None
+
+
+def swept(
+    directory: Path,
+    loads: list[Load],
+    protocols: list[dict[str, Any]] | None = None,
+    **changes: Any,
+) -> Path:
     for number, pair in enumerate(loads):
-        said = scenario(5, clock={"rate": number + 1.0}, protocol=PUSH, **changes)
+        protocol = PUSH if protocols is None else protocols[number]
+        said = scenario(5, clock={"rate": number + 1.0}, protocol=protocol, **changes)
         known: dict[str, Any] = {}
         if pair is not None:
             known = {"offered_load": pair[0], "delivered_load": pair[1]}
@@ -126,13 +161,16 @@ def swept(directory: Path, loads: list[tuple[float, float] | None], **changes: A
                                   "delivered_load": None}  # fmt: skip
         made(directory / f"cell-{number:04d}", (), said, **known)
     count = len(loads)
-    columns = {"cell": range(count), "clock.rate": range(count), "status": ["done"] * count}
+    columns: dict[str, Any] = {"cell": range(count), "clock.rate": range(count)}
+    if protocols is not None:
+        columns["protocol"] = [json.dumps(protocol) for protocol in protocols]
+    columns["status"] = ["done"] * count
     pq.write_table(pa.table(columns), directory / "cells.parquet")
     return directory
 
 
 def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
-    loads: list[tuple[float, float] | None] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
+    loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
     directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
     picture = throughput.against_load(Sweep.read(directory))
     table = picture.table
@@ -157,8 +195,50 @@ def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
     directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
     assert len(throughput.measured(Sweep.read(directory).cells)) == 1
     empty = swept(tmp_path / "empty", [None, None])
-    with pytest.raises(ResultError, match="cells without offered_load"):
+    with pytest.raises(ResultError, match="no 3 cells that differ in offered_load alone"):
         throughput.against_load(Sweep.read(empty))
+
+
+def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) -> None:
+    other = {"kind": "push", "own_tick": "overlap"}
+    protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
+    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
+    channel = {"kind": "aloha", "airtime": 0.2}
+    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    found = throughput.groups(sweep)
+    assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
+        "protocol = push, own_tick drop": [0, 2, 4],
+        "protocol = push, own_tick overlap": [1, 3],
+        "protocol = request": [5],
+    }
+    picture = throughput.against_load(sweep)
+    rows = picture.table["series"] == "measured"
+    np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
+    assert "for 3 of 6 cells" in picture.caption
+
+
+def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
+    protocols = [PUSH, {"kind": "request"}] * 3
+    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
+    channel = {"kind": "aloha", "airtime": 0.2}
+    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    picture = throughput.against_load(sweep)
+    texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    assert texts[:2] == ["protocol = push, own_tick drop: measured", "exact for 5 owners"]
+    assert len(set(texts)) == len(texts)
+    assert sum("infinite population" in text for text in texts) == 1
+
+
+def test_too_few_points_of_a_group_are_not_drawn_and_a_note_says_why(tmp_path: Path) -> None:
+    from analysis.draw import _of_channels
+
+    protocols = [PUSH, {"kind": "request"}]
+    few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
+    sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
+    notes: list[str] = []
+    assert _of_channels(sweep, notes) == []
+    reason = "fewer than 3 cells differ in clock rate or number of owners alone"
+    assert notes == [f"throughput over load: {reason}"]
 
 
 @pytest.mark.parametrize(
@@ -180,15 +260,16 @@ def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
 def test_curves_are_drawn_where_theory_has_them(
     channel: dict[str, Any], named: list[str], tmp_path: Path
 ) -> None:
-    directory = swept(tmp_path / "sweep", [(0.2, 0.15), (0.5, 0.2)], channel=channel)
+    loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
+    directory = swept(tmp_path / "sweep", loads, channel=channel)
     series = throughput.against_load(Sweep.read(directory)).table["series"]
     assert list(dict.fromkeys(series[series != "measured"])) == named
 
 
 def test_intervals_are_read_in_either_form() -> None:
     either = {"intervals": {"x": [1.0, 2.0]}}, {"x": 1.5, "x_ci95": 0.5}
-    assert [throughput.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
-    assert np.isnan(throughput.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
+    assert [outcomes.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
+    assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
 
 
 def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) -> None:

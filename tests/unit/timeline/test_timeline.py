@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.spans import ANSWER, EXCHANGE, LOCK, spans, union
+from asyncdp_sim.spans import ANSWER, COMPUTING, EXCHANGE, LOCK, QUERY, spans, union
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.timeline import CHANNEL, LEARNER, trace_events, write_timeline
 from asyncdp_sim.trace import Detail, EventKind, Trace
@@ -192,6 +192,71 @@ def test_the_lock_holds_through_answers_made_afresh() -> None:
     ends = {end for _, end in locks}
     assert trace.recomputed > 0
     assert {int(tick) for tick in applied} <= ends
+
+
+def computing(rows: list[tuple[Any, ...]]) -> list[tuple[int, float, float]]:
+    trace = made(rows, end=9.0)
+    found = [s for s in spans(trace.events, trace.end_tick) if s.name == COMPUTING]
+    return [(s.message, s.start / SECOND, s.end / SECOND) for s in found]
+
+
+def heard(time: float, owner: int, message: int) -> list[tuple[Any, ...]]:
+    sent = (time, "broadcast_sent", 0, message, 0, 0)
+    return [sent, (time, "query_received", owner, message, 0, 0)]
+
+
+def test_a_newer_query_to_all_leaves_the_work_under_way_alone() -> None:
+    rows = [
+        *heard(2.0, 1, 9),
+        (3.7, "clock_tick", 1, 0, 0, 0),
+        *heard(4.0, 1, 17),
+        (4.1, "answer_released", 1, 15, 1, 0),
+        (4.2, "answer_lost", 1, 15, 1, Detail.noise),
+        *heard(6.0, 1, 20),
+        (6.5, "answer_released", 1, 19, 1, 0),  # the same answer, made afresh
+        (6.6, "answer_delivered", 1, 19, 1, 0),
+        (7.0, "clock_tick", 1, 0, 0, 0),
+        (7.1, "clock_tick", 1, 0, 0, 0),  # nothing is left to answer
+        (7.5, "answer_released", 1, 21, 1, 0),
+    ]
+    assert computing(rows) == [(15, 3.7, 4.1), (19, 4.2, 6.5), (21, 7.0, 7.5)]
+
+
+def test_a_query_to_all_that_is_dropped_begins_nothing() -> None:
+    rows = [
+        *heard(1.0, 1, 1),
+        *heard(2.0, 1, 3),
+        (2.0, "query_lost", 1, 3, 0, Detail.busy),
+        (2.5, "answer_released", 1, 2, 1, 0),
+    ]
+    assert computing(rows) == [(2, 1.0, 2.5)]
+    trace = made(rows, end=9.0)
+    assert [s.message for s in spans(trace.events, trace.end_tick) if s.name == QUERY] == [1, 3]
+
+
+@pytest.mark.parametrize("channel", ["ideal", "aloha"])
+@pytest.mark.parametrize("latency", [{}, LATENCY | {"query": SLOW}])
+@pytest.mark.parametrize("own_tick", ["drop", "overlap"])
+@pytest.mark.parametrize("answer_at", ["next-tick", "after-delay"])
+def test_answers_to_broadcasts_are_computed_from_where_they_were_begun(
+    answer_at: str, own_tick: str, latency: dict[str, Any], channel: str
+) -> None:
+    protocol = {"kind": "broadcast", "interval": 0.5, "superseded": "discard"}
+    said = protocol | {"answer_at": answer_at, "own_tick": own_tick}
+    network = Network(
+        answers_allowed=(40,) * 4, updates=80, until=200.0, protocol=said, compute=SLOW,
+        latency=latency, availability=ON_OFF,
+        channel={"kind": "ideal"} if channel == "ideal" else ALOHA | {"airtime": 0.05},
+    )  # fmt: skip
+    trace = simulate(network, Streams(7).within("replicate", 1), events=True)
+    assert trace.events is not None
+    found = [s for s in spans(trace.events, trace.end_tick) if s.name == COMPUTING]
+    rows = trace.exchanges[trace.exchanges["transmissions"] > 0]
+    known = {
+        int(row["message"]): (int(row["request_tick"]), int(row["release_tick"])) for row in rows
+    }
+    assert len(known) > 50
+    assert {s.message: (s.start, s.end) for s in found} == known
 
 
 def test_the_same_traces_give_the_same_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,31 @@
+from asyncdp_sim.sweep import _gathered
+
+SHORT = "{} of 8 replicates ended before T = 50 updates ({} to {}): the time horizon was reached"
+RELEASED = "; of {} answers released {}"
+
+
+def test_what_every_cell_says_is_said_once() -> None:
+    assert _gathered([["a"], ["a"]]) == ["a"]
+    several = [["b 1"], ["b 2", "c"], ["b 1", "c"], ["b 1"], ["b 1", "c"]]
+    assert _gathered(several) == ["cells 0, 2 to 4: b 1", "cell 1: b 2", "cells 1, 2, 4: c"]
+
+
+def test_runs_that_ended_early_are_one_note_per_reason() -> None:
+    spent = SHORT.format(8, 3, 4).replace("the time horizon was reached", "budgets are spent")
+    first = SHORT.format(8, 9, 20) + RELEASED.format(200, "100 collided")
+    second = SHORT.format(2, 3, 12) + RELEASED.format(100, "10 collided, 40 were turned away")
+    assert _gathered([["data"], ["data", first], ["data", spent], ["data", second]]) == [
+        "data",
+        "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
+        "horizon was reached; of the answers released 10 to 50 % collided, 0 to 40 % were turned "
+        "away",
+        f"cell 2: {spent}",
+    ]
+
+
+def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
+    said = SHORT.format(8, 3, 4) + RELEASED.format(200, "100 collided")
+    assert _gathered([[said], [said]]) == [said]
+    assert _gathered([[said], []]) == [f"cell 0: {said}"]
+    plain = [[SHORT.format(8, 3, 4)], [SHORT.format(8, 3, 5)]]
+    assert _gathered(plain) == [f"cells 0, 1: {SHORT.format(8, 3, 5)}"]
