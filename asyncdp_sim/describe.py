@@ -136,8 +136,8 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         yield "not private as claimed: Laplace noise scaled to an L2 bound gives up to √p ε"
     if sensitivity.kind == "declared":
         yield f"the bound {sensitivity.bound:g} is declared: the run checks it against the records"
-    if scenario.records is not None:
-        xi = sensitivity.xi(scenario.model.theta_max, scenario.data.features)
+    xi = scenario.xi
+    if scenario.records is not None and xi is not None:
         records = np.array(scenario.records)
         noise = privacy.noise_for(records, scenario.run.updates, xi)
         yield f"noise: Laplace with scale {_range(noise.scale)} on each coordinate of an answer"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault
@@ -44,23 +44,6 @@ TAGS = ("<number>", "<list>", "<text>", "<table>")
 def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
     """Return what a validator raises to report several faults of fields that do not fit."""
     return PydanticCustomError(_CONFLICTS, "fields do not fit together", {"faults": list(found)})
-
-
-def lone(member: type[BaseModel]) -> BeforeValidator:
-    """Ask for ``kind`` in a table even where a family has one member so far.
-
-    Only the kind is reported where it is missing or wrong, as in a family of many.
-    """
-    [kind] = get_args(member.model_fields["kind"].annotation)
-
-    def check(value: object) -> object:
-        if isinstance(value, Mapping) and "kind" not in value:
-            raise PydanticCustomError("union_tag_not_found", "kind is missing")
-        if isinstance(value, Mapping) and value["kind"] != kind:
-            raise PydanticCustomError("union_tag_invalid", "no such kind", {"expected_tags": kind})
-        return value
-
-    return BeforeValidator(check)
 
 
 def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set[str] | None:

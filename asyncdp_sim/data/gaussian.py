@@ -1,4 +1,4 @@
-"""Synthetic linear regression with Gaussian features: nothing real, everything known."""
+"""Synthetic Gaussian features with linear targets or labels: nothing real, everything known."""
 
 from typing import Annotated, Literal
 
@@ -35,6 +35,9 @@ class GaussianData(Spec):
         Condition number of the features' covariance, ≥ 1; without meaning for p = 1.
     heterogeneity : float
         Standard deviation of each coordinate of an owner's own truth around θ₀, ≥ 0.
+    labels : bool
+        Whether the target is the sign of y, −1 or 1 (1 at y = 0), which the models that classify
+        need; the draws are the same.
     """
 
     kind: Literal["gaussian"] = "gaussian"
@@ -42,6 +45,7 @@ class GaussianData(Spec):
     noise: NonNegative = 1.0
     condition: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
     heterogeneity: NonNegative = 0.0
+    labels: bool = False
 
     def build(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
@@ -77,14 +81,15 @@ class GaussianData(Spec):
                 own = truth + self.heterogeneity * shift.standard_normal(self.features)
             y = x @ own + self.noise * generator.standard_normal(n)
             features.append(frozen(x))
-            targets.append(frozen(y))
+            targets.append(frozen(np.where(y < 0, -1.0, 1.0) if self.labels else y))
+        said = "target's sign" if self.labels else "target"
         return Dataset(
             features=tuple(features),
             targets=tuple(targets),
             columns=tuple(f"x{j}" for j in range(1, self.features + 1)),
             public_rows_of_owner=(0,) * n_owners,
             real=False,
-            notes=("Gaussian features and a linear target, drawn for this run.",),
+            notes=(f"Gaussian features and a linear {said}, drawn for this run.",),
         )
 
     def _covariance_root(self, streams: Streams | Scope) -> Array | None:

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.algorithms import Asks, Steps
-from asyncdp_sim.learning.objectives import Norm, Quadratic, RidgeRecords
+from asyncdp_sim.learning.objectives import LinearRecords, Norm, Objective
 from asyncdp_sim.learning.replay import Gradients, Noise
 from asyncdp_sim.privacy import Clip, Domain
 from asyncdp_sim.scenario import Scenario
@@ -23,7 +24,7 @@ class Task:
 
     Attributes
     ----------
-    objective : Quadratic
+    objective : Objective
         Judges models.
     gradients, steps, noise
         The owners' answers, the algorithm, and the mechanism.
@@ -33,7 +34,7 @@ class Task:
         Where gradients are taken.
     """
 
-    objective: Quadratic
+    objective: Objective
     gradients: Gradients
     steps: Steps
     noise: Noise
@@ -48,7 +49,7 @@ class Problem:
     Attributes
     ----------
     task : Task
-    records : RidgeRecords
+    records : LinearRecords
         The owners' records, for what second moments cannot tell.
     epsilon : array (N,)
         ε_i; infinite where no noise is added.
@@ -61,7 +62,7 @@ class Problem:
     """
 
     task: Task
-    records: RidgeRecords
+    records: LinearRecords
     epsilon: Array
     answers_allowed: npt.NDArray[np.int64]
     xi: float | None
@@ -85,7 +86,8 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     Raises
     ------
     DataError
-        If the relative fitness is undefined on these data.
+        If the targets are no labels of a model that classifies, if θ* is not found, or if the
+        relative fitness is undefined on these data.
     """
     model, privacy, run = scenario.model, scenario.privacy, scenario.run
     features, targets = list(dataset.features), list(dataset.targets)
@@ -94,13 +96,16 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     if isinstance(sensitivity, Domain):
         features, targets = sensitivity.confine(features, targets)
         notes = (_confined(dataset, features, targets),)
-    objective = Quadratic.from_records(features, targets, model.sigma, model.theta_max)
+    if model.loss.classifies:
+        _require_labels(scenario, targets)
+    features = model.design(features)
+    objective = model.objective(features, targets)
     p = objective.n_features
     objective.least  # noqa: B018  # a useless objective is refused before anything is simulated
     norm: Norm = "l1" if sensitivity is None or sensitivity.norm == "l1" else "l2"
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
-    records = RidgeRecords(features, targets, clip, norm)
-    xi = None if sensitivity is None else sensitivity.xi(model.theta_max, p)
+    records = LinearRecords(features, targets, clip, norm, model.loss)
+    xi = None if sensitivity is None else scenario.xi
     known = None
     if scenario.algorithm.selection == "inverse-rate":
         known = np.array(shares(scenario.network))
@@ -117,6 +122,17 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
     epsilon = privacy.epsilons(objective.n_owners)
     return Problem(task, records, epsilon, np.array(allowed, dtype=np.int64), xi, notes)
+
+
+def _require_labels(scenario: Scenario, targets: list[Array]) -> None:
+    """Refuse targets other than −1 and 1, naming the first."""
+    for owner, values in enumerate(targets, start=1):
+        other = values[np.abs(values) != 1]
+        if len(other) > 0:
+            key = "data.target" if hasattr(scenario.data, "target") else "data"
+            given = f"the value {other[0]:g} at owner {owner}"
+            allowed = f"allowed are labels -1 and 1 with model.kind = {scenario.model.kind}"
+            raise DataError([Fault(key, given, allowed)])
 
 
 def _confined(dataset: Dataset, features: list[Array], targets: list[Array]) -> str:

@@ -143,7 +143,8 @@ class Scenario(Spec):
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
         found = conflicts(n_owners, self)
-        found += self.privacy.faults(n_owners, self.model.theta_max)
+        found += self.privacy.faults(n_owners, self.model.theta_max, self.model.loss)
+        found += self._label_faults()
         found += self.algorithm.faults(self.protocol)
         records = self.owners.records
         found += wrong_length("owners.records", records, n_owners)
@@ -159,6 +160,13 @@ class Scenario(Spec):
             allowed = "allowed is nothing where the data are split by a column"
             found.append(Fault("owners.records", str(records), allowed))
         return found
+
+    def _label_faults(self) -> list[Fault]:
+        """Return a fault where it is plain from the scenario that targets are no labels."""
+        if not self.model.loss.classifies or getattr(self.data, "labels", True):
+            return []
+        allowed = f"allowed is true with model.kind = {self.model.kind}, which learns labels ±1"
+        return [Fault("data.labels", "false", allowed)]
 
     @property
     def network(self) -> Network:
@@ -184,8 +192,17 @@ class Scenario(Spec):
     @property
     def numbers(self) -> int:
         """p, the numbers in a model."""
-        features: int = self.data.features
-        return features
+        return self.model.numbers(self.data.features)
+
+    @property
+    def xi(self) -> float | None:
+        """Ξ that the noise is scaled for; None where no sensitivity is named."""
+        if self.privacy.sensitivity is None:
+            return None
+        model = self.model
+        return self.privacy.sensitivity.xi(
+            model.theta_max, self.data.features, model.loss, intercept=model.intercept
+        )
 
     @property
     def _sizes_matter(self) -> bool:

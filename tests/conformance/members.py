@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
@@ -204,6 +205,22 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"step": 0.5, "mixing": 1.0, "weighting": "hinge", "patience": 2.0, "initial": "ones"},
         ],
     },
+    Model: {
+        "ridge": [
+            {"regularisation": 0.1},
+            {"regularisation": 1e-5, "regulariser": "square", "theta_max": 2.0},
+        ],
+        "logistic": [
+            {"regularisation": 0.1},
+            {"regularisation": 0.1, "theta_max": 0.2},
+            {"regularisation": 1e-5, "regulariser": "square"},
+        ],
+        "svm": [{"regularisation": 1.0}, {"regularisation": 0.01, "theta_max": 0.2}],
+        "huber": [
+            {"regularisation": 0.1, "delta": 0.5},
+            {"regularisation": 1e-3, "delta": 3.0, "theta_max": 0.2},
+        ],
+    },
     Budget: {
         "horizon": [{}],
         "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],
@@ -225,6 +242,7 @@ FAMILIES = {
     "protocol": Protocol,
     "topology": Topology,
     "algorithm": Algorithm,
+    "model": Model,
     "budget": Budget,
     "sensitivity": Sensitivity,
 }
@@ -253,7 +271,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("request", "timeout"): [None],
 }
 """What is no bad number for the field of this member."""
-OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures")
+OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
 """Fields that may be absent in every member that has them."""
 TEXTS = ("path",)
 
@@ -322,6 +340,13 @@ def _spoilt(good: dict[str, Any], *each: list[dict[str, Any]]) -> list[dict[str,
     return [{**{k: v for k, v in good.items() if k != "kind"}, **b} for bad in each for b in bad]
 
 
+_BAD_MODELS: list[dict[str, Any]] = [
+    {"regularisation": 0.0},
+    {"regularisation": float("inf")},
+    {"regularisation": 1.0, "theta_max": 0.0},
+    {"regularisation": 1.0, "theta_max": float("inf")},
+    {"regularisation": 1.0, "regulariser": "lasso"},
+]
 _BROADCAST = {"interval": 0.5, "answer_at": "after-delay"}
 BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     "ideal": [*_UPLINK, {"airtime": 0.1}],
@@ -464,6 +489,13 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"step": 1.0, "mixing": 0.5, "weighting": "late"},
         {"step": 1.0, "mixing": 0.5, "exponent": -0.5},
         {"step": 1.0, "mixing": 0.5, "patience": -1.0},
+    ],
+    "ridge": [*_BAD_MODELS, {"regularisation": 1.0, "delta": 1.0}],
+    "logistic": _BAD_MODELS,
+    "svm": [*_BAD_MODELS, {"regularisation": 1.0, "intercept": False}],
+    "huber": [
+        *({"delta": 1.0, **bad} for bad in _BAD_MODELS),
+        *({"regularisation": 1.0, "delta": bad} for bad in (0.0, float("inf"))),
     ],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
     "declared": [{"bound": 0.0}, {"bound": 1.0, "norm": "l3"}],

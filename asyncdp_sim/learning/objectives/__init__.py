@@ -1,40 +1,42 @@
 """What is minimised: models as scenarios name them, fitness, gradients, optimum, constants."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from asyncdp_sim.faults import lone
+from pydantic import Field
+
 from asyncdp_sim.learning.objectives.constants import Constants, constants
+from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
+from asyncdp_sim.learning.objectives.linear import LinearObjective
+from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
+from asyncdp_sim.learning.objectives.losses import Loss
+from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.objective import Objective
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import Norm, RidgeRecords
-from asyncdp_sim.spec import Positive, Spec
+from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
+from asyncdp_sim.learning.objectives.ridge import Ridge
+from asyncdp_sim.learning.objectives.squared import Squared
+from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
-
-class Ridge(Spec):
-    """Linear regression, ℓ = (y − θᵀx)², no intercept, with a quadratic regulariser.
-
-    Attributes
-    ----------
-    regularisation : float
-        c > 0, the regulariser's constant (the paper's 1e-5).
-    regulariser : str
-        "half-square" is g = (c/2)‖θ‖², so that σ = c (the published code); "square" is
-        g = c‖θ‖², so that σ = 2c (the paper's text).
-    theta_max : float, optional
-        Θ = {‖θ‖_∞ ≤ θ_max}; absent, nothing is projected.
-    """
-
-    kind: Literal["ridge"] = "ridge"
-    regularisation: Positive
-    regulariser: Literal["half-square", "square"] = "half-square"
-    theta_max: Positive | None = None
-
-    @property
-    def sigma(self) -> float:
-        """σ, the strong convexity of g."""
-        return self.regularisation * (1 if self.regulariser == "half-square" else 2)
-
-
-Model = Annotated[Ridge, lone(Ridge)]
+Model = Annotated[Ridge | Logistic | SVM | Huber, Field(discriminator="kind")]
 """Every model; a new one joins the union here."""
 
-__all__ = ["Constants", "Model", "Norm", "Quadratic", "Ridge", "RidgeRecords", "constants"]
+__all__ = [
+    "SVM",
+    "Constants",
+    "Hinge",
+    "Huber",
+    "HuberLoss",
+    "LinearModel",
+    "LinearObjective",
+    "LinearRecords",
+    "Logistic",
+    "LogisticLoss",
+    "Loss",
+    "Model",
+    "Norm",
+    "Objective",
+    "Quadratic",
+    "Ridge",
+    "Squared",
+    "constants",
+]

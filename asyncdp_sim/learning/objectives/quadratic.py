@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.learning.objectives.objective import positive
 
 Array = npt.NDArray[np.float64]
 
@@ -89,6 +89,11 @@ class Quadratic:
         """b, shape (p,)."""
         return np.asarray(np.einsum("i,ij->j", self.weights, self.moment))
 
+    @property
+    def smoothness(self) -> float:
+        """Largest eigenvalue of the second derivative of f, 2 λ_max(H)."""
+        return 2 * float(np.linalg.eigvalsh(self.hessian)[-1])
+
     @cached_property
     def free_optimum(self) -> Array:
         """Argmin of f over the whole space, shape (p,)."""
@@ -123,12 +128,7 @@ class Quadratic:
         theta = self.optimum
         constant = float(self.weights @ self.energy)
         least = float(theta @ self.hessian @ theta - 2 * self.linear @ theta + constant)
-        if least <= 0:
-            allowed = "the relative fitness f(θ)/f(θ*) − 1 needs f(θ*) > 0: add noise or records"
-            raise DataError(
-                [Fault("data", f"records that θ* fits with f(θ*) = {least:g}", allowed)]
-            )
-        return least
+        return positive(least)
 
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.

@@ -1,4 +1,4 @@
-"""Record gradients of the ridge loss: ∇ℓ = −2(y − θᵀx)x, clipped or measured record by record."""
+"""Record gradients of linear models, ∇ℓ = φ'(θᵀx, y) x, clipped or measured one by one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.squared import SQUARED
+
 Norm = Literal["l1", "l2"]
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeRecords:
+class LinearRecords:
     """Owners' records, for what second moments cannot tell.
 
     Attributes
@@ -25,12 +27,15 @@ class RidgeRecords:
         C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
     norm : str
         The norm of ``clip`` and of :meth:`largest_gradient`.
+    loss : Loss
+        φ.
     """
 
     features: Sequence[Array]
     targets: Sequence[Array]
     clip: float | None = None
     norm: Norm = "l1"
+    loss: Loss = SQUARED
 
     @cached_property
     def lengths(self) -> list[Array]:
@@ -39,17 +44,17 @@ class RidgeRecords:
         return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
 
     @cached_property
-    def _residual_bounds(self) -> list[Array]:
-        """|y − θᵀx| above which a gradient's norm 2|y − θᵀx|‖x‖ exceeds C; inf where x = 0."""
+    def _slope_bounds(self) -> list[Array]:
+        """|φ'| above which a gradient's norm |φ'|‖x‖ exceeds C; inf where x = 0."""
         clip = np.inf if self.clip is None else self.clip
         with np.errstate(divide="ignore"):
-            return [clip / (2 * length) for length in self.lengths]
+            return [clip / length for length in self.lengths]
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
-        A ridge gradient points along x, so clipping it to norm C is clipping its residual to
-        ±C/(2‖x‖).
+        A linear model's gradient points along x, so clipping it to norm C is clipping its slope
+        φ' to ±C/‖x‖. Every row is a matrix product of its own.
 
         Parameters
         ----------
@@ -60,11 +65,11 @@ class RidgeRecords:
         rows = []
         for owner, point in zip(owners, points, strict=True):
             features, targets = self.features[owner], self.targets[owner]
-            residual = targets - features @ point
+            slope = self.loss.slope(features @ point, targets)
             if self.clip is not None:
-                bound = self._residual_bounds[owner]
-                np.clip(residual, -bound, bound, out=residual)
-            rows.append((-2 / len(targets)) * (features.T @ residual))
+                bound = self._slope_bounds[owner]
+                np.clip(slope, -bound, bound, out=slope)
+            rows.append((1 / len(targets)) * (features.T @ slope))
         return np.stack(rows)
 
     def largest_gradient(self, models: Array) -> Array:
@@ -77,14 +82,14 @@ class RidgeRecords:
         Returns
         -------
         array (N,)
-            max over records and models of 2|y − θᵀx|‖x‖, in the norm of these records.
+            max over records and models of |φ'(θᵀx, y)|‖x‖, in the norm of these records.
         """
         largest = np.zeros(len(self.targets))
         for owner, (x, y) in enumerate(zip(self.features, self.targets, strict=True)):
             for first in range(0, len(y), _CHUNK):
                 rows = slice(first, first + _CHUNK)
-                residual = np.abs(y[rows, None] - x[rows] @ models.T).max(axis=1)
-                peak = 2 * float(np.max(residual * self.lengths[owner][rows]))
+                slope = np.abs(self.loss.slope(x[rows] @ models.T, y[rows, None])).max(axis=1)
+                peak = float(np.max(slope * self.lengths[owner][rows]))
                 largest[owner] = max(largest[owner], peak)
         return largest
 

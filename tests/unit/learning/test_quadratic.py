@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.learning.objectives import Quadratic, Ridge, RidgeRecords, constants
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, Ridge, constants
 from tests.unit.learning.problems import loss, objective, records
 
 SIZES = (40, 7, 23)
@@ -20,7 +20,7 @@ def test_gradient_from_moments_equals_the_gradient_from_records(p: int) -> None:
     points = np.random.default_rng(2).normal(size=(6, p))
     owners = np.array([0, 1, 2, 2, 1, 0])
     quadratic = Quadratic.from_records(x, y, 0.1, None)
-    fast, slow = quadratic.gradient(owners, points), RidgeRecords(x, y).gradient(owners, points)
+    fast, slow = quadratic.gradient(owners, points), LinearRecords(x, y).gradient(owners, points)
     assert fast.shape == (6, p)
     assert np.abs(fast - slow).max() < 1e-9 * np.abs(slow).max()
 
@@ -117,7 +117,7 @@ def test_constants_equal_brute_force() -> None:
     x, y = records(5, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, 0.8)
     for norm, order in (("l1", 1), ("l2", 2)):
-        found = constants(quadratic, RidgeRecords(x, y, None, norm))
+        found = constants(quadratic, LinearRecords(x, y, None, norm))
         corners = np.array(np.meshgrid(*[[-0.8, 0.8]] * 3)).reshape(3, -1).T
         largest = max(
             np.linalg.norm(-2 * (b - a @ t) * a, ord=order)
@@ -130,7 +130,7 @@ def test_constants_equal_brute_force() -> None:
     assert found.sigma == 0.3
     second = 0.3 * np.eye(3) + 2 / 70 * sum(a.T @ a for a in x)
     assert found.smoothness == pytest.approx(np.linalg.eigvalsh(second)[-1])
-    free = constants(Quadratic.from_records(x, y, 0.3, None), RidgeRecords(x, y))
+    free = constants(Quadratic.from_records(x, y, 0.3, None), LinearRecords(x, y))
     assert (free.xi, free.xi_g) == (None, None)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import Norm, RidgeRecords
+from asyncdp_sim.learning.objectives import LinearRecords, Norm
 from tests.unit.learning.problems import records
 
 ORDER = {"l1": 1, "l2": 2}
@@ -21,7 +21,7 @@ def test_clipped_gradient_equals_a_loop_over_records(norm: Norm, clip: float) ->
     points = np.random.default_rng(2).normal(size=(4, 4))
     owners = np.array([0, 1, 1, 0])
     clipped = 0
-    found = RidgeRecords(x, y, clip, norm).gradient(owners, points)
+    found = LinearRecords(x, y, clip, norm).gradient(owners, points)
     for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
         total = np.zeros(4)
         for gradient in record_gradients(x[owner], y[owner], theta):
@@ -46,8 +46,8 @@ def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(no
         other[1][0][row] = rng.normal() * 10 ** rng.uniform(-2, 3)
         point = rng.normal(size=(1, 3))
         owner = np.array([0])
-        one = RidgeRecords(x, y, 2.0, norm).gradient(owner, point)[0]
-        two = RidgeRecords(*other, 2.0, norm).gradient(owner, point)[0]
+        one = LinearRecords(x, y, 2.0, norm).gradient(owner, point)[0]
+        two = LinearRecords(*other, 2.0, norm).gradient(owner, point)[0]
         worst = max(worst, float(np.linalg.norm(one - two, ord=ORDER[norm])))
     assert 2.0 / 12 < worst <= 2 * 2.0 / 12 * (1 + 1e-12)
 
@@ -56,7 +56,7 @@ def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(no
 def test_largest_gradient_equals_brute_force(norm: Norm) -> None:
     x, y = records(5, (30, 4, 11), 3)
     models = np.random.default_rng(6).normal(size=(5, 3))
-    found = RidgeRecords(x, y, 0.5, norm).largest_gradient(models)  # measured before clipping
+    found = LinearRecords(x, y, 0.5, norm).largest_gradient(models)  # measured before clipping
     slow = [
         max(
             np.linalg.norm(gradient, ord=ORDER[norm])
@@ -78,4 +78,4 @@ def test_largest_gradient_looks_at_every_record(count: int, row: int) -> None:
     x[0][row] = 1000
     theta = np.array([[1.0, -2.0], [0.0, 0.0]])
     slow = max(np.abs(-2 * (y[0][row] - t @ x[0][row]) * x[0][row]).sum() for t in theta)
-    assert RidgeRecords(x, y).largest_gradient(theta)[0] == pytest.approx(slow, rel=1e-12)
+    assert LinearRecords(x, y).largest_gradient(theta)[0] == pytest.approx(slow, rel=1e-12)

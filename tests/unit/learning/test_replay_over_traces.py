@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import AsyncGossip
-from asyncdp_sim.learning.objectives import Quadratic, RidgeRecords
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
@@ -22,7 +22,7 @@ def path(
     x, y = records(1, SIZES, p)
     quadratic = Quadratic.from_records(x, y, 0.3, theta_max)
     steps = AsyncGossip(rho=60.0, initial="uniform").steps(quadratic.weights, p, 40, 0.3, theta_max)
-    gradients = quadratic if moments else RidgeRecords(x, y, clip)
+    gradients = quadratic if moments else LinearRecords(x, y, clip)
     scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
     return replay(several, steps, gradients, LaplaceNoise(SCALE), scopes, record_every)
 

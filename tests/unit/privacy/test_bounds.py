@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import RidgeRecords
+from asyncdp_sim.learning.objectives import LinearRecords
 from asyncdp_sim.privacy import Clip, Declared, Domain
 
 ORDER = {"l1": 1, "l2-as-published": 2}
@@ -47,7 +47,7 @@ def corner_search(domain: Domain, theta_max: float, p: int) -> float:
     for target in (-domain.target_max, 0.0, domain.target_max):
         targets = np.full(len(rows[0]), target)
         norm = "l1" if domain.norm == "l1" else "l2"
-        found = RidgeRecords(rows, [targets], None, norm).largest_gradient(thetas)
+        found = LinearRecords(rows, [targets], None, norm).largest_gradient(thetas)
         worst = max(worst, float(found[0]))
     return worst
 
@@ -82,7 +82,7 @@ def test_no_record_contributes_more_than_a_clips_bound(norm: str) -> None:
     bound = Clip(bound=0.8, norm=norm).xi(None, 3)
     x = [rng.normal(size=(1, 3)) * 10 ** rng.uniform(-3, 3) for _ in range(300)]
     y = [rng.normal(size=1) * 10 for _ in range(300)]
-    records = RidgeRecords(x, y, bound, "l1" if norm == "l1" else "l2")
+    records = LinearRecords(x, y, bound, "l1" if norm == "l1" else "l2")
     found = records.gradient(np.arange(300), rng.normal(size=(300, 3)))
     length = np.linalg.norm(found, ord=ORDER[norm], axis=1)
     assert np.all(length <= bound * ULPS)

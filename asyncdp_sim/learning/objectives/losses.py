@@ -1,0 +1,72 @@
+"""What a loss of a linear model has to say: ℓ(θ; x, y) = φ(θᵀx, y), so that ∇ℓ = φ'(θᵀx, y) x."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A minimum of f over Θ, and what shows that it is one.
+
+    Attributes
+    ----------
+    theta : array (p,)
+        θ*.
+    slopes : array (n,)
+        s_j ∈ ∂φ(θ*ᵀx_j, y_j), the subgradients with which σθ* + (1/n) Σ s_j x_j vanishes (or
+        points out of Θ where θ* lies on its boundary).
+    """
+
+    theta: Array
+    slopes: Array
+
+
+class Loss(Protocol):
+    """A convex loss φ(z, y) of a prediction z = θᵀx; array arguments are elementwise."""
+
+    @property
+    def classifies(self) -> bool:
+        """Whether targets are labels −1 and 1."""
+
+    @property
+    def curvature(self) -> float | None:
+        """Sup of φ'' in z; None where φ is not smooth."""
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Return φ(z, y)."""
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """Return φ'(z, y), a subgradient where φ has a kink."""
+
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
+        """Return sup |φ'| over |z| ≤ ``reach`` and |y| ≤ ``target``."""
+
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return φ(z + step, y) − φ(z, y) − slope·step ≥ 0 without cancellation.
+
+        ``slope`` is the subgradient of a :class:`Fit` at ``z``.
+        """
+
+    def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
+        """Return the minimum of (σ/2)‖θ‖² + (1/n) Σ φ(θᵀx_j, y_j) over ‖θ‖_∞ ≤ θ_max.
+
+        Raises
+        ------
+        DataError
+            If it is not found to the accuracy that the solver promises.
+        """
+
+
+class SmoothLoss(Loss, Protocol):
+    """A loss with a second derivative almost everywhere."""
+
+    def bend(self, z: Array, y: Array) -> Array:
+        """Return φ''(z, y)."""
+
+    def envelope(self, z: Array, y: Array) -> Array:
+        """Return c such that φ(z + d) ≤ φ(z) + φ'(z) d + c d²/2 for all d."""

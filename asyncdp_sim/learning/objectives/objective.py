@@ -1,0 +1,77 @@
+"""What judges models: fitness, optimum and gradients, whatever the loss."""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import DataError, Fault
+
+Array = npt.NDArray[np.float64]
+
+
+class Objective(Protocol):
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}."""
+
+    @property
+    def sigma(self) -> float:
+        """σ > 0."""
+
+    @property
+    def theta_max(self) -> float | None:
+        """θ_max; None is the whole space."""
+
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """n_i, shape (N,)."""
+
+    @property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+
+    @property
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+
+    @property
+    def smoothness(self) -> float | None:
+        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
+
+    @property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,)."""
+
+    @property
+    def least(self) -> float:
+        """f(θ*) > 0."""
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p), each by itself."""
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point per row."""
+
+
+def positive(least: float) -> float:
+    """Return f(θ*) if the relative fitness is defined with it.
+
+    Raises
+    ------
+    DataError
+        If it is not positive.
+    """
+    if least <= 0:
+        allowed = "the relative fitness f(θ)/f(θ*) − 1 needs f(θ*) > 0: add noise or records"
+        raise DataError([Fault("data", f"records that θ* fits with f(θ*) = {least:g}", allowed)])
+    return least
+
+
+def unsolved(sigma: float, reached: float, promised: float) -> DataError:
+    """Return what is raised where a solver has not found θ*."""
+    given = f"σ = {sigma:g}, with which θ* is found to {reached:.1g} only"
+    allowed = f"θ* must be found to {promised:g}: raise it, or scale the features"
+    return DataError([Fault("model.regularisation", given, allowed)])

@@ -1,0 +1,64 @@
+"""The linear support vector machine on labels −1 and 1."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from asyncdp_sim.learning.objectives.interior import interior
+from asyncdp_sim.learning.objectives.losses import Array, Fit
+from asyncdp_sim.learning.objectives.models import LinearModel
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """φ(z, y) = max(0, 1 − yz), φ' = −y where yz < 1, else 0 (also at the kink yz = 1)."""
+
+    classifies: bool = True
+    curvature: float | None = None
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Return max(0, 1 − yz)."""
+        return np.maximum(0, 1 - y * z)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        """Return −y where yz < 1, else 0."""
+        return np.where(y * z < 1, -y, 0.0)
+
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:  # noqa: ARG002
+        """Return 1."""
+        return 1.0
+
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return (1 − α)u₊ + αu₋ with u = 1 − y(z + step), α = −y·slope ∈ [0, 1].
+
+        It is exact where α = 0 at margins above 1 and α = 1 at margins below, as at θ*.
+        """
+        u, alpha = 1 - y * (z + step), -y * slope
+        return np.asarray((1 - alpha) * np.maximum(u, 0) + alpha * np.maximum(-u, 0))
+
+    def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
+        """Return the minimum; see :func:`asyncdp_sim.learning.objectives.interior.interior`."""
+        return interior(x, y, sigma, theta_max)
+
+
+class SVM(LinearModel):
+    """Linear SVM, ℓ = max(0, 1 − yθᵀ(x, 1)) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖(x, 1)‖ (Collab).
+
+    Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, the last
+    being the intercept; the regulariser holds it too, as published. f is not smooth.
+
+    Attributes
+    ----------
+    regularisation, regulariser, theta_max
+        See :class:`~asyncdp_sim.learning.objectives.models.LinearModel`.
+    """
+
+    intercept: ClassVar[bool] = True
+
+    kind: Literal["svm"] = "svm"
+
+    @property
+    def loss(self) -> Hinge:
+        """φ = max(0, 1 − yz)."""
+        return Hinge()

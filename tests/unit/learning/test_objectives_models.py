@@ -1,0 +1,197 @@
+"""Models as scenarios name them, from the file to the result."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Quadratic, Ridge
+from asyncdp_sim.run import run
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL
+from tests.conformance.members import examples, said
+
+MODELS = examples(Model)
+SENSITIVITIES: list[dict[str, Any]] = [
+    {"kind": "declared", "bound": 50.0},
+    {"kind": "clip", "bound": 0.5},
+    {"kind": "clip", "bound": 0.5, "norm": "l2-as-published"},
+    {"kind": "domain", "row_norm": 1.0, "target_max": 2.0},
+]
+
+
+def scenario(model: Any, sensitivity: int = 1, **changed: Any) -> Scenario:
+    raw: dict[str, Any] = {
+        "id": "models",
+        "run": {"seed": 3, "replicates": 3, "updates": 25, "record_every": 7},
+        "owners": {"count": 3, "records": [20, 9, 14]},
+        "data": {"kind": "gaussian", "features": 3, "condition": 4.0, "labels": True},
+        "model": model.model_dump(exclude_none=True),
+        "latency": {"answer": {"kind": "exponential", "mean": 0.2}},
+        "protocol": {"kind": "push"},
+        "algorithm": {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"},
+        "privacy": {"epsilon": 500.0, "sensitivity": SENSITIVITIES[sensitivity]},
+    }
+    if not model.loss.classifies:
+        del raw["data"]["labels"]
+    return parse(Scenario, {**raw, **changed})
+
+
+@pytest.mark.parametrize("sensitivity", range(4))
+@pytest.mark.parametrize("model", MODELS, ids=said)
+def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
+    if model.kind == "ridge" and model.theta_max is None and sensitivity == 3:
+        pytest.skip("a domain bound of the ridge loss needs a box")
+    recorded = scenario(model, sensitivity)
+    replayed = run(recorded)
+    live = run(
+        recorded.model_copy(update={"run": recorded.run.model_copy(update={"learning": "live"})})
+    )
+    assert live.fingerprints == replayed.fingerprints
+    assert live.learned.curve.tolist() == replayed.learned.curve.tolist()
+    assert np.array_equal(live.learned.models, replayed.learned.models)
+    assert np.isfinite(replayed.learned.models).all()
+    curve = replayed.learned.curve
+    assert np.all(curve["relative_fitness"][curve["k"] > 0] >= 0)  # the start may lie outside Θ
+    assert {int(s) for t in replayed.traces for s in t.updates["staleness"]} > {0}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=said)
+def test_a_replicate_is_the_same_alone_or_among_many(model: Any) -> None:
+    many = scenario(model, 1, run={"seed": 3, "replicates": 33, "updates": 25, "record_every": 5})
+    everyone = run(many)
+    for numbers in ((1,), (1, 2), (1, 2, 3), (33,)):
+        few = run(many, numbers=numbers)
+        rows = [number - 1 for number in numbers]
+        assert np.array_equal(few.learned.models, everyone.learned.models[rows])
+        of = np.isin(everyone.learned.curve["replicate"], numbers)
+        assert few.learned.curve.tolist() == everyone.learned.curve[of].tolist()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Logistic(regularisation=0.05),
+        SVM(regularisation=0.05),
+        Huber(regularisation=0.05, delta=0.5),
+    ],
+    ids=said,
+)
+def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
+    """Gradients, step and θ* belong to one objective: ψ falls to a small part of its start."""
+    long = scenario(
+        model,
+        run={"seed": 3, "replicates": 2, "updates": 3000, "record_every": 1000},
+        owners={"count": 2, "records": 60},
+        protocol={"kind": "request"},
+        latency={},
+        algorithm={"kind": "async-gossip", "rho": 9000.0},
+        privacy={"mechanism": "none"},
+    )  # fmt: skip
+    curve = run(long).learned.curve
+    first, last = (curve["relative_fitness"][curve["k"] == k] for k in (0, 3000))
+    assert np.all(last < 0.02 * first)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "svm", "huber"])
+def test_the_command_runs_each_model_alike_on_one_worker_and_two(
+    kind: str, command: Command, tmp_path: Any
+) -> None:
+    changed = SMALL.replace('kind = "ridge"', f'kind = "{kind}"')
+    if kind == "huber":
+        changed = changed.replace("regularisation", "delta = 0.5\nregularisation")
+    else:
+        changed = changed.replace("features = 2", "features = 2\nlabels = true")
+    file = tmp_path / "small.toml"
+    file.write_text(changed, encoding="utf-8")
+    for workers in (1, 2):
+        command.done("run", file, "--workers", workers, "--out", tmp_path / str(workers))
+    one, two = (
+        {f.name: f.read_bytes() for f in (tmp_path / w).iterdir() if f.is_file()} for w in "12"
+    )
+    assert one.keys() == two.keys() >= {"curve.parquet", "models.parquet", "optimum.parquet"}
+    assert one == two
+    import pyarrow.parquet as pq
+
+    coordinates = pq.read_table(tmp_path / "1" / "optimum.parquet").num_rows
+    assert coordinates == (3 if kind == "svm" else 2)
+    replayed = command.done("replay", tmp_path / "1")
+    assert replayed.code == 0
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+def test_second_moments_are_for_ridge_without_clipping_alone() -> None:
+    for model in MODELS:
+        problem = prepare(scenario(model, 0), build_dataset(scenario(model, 0)))
+        moments = isinstance(problem.task.gradients, Quadratic)
+        assert moments == isinstance(model, Ridge)
+        clipped = prepare(scenario(model, 1), build_dataset(scenario(model, 1)))
+        assert clipped.task.gradients is clipped.records
+
+
+def test_an_svm_appends_a_constant_after_the_domain_has_scaled_the_rows() -> None:
+    here = scenario(SVM(regularisation=1.0), 3)
+    problem = prepare(here, build_dataset(here))
+    assert here.numbers == problem.task.objective.n_features == 4
+    for x in problem.records.features:
+        assert np.all(x[:, 3] == 1)
+        assert np.all(np.abs(x[:, :3]).sum(axis=1) <= 1 + 1e-12)
+        assert x.flags.f_contiguous
+    assert problem.xi == here.xi == 2.0
+    assert scenario(Logistic(regularisation=1.0), 3).numbers == 3
+
+
+def test_the_regularisers_of_every_model_differ_by_a_factor_of_two() -> None:
+    for kind, more in [(Ridge, {}), (Logistic, {}), (SVM, {}), (Huber, {"delta": 1.0})]:
+        assert kind(regularisation=0.1, **more).sigma == 0.1
+        assert kind(regularisation=0.1, regulariser="square", **more).sigma == 0.2
+
+
+def test_labels_are_the_signs_of_the_same_draws() -> None:
+    here = scenario(Logistic(regularisation=1.0)).data
+    signs = here.build(2, (50, 40), Streams(3))
+    drawn = here.model_copy(update={"labels": False}).build(2, (50, 40), Streams(3))
+    for x, z, y, t in zip(
+        signs.features, drawn.features, signs.targets, drawn.targets, strict=True
+    ):
+        assert np.array_equal(x, z)
+        assert np.array_equal(y, np.sign(t))
+        assert {-1.0, 1.0} == set(y.tolist())
+    assert "sign" in signs.notes[0]
+    assert "sign" not in drawn.notes[0]
+    flat = here.model_copy(update={"noise": 0.0, "features": 1}).build(1, (1,), Streams(3))
+    assert abs(flat.targets[0][0]) == 1
+
+
+@pytest.mark.parametrize("bad", [0.0, 0.5, -2.0, 1.0 + 1e-12])
+def test_targets_other_than_labels_are_refused_by_name(bad: float) -> None:
+    here = scenario(SVM(regularisation=1.0))
+    good = build_dataset(here)
+    spoilt = [y.copy() for y in good.targets]
+    spoilt[1][4] = bad
+    dataset = Dataset(good.features, tuple(spoilt), good.columns, (0, 0, 0), real=False)
+    with pytest.raises(DataError) as caught:
+        prepare(here, dataset)
+    [line] = caught.value.lines()
+    assert line == (
+        f"data: given the value {bad:g} at owner 2; "
+        "allowed are labels -1 and 1 with model.kind = svm"
+    )
+
+
+def test_linear_targets_are_refused_before_anything_is_drawn() -> None:
+    for model in (Logistic(regularisation=1.0), SVM(regularisation=1.0)):
+        with pytest.raises(SpecError, match=r"data\.labels: given false; allowed is true"):
+            scenario(model, data={"kind": "gaussian", "features": 3})
+    labelled = {"kind": "gaussian", "features": 3, "labels": True}
+    assert scenario(Ridge(regularisation=1.0), data=labelled).data.labels  # may be regressed on
