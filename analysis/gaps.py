@@ -68,6 +68,8 @@ def gaps(result: Result, first: int | None = None) -> Array:
         Only so many first gaps of every replicate.
     """
     replicate, k, tick = result.columns("updates", "replicate", "k", "tick")
+    last = (np.diff(replicate, append=-1) != 0) | (np.diff(k, append=-1) != 0)
+    replicate, k, tick = replicate[last], k[last], tick[last]  # an update has a row per answer
     new = np.diff(replicate, prepend=-1) != 0
     before = np.where(new, 0, np.concatenate([[0], tick[:-1]]))
     kept = slice(None) if first is None else k <= first

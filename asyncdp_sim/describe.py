@@ -118,10 +118,12 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
         f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers, "
         f"{_range(each)} per answer, one record replaced"
     )
-    if int(allowed.sum()) < scenario.run.updates:
+    per_update = scenario.algorithm.answers_per_update
+    if int(allowed.sum()) < scenario.run.updates * per_update:
+        takes = "" if per_update == 1 else f" updates of {per_update}"
         yield (
             f"the budgets allow {int(allowed.sum())} answers in all, fewer than "
-            f"T = {scenario.run.updates}: every run ends early"
+            f"T = {scenario.run.updates}{takes}: every run ends early"
         )
     yield from _claims(scenario)
 

@@ -151,7 +151,7 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     joined = np.concatenate(tables)
     return {
         "replicate": _repeat(numbers, tables),
-        "k": np.concatenate([np.arange(1, len(t) + 1, dtype=np.int32) for t in tables]),
+        "k": joined["k"],
         "tick": joined["tick"],
         "time": to_units(joined["tick"]),
         "owner": joined["owner"],

@@ -104,6 +104,7 @@ class _Reader:
         self._numbers: list[int] = []  # those messages, in order
         self._heard: dict[int, int] = {}  # by owner, the newest of them it has heard
         self._given_up: dict[Key, int] = {}  # when the learner's patience last ended
+        self._delivered: dict[Key, int] = {}  # when its answer last arrived
         self._begun: set[Key] = set()  # exchanges
         self._serving: dict[int, Key] = {}  # by owner, its newest exchange
         self._sent: dict[int, int] = {}  # by owner, when its last transmission ended or timed out
@@ -141,6 +142,8 @@ class _Reader:
         elif kind in (K.answer_released, K.answer_resent):
             self._send(key, tick, attempt)
         elif kind in _LANDED:
+            if kind is K.answer_delivered:
+                self._delivered[key] = tick
             self._land(key, tick, kind)
         elif kind is K.timeout:
             self._given_up[key] = tick
@@ -157,6 +160,8 @@ class _Reader:
             tick, kind = self._last[key]
             if name in (LOCK, EXCHANGE) and key in self._given_up:
                 tick, kind = self._given_up[key], K.timeout
+            elif name in (LOCK, EXCHANGE) and key in self._delivered:  # it waits in the buffer
+                tick, kind = self._delivered[key], K.answer_delivered
             if name == OFFLINE or kind not in _FINAL:
                 self._done.append(span._replace(end=end_tick))
             else:

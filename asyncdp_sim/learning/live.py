@@ -43,6 +43,7 @@ class LiveLearning:
         self._state = steps.init([replicate])
         self._asked: dict[int, tuple[Array, int]] = {}
         self._updates = 0
+        self._held = 0
         self._models = [self._state.central.copy()]
 
     def read(self, owner: int, message: int) -> None:
@@ -67,7 +68,7 @@ class LiveLearning:
         del self._asked[message]
 
     def apply(self, owner: int, message: int) -> None:
-        """Take the owner's noisy answer to the query of this message, and step."""
+        """Take the owner's noisy answer to the query of this message; step where it is the last."""
         index = np.array([owner - 1])
         points, read_k = self._asked.pop(message)
         staleness = np.array([self._updates - read_k])
@@ -78,6 +79,10 @@ class LiveLearning:
             points = self._steps.query(self._state, index)
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.apply(self._state, index, points, answers, staleness)
+        self._held += 1
+        if self._held < self._steps.answers_per_update:
+            return
+        self._held = 0
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())

@@ -1,4 +1,4 @@
-"""Learning over recorded traces: all replicates advance together, one update at a time."""
+"""Learning over recorded traces: all replicates advance together, one answer at a time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -82,7 +82,9 @@ def replay(
 ) -> Path:
     """Fold an algorithm over traces.
 
-    A stale answer is taken at the point that the learner read, so many updates ago.
+    A stale answer is taken at the point that the learner read, so many updates ago. Where an
+    update takes B answers, every B-th answer completes one, in all replicates alike; answers that
+    the end of a run left in the buffer are not replayed.
 
     Parameters
     ----------
@@ -90,21 +92,30 @@ def replay(
         One per replicate.
     steps, gradients, noise
         The algorithm, the owners' answers, and what the mechanism adds to them. The noise of
-        update k is row k of the replicate's stream ``noise``.
+        the j-th answer used is row j of the replicate's stream ``noise``.
     replicates : sequence of Scope
         The replicates' random streams.
     record_every : int
         ≥ 1.
     asks : str
         Where gradients are taken.
+
+    Raises
+    ------
+    ValueError
+        If a trace made its updates of another number of answers than the algorithm does.
     """
-    updates = np.array([len(trace.updates) for trace in traces], dtype=np.int64)
+    per_update = steps.answers_per_update
+    if any(trace.answers_per_update != per_update for trace in traces):
+        raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
+    updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    owners = np.zeros((horizon, len(traces)), dtype=np.int64)
+    answers_used = horizon * per_update
+    owners = np.zeros((answers_used, len(traces)), dtype=np.int64)
     staleness = np.zeros_like(owners)
     for column, trace in enumerate(traces):
-        owners[: updates[column], column] = trace.updates["owner"] - 1
-        staleness[: updates[column], column] = trace.updates["staleness"]
+        owners[: len(trace.updates), column] = trace.updates["owner"] - 1
+        staleness[: len(trace.updates), column] = trace.updates["staleness"]
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
     stale = _Stale(traces, ask)
@@ -115,18 +126,22 @@ def replay(
     from_now = steps.apply_at == "current"
     sources = [scope.generator("noise") for scope in replicates]
     with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
-        for k in range(horizon):
-            row = k % _BLOCK
+        for j in range(answers_used):
+            row = j % _BLOCK
             if row == 0:
-                count = min(_BLOCK, horizon - k)
+                count = min(_BLOCK, answers_used - j)
                 drawn = [noise.rows(g, count, steps.n_features) for g in sources]
-                added = np.stack(drawn, axis=1) * noise.scale[owners[k : k + count], None]
-            stale.read(k, state)
-            points = steps.query(state, owners[k])
-            asked = stale.points(k, points if asks == "average" else ask(state, owners[k]))
-            answers = gradients.gradient(owners[k], asked)
+                added = np.stack(drawn, axis=1) * noise.scale[owners[j : j + count], None]
+            k, held = divmod(j, per_update)
+            if held == 0:
+                stale.read(k, state)
+            points = steps.query(state, owners[j])
+            asked = stale.points(j, points if asks == "average" else ask(state, owners[j]))
+            answers = gradients.gradient(owners[j], asked)
             answers += added[row]
-            steps.apply(state, owners[k], points if from_now else asked, answers, staleness[k])
+            steps.apply(state, owners[j], points if from_now else asked, answers, staleness[j])
+            if held + 1 < per_update:
+                continue
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
             if k + 1 in ends:
@@ -145,10 +160,10 @@ class _Stale:
         self._reads: dict[int, list[tuple[int, int, int]]] = {}
         self._kept: dict[int, list[tuple[int, Array]]] = {}
         for row, trace in enumerate(traces):
-            staleness = trace.updates["staleness"]
-            for k in np.flatnonzero(staleness > 0).tolist():
-                owner = int(trace.updates["owner"][k]) - 1
-                self._reads.setdefault(k - int(staleness[k]), []).append((row, owner, k))
+            used = trace.updates
+            for j in np.flatnonzero(used["staleness"] > 0).tolist():
+                read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])
+                self._reads.setdefault(read_k, []).append((row, int(used["owner"][j]) - 1, j))
 
     def read(self, k: int, state: Any) -> None:
         """Form the queries that were read after ``k`` updates and used later."""
@@ -159,9 +174,9 @@ class _Stale:
             for row, use, point in zip(rows.tolist(), uses.tolist(), points, strict=True):
                 self._kept.setdefault(use, []).append((row, point))
 
-    def points(self, k: int, fresh: Array) -> Array:
-        """Return where the gradients of the update after ``k`` are taken."""
-        kept = self._kept.pop(k, None)
+    def points(self, use: int, fresh: Array) -> Array:
+        """Return where the gradients of an answer (from 0) are taken."""
+        kept = self._kept.pop(use, None)
         if kept is None:
             return fresh
         asked = fresh.copy()

@@ -11,18 +11,18 @@ Array = npt.NDArray[np.float64]
 
 def gaps(trace: Trace) -> Array:
     """Return the times between consecutive updates, the first from time 0 (time units)."""
-    return to_units(np.diff(trace.updates["tick"], prepend=0))
+    return to_units(np.diff(trace.update_ticks, prepend=0))
 
 
 def shares(trace: Trace) -> Array:
-    """Return each owner's share of the updates, shape (N,); NaN without updates."""
+    """Return each owner's share of the answers used, shape (N,); NaN without updates."""
     count = np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
     with np.errstate(invalid="ignore"):
         return count / np.float64(count.sum())
 
 
 def repeated(trace: Trace) -> int:
-    """Return how many updates came from the owner of the update before."""
+    """Return how many answers used came from the owner of the one used before."""
     owner = trace.updates["owner"]
     return int(np.count_nonzero(owner[1:] == owner[:-1]))
 
@@ -30,7 +30,7 @@ def repeated(trace: Trace) -> int:
 def updates_until_all(trace: Trace) -> int | None:
     """Return the first k by which every owner has contributed; None if one never does."""
     owners, first = np.unique(trace.updates["owner"], return_index=True)
-    return int(first.max()) + 1 if len(owners) == trace.n_owners else None
+    return int(trace.updates["k"][first.max()]) if len(owners) == trace.n_owners else None
 
 
 def busy_ticks(trace: Trace) -> int:

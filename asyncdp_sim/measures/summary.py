@@ -32,7 +32,8 @@ class NetworkSummary:
         learner was locked).
     offered_load, delivered_load : float or None
         Mean number of transmissions on the air of a shared channel, and the part of it that was
-        used for updates (erlangs); None where owners share no channel.
+        used for updates (erlangs); None where owners share no channel. Answers that the end of
+        the run left in the buffer were not used.
     collision_rate, loss_rate : float or None
         Shares of released answers whose last transmission collided, or was lost on the way, among
         those that had an end; the first is None where owners share no channel.
@@ -42,7 +43,7 @@ class NetworkSummary:
         Mean number of transmissions of a released answer.
     mean_waiting, mean_round_trip : float or None
         Mean time from a request to its query, and from a request (or from the start of the work)
-        to the update (time units).
+        to the arrival of an answer that was used (time units): the update, unless it took several.
     mean_staleness, largest_staleness : float or int or None
         Other updates between read and apply.
     mean_online : float or None
@@ -53,7 +54,7 @@ class NetworkSummary:
     updates_until_all : float or None
         Mean k by which every owner has contributed; None unless all do in every replicate.
     p_repeat : float or None
-        P(i_{k+1} = i_k).
+        P(i_{k+1} = i_k); None where an update takes several answers, and no i_k is its owner.
     p_repeat_uniform : float
         Its value 1/N where i_k is independent and uniform, as Theorem 2 of Async assumes.
     intervals : dict
@@ -102,7 +103,7 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
         shared |= dict.fromkeys(_SHARED)
     intervals = {n: r.interval() if shared[n] is not None else None for n, r in ratios.items()}
     return NetworkSummary(
-        updates=sum(len(trace.updates) for trace in traces),
+        updates=sum(trace.n_updates for trace in traces),
         simulated_time=float(to_units(sum(trace.end_tick for trace in traces))) / len(traces),
         largest_staleness=max(stale, default=None),
         updates_until_all=sum(known) / len(known) if len(known) == len(traces) else None,
@@ -191,7 +192,7 @@ def _time(trace: Trace) -> float:
 
 
 _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
-    "throughput": lambda t, _: (len(t.updates), _time(t)),
+    "throughput": lambda t, _: (t.n_updates, _time(t)),
     "utilisation": lambda t, _: (float(to_units(busy_ticks(t))), _time(t)),
     "offered_load": lambda t, _: (float(to_units(t.on_air_ticks)), _time(t)),
     "delivered_load": lambda t, airtime: (len(t.updates) * airtime, _time(t)),
@@ -204,9 +205,16 @@ _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
     "mean_staleness": lambda t, _: (float(t.updates["staleness"].sum()), len(t.updates)),
     "mean_online": lambda t, _: _online(t),
     "fairness": lambda t, _: _jain(t),
-    "p_repeat": lambda t, _: (repeated(t), max(0, len(t.updates) - 1)),
+    "p_repeat": lambda t, _: _repeats(t),
 }
 _SHARED = ("offered_load", "delivered_load", "collision_rate")
+
+
+def _repeats(trace: Trace) -> tuple[float, float]:
+    """Return how often owners came twice in a row; nothing over 0 if updates have several."""
+    if trace.answers_per_update > 1:
+        return 0.0, 0.0
+    return repeated(trace), max(0, trace.n_updates - 1)
 
 
 def _refusals(trace: Trace) -> tuple[float, float]:

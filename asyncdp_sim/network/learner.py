@@ -39,7 +39,10 @@ class Learning(Protocol):
         """Form the query for ``owner`` (from 1) from the model as it is now."""
 
     def apply(self, owner: int, message: int) -> None:
-        """Use the owner's answer to the query of this message for the next update."""
+        """Use the owner's answer to the query of this message for the next update.
+
+        Called as answers arrive; where an update takes several, the last of them makes it.
+        """
 
     def broadcast(self) -> object:
         """Return what is needed later to form queries from the model as it is now."""
@@ -77,6 +80,8 @@ class Learner:
         Distinct answers that each owner may release.
     learning : Learning, optional
         Whom to tell of reads and updates.
+    answers_per_update : int
+        B ≥ 1, the answers that make one update.
 
     Attributes
     ----------
@@ -105,6 +110,7 @@ class Learner:
         updates: int,
         answers_allowed: Sequence[int],
         learning: Learning | None = None,
+        answers_per_update: int = 1,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -115,6 +121,8 @@ class Learner:
         self.answers_left = [0, *answers_allowed]
         self.updates = 0
         self._horizon = updates
+        self._per_update = answers_per_update
+        self._lacking = answers_per_update
         self._learning = learning
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
@@ -235,7 +243,7 @@ class Learner:
             self._awaited.discard(owner)
 
     def apply(self, exchange: Exchange) -> None:
-        """Use the answer that has arrived: one more update."""
+        """Take the answer that has arrived; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
         self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         if self._learning is not None:
@@ -243,6 +251,10 @@ class Learner:
         del self._open[message]
         exchange.outcome = APPLIED
         self._note(exchange, self.kernel._now, self.updates)
+        self._lacking -= 1
+        if self._lacking:
+            return
+        self._lacking = self._per_update
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1

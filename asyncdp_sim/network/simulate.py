@@ -39,7 +39,10 @@ def simulate(
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
-    learner = Learner(kernel, recorder, network.updates, network.answers_allowed, learning)
+    per_update = network.answers_per_update
+    learner = Learner(
+        kernel, recorder, network.updates, network.answers_allowed, learning, per_update
+    )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)
     crowd = Crowd(network, learner, builder, streams) if network.superposed else None
@@ -60,6 +63,7 @@ def simulate(
         on_air_ticks=0 if medium is None else medium.on_air_ticks(end_tick),
         one_on_one=protocol.one_on_one,
         one_each=protocol.one_each,
+        answers_per_update=per_update,
     )
 
 

@@ -28,6 +28,9 @@ class Network(Spec):
         all that the network knows of privacy.
     updates : int
         T ≥ 1; the run ends with update T.
+    answers_per_update : int
+        B ≥ 1; the learner keeps answers that have arrived until they are B, and makes one update
+        of them.
     until : float, optional
         The run ends before this time (time units) at the latest.
     ties : str
@@ -40,6 +43,7 @@ class Network(Spec):
 
     answers_allowed: Several[Count]
     updates: Count
+    answers_per_update: Count = 1
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
     numbers: Count = 1
@@ -111,6 +115,8 @@ class Network(Spec):
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""
         parts = self.model_dump(mode="json", exclude_none=True)
+        if self.answers_per_update == 1:  # as it was named before there were others
+            del parts["answers_per_update"]
         for name in ("availability", "topology"):
             if "path" in parts.get(name, {}):  # what the file says counts, not where it lies
                 parts[name]["path"] = getattr(self, name).content_digest()

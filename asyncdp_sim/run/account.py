@@ -106,7 +106,7 @@ def warnings(
     said = [f"{'' if judged.private else 'not private: '}{reason}" for reason in judged.reasons]
     if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
         said.append("privacy.epsilon is not used: mechanism none adds no noise")
-    short = [len(trace.updates) for trace in traces if len(trace.updates) < scenario.run.updates]
+    short = [trace.n_updates for trace in traces if trace.n_updates < scenario.run.updates]
     if len(short) > 0:
         said.append(
             f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
@@ -140,6 +140,9 @@ def _why_short(traces: Sequence[Trace]) -> str:
         "collided": sum(int(trace.ended(Outcome.collided).sum()) for trace in traces),
         "were lost": sum(int(trace.ended(Outcome.lost).sum()) for trace in traces),
         "were turned away": sum(int(trace.ended(Outcome.discarded).sum()) for trace in traces),
+        "were left in the buffer": sum(
+            int(trace.ended(Outcome.buffered).sum()) for trace in traces
+        ),
     }
     released = sum(int(trace.released.sum()) for trace in traces)
     told = [f"{count} {fate}" for fate, count in fates.items() if count > 0]

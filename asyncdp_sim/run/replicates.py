@@ -144,7 +144,7 @@ def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             excess = task.objective.excess(models)
         curve["replicate"], curve["k"] = number, ks
-        curve["tick"] = np.concatenate([[0], trace.updates["tick"]])[ks]
+        curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
         curve["time"] = to_units(curve["tick"])
         curve["relative_fitness"] = excess / task.objective.least
         curve["fitness"] = excess + task.objective.least

@@ -176,6 +176,7 @@ class Scenario(Spec):
                 self.owners.count, self.run.updates
             ),
             updates=self.run.updates,
+            answers_per_update=self.algorithm.answers_per_update,
             until=self.run.until,
             ties=self.run.ties,
             clock=self.clock,

@@ -76,7 +76,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
         reason = _doubt(facts)
         if isinstance(facts.network.channel.contended, Tdma):
             found = contention(facts)
-            reason = found if isinstance(found, str) else ""
+            reason = facts.buffered or (found if isinstance(found, str) else "")
         yield either(
             "mean_staleness",
             reason or always_busy_mean(facts.n_owners),
@@ -128,7 +128,7 @@ def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
     if isinstance(facts.network.protocol, Broadcast):
         return "no formula is known for broadcast"
-    return facts.fragile or facts.shared or facts.spent()
+    return facts.buffered or facts.fragile or facts.shared or facts.spent()
 
 
 def _padded(chance: Array, largest: int) -> Array:

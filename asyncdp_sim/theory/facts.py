@@ -172,22 +172,29 @@ class Facts:
         said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
         return "" if self.instant else said.get(busy, "")
 
-    def spent(self, per_update: float = 1.0) -> str:
+    @property
+    def buffered(self) -> str:
+        """Why an answer is not an update, if it is not."""
+        several = self.network.answers_per_update
+        return "" if several == 1 else f"an update takes {several} answers"
+
+    def spent(self, per_answer: float = 1.0) -> str:
         """Return why owners may fall silent before the run ends, if they may.
 
         Parameters
         ----------
-        per_update : float
-            Answers released per update, in the long run; 1 where every answer arrives.
+        per_answer : float
+            Answers released per answer used, in the long run; 1 where every answer arrives.
         """
         network = self.network
-        if min(network.answers_allowed) >= network.updates and per_update == 1:
+        used = network.updates * network.answers_per_update
+        if min(network.answers_allowed) >= used and per_answer == 1:
             return ""
         total, until = fsum(self._flows), network.until
         for allowed, flow in zip(network.answers_allowed, self._flows, strict=True):
-            released = network.updates * per_update * flow / total
+            released = used * per_answer * flow / total
             released = released if until is None else min(released, until * flow)
-            if allowed < released + SPREADS * sqrt(released * max(1.0, per_update)):
+            if allowed < released + SPREADS * sqrt(released * max(1.0, per_answer)):
                 return f"a budget of {allowed} answers may be spent before the run ends"
         return ""
 

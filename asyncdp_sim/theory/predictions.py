@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.protocols import Broadcast
@@ -35,6 +36,15 @@ def predicted(network: Network, quantity: str) -> float | str:
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:
     """How many updates per unit, and what becomes of requests and answers."""
+    for each in _of_answers(facts):
+        if each.quantity == "throughput" and facts.buffered:
+            yield replace(each, value=None, reason=facts.buffered)
+        else:
+            yield each
+
+
+def _of_answers(facts: Facts) -> Iterator[Prediction]:
+    """Say the same of a network where every answer that arrives is an update."""
     if isinstance(facts.network.protocol, Broadcast):
         return answered(facts)
     return access(facts) if facts.shared else exchanges(facts)

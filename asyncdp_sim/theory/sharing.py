@@ -51,8 +51,8 @@ def contention(facts: Facts) -> RandomAccess | str:
     found = unspent(facts)
     if isinstance(found, str):
         return found
-    per_update = 1 / found.success_probability if found.success_probability > 0 else inf
-    return facts.spent(per_update) or found
+    per_answer = 1 / found.success_probability if found.success_probability > 0 else inf
+    return facts.spent(per_answer) or found
 
 
 def unspent(facts: Facts) -> RandomAccess | str:

@@ -38,7 +38,7 @@ class GapLaw:
 def gap_law(network: Network) -> GapLaw | str:
     """Return the law of the gaps between updates, or in words why none is claimed."""
     facts = Facts(network)
-    doubt = facts.wild or facts.fragile or facts.shared or facts.slow_requests
+    doubt = facts.buffered or facts.wild or facts.fragile or facts.shared or facts.slow_requests
     if not doubt and isinstance(network.protocol, Broadcast):
         doubt = "protocol broadcast does not update at owners' ticks"
     if not doubt and not facts.instant:
@@ -53,6 +53,8 @@ def gap_law(network: Network) -> GapLaw | str:
 
 def selection(network: Network) -> tuple[float, ...] | str:
     """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or in words why it is not.
+
+    Where an update takes several answers, i_k is the owner of the k-th answer used.
 
     With Poisson clocks it is λ_i/Σλ for instantaneous service, under a lock that refuses, and
     where every tick starts a job, whatever the law of the service; uniform for equal owners that
@@ -71,7 +73,7 @@ def selection(network: Network) -> tuple[float, ...] | str:
 
 
 def shares(network: Network) -> tuple[float, ...] | str:
-    """Return each owner's long-run share of the updates while no budget is spent, or why not.
+    """Return each owner's long-run share of the answers used while no budget is spent, or why not.
 
     Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
     online if service is instantaneous, whatever the clocks and the availability; 1/m_i for owners
@@ -103,7 +105,7 @@ def shares(network: Network) -> tuple[float, ...] | str:
 
 def choice(facts: Facts) -> Iterator[Prediction]:
     """Yield P(i_{k+1} = i_k), and the mean k by which all owners have contributed."""
-    found = selection(facts.network)
+    found = facts.buffered or selection(facts.network)
     said = "i_k independent: Σπ_i², 1/N where uniform"
     again = found if isinstance(found, str) else fsum(share * share for share in found)
     yield either("p_repeat", again, said)

@@ -146,7 +146,14 @@ class Recorder:
         return None
 
     def trace(
-        self, end_tick: int, ending: Ending, *, on_air_ticks: int, one_on_one: bool, one_each: bool
+        self,
+        end_tick: int,
+        ending: Ending,
+        *,
+        on_air_ticks: int,
+        one_on_one: bool,
+        one_each: bool,
+        answers_per_update: int = 1,
     ) -> Trace:
         """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
 
@@ -162,7 +169,7 @@ class Recorder:
         owners["online"] = self._online(end_tick)
         return Trace(
             end_tick=end_tick,
-            exchanges=np.frombuffer(bytes(self._rows), dtype=EXCHANGES),
+            exchanges=self._exchanges(answers_per_update),
             owners=owners,
             events=self.event_table(),
             in_flight_total=self.in_flight_total,
@@ -171,7 +178,16 @@ class Recorder:
             ending=ending,
             one_on_one=one_on_one,
             one_each=one_each,
+            answers_per_update=answers_per_update,
         )
+
+    def _exchanges(self, answers_per_update: int) -> npt.NDArray[np.void]:
+        """Return the exchanges; answers that arrived for an update never made are buffered."""
+        rows = np.frombuffer(bytearray(self._rows), dtype=EXCHANGES)
+        arrived = np.flatnonzero(rows["outcome"] == Outcome.applied)
+        left = len(arrived) % answers_per_update
+        rows["outcome"][arrived[len(arrived) - left :]] = Outcome.buffered
+        return rows
 
     def _online(self, end_tick: int) -> npt.NDArray[np.float64]:
         """Return the share of the run, or of its ticks, that each owner was online."""

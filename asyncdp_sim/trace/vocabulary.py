@@ -23,7 +23,7 @@ class EventKind(IntEnum):
     answer_delivered = 6
     """The answer reached the learner."""
     update_applied = 7
-    """The learner used the answer; k grew by one."""
+    """The learner used the answer, and those that waited for it in the buffer; k grew by one."""
     budget_exhausted = 8
     """The owner released the last answer that its budget allows."""
     went_online = 9
@@ -95,6 +95,8 @@ class Outcome(IntEnum):
     """The last transmission of its answer was lost."""
     discarded = 6
     """Its answer arrived when the learner had no use for it."""
+    buffered = 7
+    """Its answer arrived and waited for an update that the run did not reach."""
 
 
 RELEASED = (
@@ -103,6 +105,7 @@ RELEASED = (
     Outcome.collided,
     Outcome.lost,
     Outcome.discarded,
+    Outcome.buffered,
 )
 """Outcomes of exchanges whose answer was released, and charged."""
 
@@ -130,9 +133,20 @@ that moment.
 """
 
 UPDATES = np.dtype(
-    [("tick", "i8"), ("owner", "i4"), ("read_tick", "i8"), ("staleness", "i4"), ("message", "i8")]
+    [
+        ("k", "i4"),
+        ("tick", "i8"),
+        ("owner", "i4"),
+        ("read_tick", "i8"),
+        ("staleness", "i4"),
+        ("message", "i8"),
+    ]
 )
-"""One row per answer used, in the order of k = 1, 2, …: the applied exchanges, seen by update."""
+"""One row per answer used, in the order of arrival: the applied exchanges, seen by update.
+
+``k`` is the update that used it, ``tick`` the tick of that update, which is that of its last
+answer; ``staleness`` counts the updates between its read and update k, this one not counted.
+"""
 
 OWNERS = np.dtype(
     [

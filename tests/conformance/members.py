@@ -204,6 +204,12 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"step": 0.5, "mixing": 0.9, "weighting": "constant", "initial": "uniform"},
             {"step": 0.5, "mixing": 1.0, "weighting": "hinge", "patience": 2.0, "initial": "ones"},
         ],
+        "fedbuff": [
+            {"step": 0.5, "server_step": 1.0, "buffer": 1},
+            {"step": 0.5, "server_step": 0.8, "buffer": 2, "initial": "uniform"},
+            {"step": 0.7, "server_step": 1.0, "buffer": 3, "weighting": "constant"},
+            {"step": 0.6, "server_step": 1.0, "buffer": 2, "weighting": "hinge", "patience": 2.0},
+        ],
     },
     Model: {
         "ridge": [

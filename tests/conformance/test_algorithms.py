@@ -1,5 +1,7 @@
 """Every algorithm: shapes, determinism, projection, replicates apart, live = replay."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -39,18 +41,22 @@ def quadratic() -> Quadratic:
     return Quadratic.from_records(x, y, SIGMA, BOX)
 
 
-@pytest.fixture(scope="module")
-def traces() -> list[Trace]:
-    return [simulate(NETWORK, scope) for scope in scopes()]
+def network_of(algorithm: Algorithm) -> Network:
+    return NETWORK.model_copy(update={"answers_per_update": algorithm.answers_per_update})
+
+
+@cache
+def traces_of(algorithm: Algorithm) -> list[Trace]:
+    return [simulate(network_of(algorithm), scope) for scope in scopes()]
 
 
 def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX) -> Steps:
     return algorithm.steps(quadratic.weights, P, T, SIGMA, box)
 
 
-def replayed(algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace], every: int) -> Path:
-    steps = steps_of(algorithm, quadratic)
-    return replay(traces, steps, quadratic, NOISE, scopes(len(traces)), every)
+def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Path:
+    steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
+    return replay(traces, steps, quadratic, NOISE, scopes(count), every)
 
 
 @EACH
@@ -82,54 +88,49 @@ def test_a_query_is_a_copy_and_changes_nothing(algorithm: Algorithm, quadratic: 
 
 
 @EACH
-def test_the_same_answers_give_the_same_bits(
-    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
-) -> None:
-    one, two = (replayed(algorithm, quadratic, traces, 1) for _ in range(2))
+def test_the_same_answers_give_the_same_bits(algorithm: Algorithm, quadratic: Quadratic) -> None:
+    one, two = (replayed(algorithm, quadratic, 1) for _ in range(2))
     assert np.array_equal(one.central, two.central)
     assert np.array_equal(one.final, two.final)
 
 
 @EACH
 def test_models_stay_in_the_box_and_projections_are_counted(
-    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
+    algorithm: Algorithm, quadratic: Quadratic
 ) -> None:
-    found = replayed(algorithm, quadratic, traces, 1)
+    found = replayed(algorithm, quadratic, 1)
     for r in range(R):
         assert np.abs(found.models(r)[1:]).max() <= BOX
     assert np.all(found.clipped > 0)
     assert np.all(found.clipped <= found.updates)
     free = steps_of(algorithm, quadratic, None)
-    wide = replay(traces, free, quadratic, NOISE, scopes(), 1)
+    wide = replay(traces_of(algorithm), free, quadratic, NOISE, scopes(), 1)
     assert not wide.clipped.any()
 
 
 @EACH
-def test_replicates_do_not_touch_each_other(
-    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace]
-) -> None:
-    together = replayed(algorithm, quadratic, traces, 1)
+def test_replicates_do_not_touch_each_other(algorithm: Algorithm, quadratic: Quadratic) -> None:
+    together = replayed(algorithm, quadratic, 1)
     for count in (1, 2, 4):
-        few = replayed(algorithm, quadratic, traces[:count], 1)
+        few = replayed(algorithm, quadratic, 1, count)
         assert np.array_equal(few.final, together.final[:count])
 
 
 @EACH
 @pytest.mark.parametrize("every", [1, 7])
-def test_live_equals_replay(
-    algorithm: Algorithm, quadratic: Quadratic, traces: list[Trace], every: int
-) -> None:
-    path = replayed(algorithm, quadratic, traces, every)
+def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: int) -> None:
+    path = replayed(algorithm, quadratic, every)
     for r, scope in enumerate(scopes()):
         steps = steps_of(algorithm, quadratic)
         live = LiveLearning(steps, quadratic, NOISE, scope, every)
-        trace = simulate(NETWORK, scope, learning=live)
-        assert trace.exchanges.tolist() == traces[r].exchanges.tolist()
+        trace = simulate(network_of(algorithm), scope, learning=live)
+        assert trace.exchanges.tolist() == traces_of(algorithm)[r].exchanges.tolist()
         found = live.path()
         assert np.array_equal(found.ks(0), path.ks(r))
         assert np.array_equal(found.models(0), path.models(r))
         assert found.clipped[0] == path.clipped[r]
 
 
-def test_the_traces_end_at_different_updates(traces: list[Trace]) -> None:
-    assert len({len(trace.updates) for trace in traces}) > 1
+@EACH
+def test_the_traces_end_at_different_updates(algorithm: Algorithm) -> None:
+    assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1

@@ -6,6 +6,7 @@ families have modules of their own.
 
 from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock
 from tests.ordering.broadcast_cases import BROADCASTS
+from tests.ordering.buffer_cases import BUFFERS
 from tests.ordering.channel_cases import CHANNELS
 from tests.ordering.loss_cases import LOSSES
 from tests.ordering.place_cases import PLACES
@@ -690,5 +691,6 @@ CASES = [
     *CHANNELS,
     *BROADCASTS,
     *PLACES,
+    *BUFFERS,
 ]
 """All scenarios of the golden files."""

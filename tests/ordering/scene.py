@@ -134,6 +134,7 @@ def net(
     protocol: Protocol | None = None,
     channel: Channel | None = None,
     topology: Topology | None = None,
+    buffer: int = 1,
 ) -> Network:
     scripted = not isinstance(times, DeterministicClock | SaturatedClock)
     clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
@@ -144,6 +145,7 @@ def net(
     network = Network(
         answers_allowed=(10,) * owners if allowed is None else allowed,
         updates=updates,
+        answers_per_update=buffer,
         until=until,
         clock=clock,
         latency=Latency(

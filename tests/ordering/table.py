@@ -25,7 +25,7 @@ def render(rule: str, network: Network, trace: Trace, scheduled: int | None) -> 
     """Lay out events, exchanges and counters under the sentence of the rule."""
     parts = [rule, describe(network), event_table(trace), exchange_table(trace)]
     parts.append(owner_table(network, trace))
-    last = [f"end {time(trace.end_tick)}, {len(trace.updates)} updates of T = {network.updates}"]
+    last = [f"end {time(trace.end_tick)}, {trace.n_updates} updates of T = {network.updates}"]
     if network.channel.contended is not None:
         last.append(f"on air {time(trace.on_air_ticks)} in all")
     if scheduled is not None:
@@ -51,6 +51,8 @@ def describe(network: Network) -> str:
     for part in getattr(network.availability, "parts", [network.availability]):
         lines += _presence(part, network.n_owners)
     lines.append(f"answers   {_plain(network.answers_allowed)} allowed")
+    if network.answers_per_update > 1:
+        lines.append(f"buffer    {network.answers_per_update} answers make one update")
     if network.until is not None:
         lines.append(f"until     {network.until:.9g}")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -27,6 +27,7 @@ from tests.unit.learning.problems import records
 K = EventKind
 ROUGH = settings(FIXED, max_examples=60)
 SEEDS = st.integers(0, 2**32)
+BUFFERS = st.sampled_from([1, 2, 3])
 BEGINS = (K.answer_released, K.answer_resent)
 ARRIVALS = (K.answer_collided, K.answer_lost, K.answer_delivered, K.answer_discarded)
 
@@ -94,11 +95,12 @@ def the_owners_ledger_balances(network: Network, trace: Trace) -> None:
     if trace.ending is Ending.spent:
         assert max(flying) == 0
         assert not np.any(np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight]))
-    for outcome, kind in (
-        (Outcome.applied, K.update_applied),
-        (Outcome.applied, K.answer_delivered),
-    ):
-        assert trace.ended(outcome).tolist() == counted(trace, kind)
+    arrived = trace.ended(Outcome.applied, Outcome.buffered)
+    assert arrived.tolist() == counted(trace, K.answer_delivered)
+    assert int(arrived.sum()) // network.answers_per_update == trace.n_updates
+    last = trace.updates["owner"][network.answers_per_update - 1 :: network.answers_per_update]
+    completed = np.bincount(last, minlength=network.n_owners + 1)[1:]
+    assert completed.tolist() == counted(trace, K.update_applied)
     shares = owners["online"]
     assert np.all((shares >= 0) & (shares <= 1) | np.isnan(shares))
 
@@ -113,7 +115,7 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
         K.answer_collided: Outcome.collided,
         K.answer_lost: Outcome.lost,
         K.answer_discarded: Outcome.discarded,
-        K.update_applied: Outcome.applied,
+        K.answer_delivered: Outcome.applied,
     }
     for event in trace.events:
         kind, message, tick = K(event["kind"]), int(event["message"]), int(event["tick"])
@@ -136,7 +138,8 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
             assert outcome in RELEASED
             assert row["release_tick"] == min(released[message], row["end_tick"])
             # What the end of the run cuts short between two attempts is still in flight.
-            assert outcome is final[message] or outcome is Outcome.in_flight
+            came = Outcome.applied if outcome is Outcome.buffered else outcome
+            assert came is final[message] or outcome is Outcome.in_flight
         else:
             assert outcome in (Outcome.unreleased, Outcome.abandoned)
     assert set(released) <= set(trace.exchanges["message"].tolist())
@@ -144,7 +147,7 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
 
 def a_run_ends_for_the_reason_it_gives(network: Network, trace: Trace) -> None:
     left = np.array(network.answers_allowed) - trace.released
-    assert (trace.ending is Ending.updates) == (len(trace.updates) == network.updates)
+    assert (trace.ending is Ending.updates) == (trace.n_updates == network.updates)
     assert (trace.ending is Ending.horizon) == (trace.end_tick == to_ticks(network.until))
     if trace.ending is Ending.spent:
         assert np.all(left == 0)
@@ -201,6 +204,7 @@ def test_whatever_happens() -> None:
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         nonlocal stale, fresh
+        network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
         parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
         for trace in (traced(network, seed), traced(network, seed + 1)):
             for holds in CHECKS:
@@ -221,6 +225,26 @@ def test_whatever_happens() -> None:
     assert {"request", "push", "broadcast"} <= parts
     assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
     assert min(stale, fresh) >= 10
+
+
+@ROUGH
+@given(rough_networks(), SEEDS, BUFFERS)
+def test_a_buffer_changes_no_time(network: Network, seed: int, buffer: int) -> None:
+    """T updates of B answers are BT updates of one each, numbered otherwise."""
+    several = {"answers_per_update": buffer}
+    one = traced(network.model_copy(update={"updates": buffer * network.updates}), seed)
+    found = traced(network.model_copy(update=several), seed)
+    for name in ("message", "owner", "request_tick", "read_tick", "release_tick", "end_tick"):
+        assert found.exchanges[name].tolist() == one.exchanges[name].tolist()
+    for name in ("read_k", "end_k"):
+        assert found.exchanges[name].tolist() == (one.exchanges[name] // buffer).tolist()
+    used = buffer * (len(one.updates) // buffer)
+    assert found.updates["message"].tolist() == one.updates["message"][:used].tolist()
+    assert found.updates["k"].tolist() == [j // buffer + 1 for j in range(used)]
+    assert found.update_ticks.tolist() == one.update_ticks[buffer - 1 :: buffer].tolist()
+    assert (found.ending, found.end_tick) == (one.ending, one.end_tick)
+    kept = found.events[found.events["kind"] != K.update_applied]
+    assert kept.tolist() == one.events[one.events["kind"] != K.update_applied].tolist()
 
 
 @cache
@@ -251,4 +275,24 @@ def test_live_learning_equals_replay(
     assert np.array_equal(lived.final, again.final)
     assert np.array_equal(lived.clipped, again.clipped)
     cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
-    assert len(live._points) == np.count_nonzero(cut_short)
+    assert len(live._asked) == np.count_nonzero(cut_short)
+
+
+@ROUGH
+@given(rough_networks(), SEEDS, BUFFERS, st.integers(1, 4))
+def test_live_learning_equals_replay_over_buffers(
+    network: Network, seed: int, buffer: int, record_every: int
+) -> None:
+    network = network.model_copy(update={"answers_per_update": buffer})
+    _, gradients = problem(network.n_owners, "current")
+    algorithm = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
+    steps = algorithm.steps(gradients.weights, 3, 30, 0.3, 3.0)
+    noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
+    live = LiveLearning(steps, gradients, noise, scope(seed), record_every, "central")
+    trace = simulate(network, scope(seed), learning=live)
+    lived = live.path()
+    again = replay([trace], steps, gradients, noise, [scope(seed)], record_every, "central")
+    assert lived.updates.tolist() == again.updates.tolist() == [trace.n_updates]
+    assert np.array_equal(lived.models(0), again.models(0))
+    assert np.array_equal(lived.final, again.final)
+    assert np.array_equal(lived.clipped, again.clipped)

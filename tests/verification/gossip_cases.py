@@ -18,6 +18,8 @@ class OwnersOnly:
     def __init__(self, owners):
         self.updates = np.zeros(len(owners), dtype=UPDATES)
         self.updates["owner"] = np.asarray(owners) + 1
+        self.updates["k"] = np.arange(1, len(owners) + 1)
+        self.n_updates, self.answers_per_update = len(owners), 1
 
 
 def uniform_traces(generator, replicates, n_owners, updates):

@@ -11,6 +11,7 @@ from . import (
     test_contribution,
     test_csma,
     test_fedasync,
+    test_fedbuff,
     test_ledger,
     test_lock,
     test_loss,
@@ -42,6 +43,7 @@ def test_scores_spread_like_normal_deviates():
         test_chains,
         test_superposed,
         test_fedasync,
+        test_fedbuff,
     )
     z = np.array([each.z for module in modules for each in module.scores()])
     assert len(z) > 100

@@ -9,12 +9,13 @@ from pydantic import Field
 
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
+from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.streams import Scope
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-Algorithm = Annotated[AsyncGossip | FedAsync, Field(discriminator="kind")]
+Algorithm = Annotated[AsyncGossip | FedAsync | FedBuff, Field(discriminator="kind")]
 """Every algorithm; a new one joins by its line here."""
 
 
@@ -24,6 +25,10 @@ class Steps(Protocol):
     @property
     def n_features(self) -> int:
         """Number of coordinates p."""
+
+    @property
+    def answers_per_update(self) -> int:
+        """How many answers make one update."""
 
     def init(self, replicates: Sequence[Scope]) -> Any:
         """Return the state at k = 0; its ``central`` (R, p) is the model that is judged."""
@@ -46,7 +51,10 @@ class Steps(Protocol):
         answers: Array,
         staleness: Indices | None = None,
     ) -> None:
-        """Advance by one update from answers read so many updates ago; may overwrite them."""
+        """Use one answer for each replicate, read so many updates before; may overwrite them.
+
+        With the last of ``answers_per_update`` it advances by one update.
+        """
 
 
 Asks = Literal["average", "central"]
@@ -58,6 +66,8 @@ __all__ = [
     "AsyncGossip",
     "FedAsync",
     "FedAsyncSteps",
+    "FedBuff",
+    "FedBuffSteps",
     "GossipState",
     "GossipSteps",
     "Steps",

@@ -69,6 +69,11 @@ class GossipSteps:
     initial: Literal["zeros", "ones", "uniform"]
     apply_at: Literal["current", "as-read"] = "current"
 
+    @property
+    def answers_per_update(self) -> Literal[1]:
+        """Every answer is an update."""
+        return 1
+
     def init(self, replicates: Sequence[Scope]) -> GossipState:
         """Return the models at k = 0, one row per replicate."""
         shape = (len(replicates), self.n_owners + 1, self.n_features)
@@ -156,6 +161,11 @@ class AsyncGossip(Spec):
     def faults(self, protocol: Any) -> list[Fault]:  # noqa: ARG002
         """Return nothing: it runs on every protocol that there is."""
         return []
+
+    @property
+    def answers_per_update(self) -> Literal[1]:
+        """Every answer is an update."""
+        return 1
 
     def steps(
         self,

@@ -69,6 +69,7 @@ class Draft:
     recomputed: int = 0
     one_on_one: bool = True
     one_each: bool = True
+    answers_per_update: int = 1
 
     def build(self) -> Trace:
         return Trace(
@@ -82,6 +83,7 @@ class Draft:
             ending=Ending.horizon,
             one_on_one=self.one_on_one,
             one_each=self.one_each,
+            answers_per_update=self.answers_per_update,
         )
 
     def set(self, table: str, row: int, **values: int) -> None:
@@ -120,6 +122,10 @@ BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
     ("an exchange ended after the run", lambda d: setattr(d, "end_tick", 59)),
     ("a message was read twice", lambda d: d.set("exchanges", 1, message=1)),
     ("updates are not numbered one by one", lambda d: d.set("exchanges", 1, end_k=2)),
+    (
+        "the buffer does not hold what came after the last update",
+        lambda d: d.set("exchanges", 1, outcome=Outcome.buffered),
+    ),
     (
         "updates go back in time",
         lambda d: d.set("exchanges", 0, read_tick=41, release_tick=42, end_tick=45),
@@ -188,6 +194,47 @@ def test_every_invariant_of_the_module_is_tested_here() -> None:
         "answer_delivered",
         "update_applied",
     }
+
+
+def halved() -> Draft:
+    """The draft where an update takes two answers: update 1 comes at 40, and no other."""
+    draft = Draft(answers_per_update=2)
+    draft.forget(K.update_applied)
+    draft.set("exchanges", 1, read_k=0, end_k=0)
+    draft.set("exchanges", 2, read_k=1, end_k=1)
+    return draft
+
+
+def test_two_answers_may_make_an_update() -> None:
+    trace = halved().build()
+    assert (trace.n_updates, trace.update_ticks.tolist()) == (1, [40])
+    assert trace.updates[["k", "tick", "staleness"]].tolist() == [(1, 40, 0), (1, 40, 0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome"), [(0, Outcome.buffered), (1, Outcome.buffered)], ids=["first", "last"]
+)
+def test_a_full_buffer_is_used(row: int, outcome: Outcome) -> None:
+    draft = halved()
+    draft.set("exchanges", row, outcome=outcome)
+    with pytest.raises(InvariantError, match="the buffer does not hold"):
+        draft.build()
+
+
+def test_a_buffer_that_is_not_full_is_not_used() -> None:
+    """Three answers an update: both that arrived wait, charged, and nothing was updated."""
+    draft = halved()
+    draft.answers_per_update = 3
+    draft.forget(K.update_applied)
+    draft.set("exchanges", 2, read_k=0, end_k=0)
+    with pytest.raises(InvariantError, match="the buffer does not hold"):
+        draft.build()
+    draft.exchanges = draft.exchanges.copy()
+    draft.exchanges["outcome"][:2] = Outcome.buffered
+    trace = draft.build()
+    assert (trace.n_updates, len(trace.updates)) == (0, 0)
+    assert trace.released.tolist() == [2, 1]
+    assert trace.ended(Outcome.buffered).tolist() == [1, 1]
 
 
 def test_half_open_intervals_may_touch() -> None:

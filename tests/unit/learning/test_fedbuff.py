@@ -1,0 +1,203 @@
+"""FedBuff by hand, against FedAsync, and over stale and lossy answers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.result import read_table
+from asyncdp_sim.run import Outcome, run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Outcome as Fate
+
+SCOPE = [Streams(1).within("replicate", 1)]
+WEIGHTS = np.array([0.25, 0.75])
+FIRST, SECOND = np.array([0]), np.array([1])
+
+
+def made(theta_max: float | None = None, **fields: Any) -> FedBuffSteps:
+    spec = FedBuff(**{"step": 0.5, "server_step": 0.8, "buffer": 2, **fields})
+    return spec.steps(WEIGHTS, 1, 100, 0.2, theta_max)
+
+
+def test_two_answers_make_one_update_by_hand() -> None:
+    """Owner 2, Q = 3 at 2, s = 3; owner 1, Q = −1 at 1, s = 0; θ = 0, w(3) = ½.
+
+    Δ_1 = ½(0.2·2 + 2·¾·3) = 2.45, Δ_2 = ½(0.2·1 − 2·¼·1) = −0.15, and
+    θ = −0.8·½·(½·2.45 − 0.15) = −0.43.
+    """
+    steps = made()
+    state = steps.init(SCOPE)
+    first = np.array([[2.0]])
+    steps.apply(state, SECOND, first, np.array([[3.0]]), np.array([3]))
+    assert (state.central[0, 0], state.held) == (0.0, 1)
+    assert steps.query(state, FIRST)[0, 0] == 0.0
+    steps.apply(state, FIRST, np.array([[1.0]]), np.array([[-1.0]]), np.array([0]))
+    assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
+    assert (state.buffer[0, 0], state.held, first[0, 0]) == (0.0, 0, 2.0)
+
+
+def test_the_box_holds_the_update_not_the_buffer() -> None:
+    """Buffered 100 and −99 together move θ by −0.5·0.8/2 · ½ and touch no bound."""
+    steps = made(theta_max=1.0, weighting="constant")
+    state = steps.init(SCOPE)
+    for answer in (100.0, -99.0):
+        steps.apply(state, FIRST, np.zeros((1, 1)), np.array([[answer]]))
+    assert state.central[0, 0] == pytest.approx(-0.4 * 0.25)
+    assert state.clipped.tolist() == [0]
+    for answer in (100.0, 100.0):
+        steps.apply(state, FIRST, np.zeros((1, 1)), np.array([[answer]]))
+    assert (state.central[0, 0], state.clipped.tolist()) == (-1.0, [1])
+
+
+def test_weights_are_those_of_fedasync() -> None:
+    late = np.arange(6)
+    for weighting in ("constant", "polynomial", "hinge"):
+        fields = {"weighting": weighting, "exponent": 1.5, "patience": 2.0}
+        other = FedAsync(step=1.0, mixing=1.0, **fields).steps(WEIGHTS, 1, 1, 0.2, None)
+        assert made(**fields).weight(late).tolist() == other.weight(late).tolist()
+
+
+def scenario(learning: str = "replay", **parts: Any) -> Scenario:
+    fields = {
+        "id": "fedbuff",
+        "run": {"updates": 20, "replicates": 3, "learning": learning, "record_every": 3},
+        "owners": {"count": 3, "records": 20},
+        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
+        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
+        "compute": {"kind": "exponential", "mean": 0.2},
+        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
+        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 0.9, "buffer": 3},
+        "privacy": {
+            "epsilon": 50.0,
+            "sensitivity": {"kind": "clip", "bound": 5.0},
+            "budget": {"kind": "per-owner-cap", "answers": 40},
+        },
+        **parts,
+    }
+    found: Scenario = parse(Scenario, fields)
+    return found
+
+
+PUSH = {"kind": "push", "own_tick": "overlap"}
+BROADCAST = {"kind": "broadcast", "interval": 0.5, "own_tick": "overlap"}
+LOSSY = {"kind": "ideal", "loss": 0.3, "loss_acknowledgement": 0.3, "retransmissions": 2}
+CASES: dict[str, dict[str, Any]] = {
+    "request": {"protocol": {"kind": "request", "busy": "queue"}},
+    "request, lossy": {"protocol": {"kind": "request", "timeout": 0.9}, "channel": LOSSY},
+    "push": {"protocol": PUSH},
+    "push, fresh": {"protocol": PUSH, "channel": {**LOSSY, "resend": "fresh"}},
+    "broadcast": {"protocol": BROADCAST},
+    "broadcast, newest only": {
+        "protocol": {**BROADCAST, "superseded": "discard"},
+        "channel": {"kind": "aloha", "airtime": 0.1},
+        "latency": {},
+    },
+}
+
+
+@pytest.mark.parametrize("until", [None, 15.0])
+@pytest.mark.parametrize("case", CASES)
+def test_live_equals_replay(case: str, until: float | None) -> None:
+    horizon = {"updates": 20 if until is None else 40, "replicates": 3, "record_every": 3} | (
+        {} if until is None else {"until": until}
+    )
+    lived, replayed = (
+        run(scenario(run={**horizon, "learning": how}, **CASES[case])) for how in ("live", "replay")
+    )
+    assert lived.fingerprints == replayed.fingerprints
+    assert np.array_equal(lived.learned.models, replayed.learned.models)
+    assert np.array_equal(lived.learned.curve, replayed.learned.curve)
+    assert max(trace.n_updates for trace in lived.traces) >= 2
+    stale = max(int(trace.updates["staleness"].max(initial=0)) for trace in lived.traces)
+    assert (stale > 0) is not case.startswith("request")
+
+
+def test_the_cases_end_with_buffers_that_are_not_full() -> None:
+    horizon = {"updates": 20, "replicates": 8, "until": 7.0}
+    for case, parts in CASES.items():
+        outcome = run(scenario(run=horizon, **parts))
+        left = {int(trace.ended(Fate.buffered).sum()) for trace in outcome.traces}
+        assert len(left) > 1, case
+        assert left <= {0, 1, 2}
+        for trace in outcome.traces:
+            assert len(trace.updates) == 3 * trace.n_updates
+
+
+def test_a_buffer_of_one_is_fedasync_that_keeps_nothing() -> None:
+    """At staleness 0: mixing 1 and step η_g η_l give the same model, to rounding."""
+    parts = {"protocol": {"kind": "request"}, "run": {"updates": 60, "replicates": 2}}
+    one = {"kind": "fedbuff", "step": 0.1, "server_step": 0.8, "buffer": 1}
+    mixed = {"kind": "fedasync", "step": 0.08, "mixing": 1.0}
+    buffered = run(scenario(algorithm={**one, "weighting": "constant"}, **parts))
+    plain = run(scenario(algorithm={**mixed, "weighting": "constant"}, **parts))
+    assert buffered.scenario.network == plain.scenario.network
+    for name in ("order", "time", "accounts"):
+        assert buffered.fingerprints[name] == plain.fingerprints[name]
+    assert np.abs(buffered.learned.models - plain.learned.models).max() <= 1e-12
+    assert np.abs(plain.learned.models).max() > 0.1
+
+
+def outcome() -> Outcome:
+    return run(scenario(run={"updates": 20, "replicates": 2, "until": 7.0}, protocol=PUSH))
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    """``updates``: B rows a k, at the tick of the k-th update; ``curve``: ticks of updates."""
+    made = outcome()
+    write(made, tmp_path / "result")
+    updates, curve = (read_table(tmp_path / "result", name) for name in ("updates", "curve"))
+    assert str(updates["k"].dtype) == "int32"
+    for number, trace in enumerate(made.traces, start=1):
+        rows = updates[updates["replicate"] == number]
+        assert rows["k"].tolist() == [k for k in range(1, trace.n_updates + 1) for _ in range(3)]
+        ticks = rows.groupby("k")["tick"]
+        assert ticks.nunique().eq(1).all()
+        assert ticks.first().tolist() == trace.update_ticks.tolist()
+        shown = curve[curve["replicate"] == number]
+        assert shown["k"].tolist() == list(range(trace.n_updates + 1))
+        assert shown["tick"].tolist() == [0, *trace.update_ticks.tolist()]
+    said = made.summary
+    applied = sum(trace.n_updates for trace in made.traces)
+    assert said["updates"] == applied
+    assert said["throughput"] == pytest.approx(applied / (2 * said["simulated_time"]))
+    assert (said["p_repeat"], said["intervals"]["p_repeat"]) == (None, None)
+    left = sum(int(trace.ended(Fate.buffered).sum()) for trace in made.traces)
+    assert left > 0
+    assert any(f"{left} were left in the buffer" in warning for warning in made.warnings)
+
+
+def test_buffered_answers_are_charged() -> None:
+    made = run(scenario(run={"updates": 20, "replicates": 20, "until": 7.0}, protocol=PUSH))
+    released = max(int(trace.released.max()) for trace in made.traces)
+    assert made.summary["max_spent_ratio"] == pytest.approx(released / 40)
+    for trace in made.traces:
+        waiting = trace.ended(Fate.buffered, Fate.applied, Fate.in_flight)
+        assert waiting.tolist() == trace.released.tolist()
+
+
+def test_a_trace_of_other_updates_is_not_replayed() -> None:
+    made = outcome()
+    task = made.problem.task
+    steps = FedAsync(step=0.1, mixing=1.0).steps(np.full(3, 1 / 3), 3, 20, 0.1, None)
+    scopes = [Streams(1).within("replicate", number) for number in (1, 2)]
+    with pytest.raises(ValueError, match="updates of 1 answers"):
+        replay(made.traces, steps, task.gradients, task.noise, scopes, 1)
+
+
+def test_copies_of_owners_are_refused_by_name() -> None:
+    with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'; algorithm fedbu"):
+        scenario(protocol={**BROADCAST, "payload": "all-copies"})
+
+
+@pytest.mark.parametrize("buffer", [0, -1, 1.5, "two"])
+def test_a_buffer_holds_an_answer_at_least(buffer: object) -> None:
+    fields = {"kind": "fedbuff", "step": 0.1, "server_step": 0.9, "buffer": buffer}
+    with pytest.raises(SpecError, match=r"algorithm\.buffer"):
+        scenario(algorithm=fields)

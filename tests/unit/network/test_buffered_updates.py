@@ -1,0 +1,155 @@
+"""Updates of several answers: measures, predictions, digests and the timeline."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Protocol, Push, Request
+from asyncdp_sim.spans import EXCHANGE, LOCK, spans
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.ageing import staleness_law
+from asyncdp_sim.theory.facts import Facts
+from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.updating import gap_law
+from asyncdp_sim.timeline import write_timeline
+from asyncdp_sim.trace import EventKind, Outcome, Trace
+
+
+def network(protocol: Protocol, per_update: int, updates: int = 30) -> Network:
+    return Network(
+        answers_allowed=(200,) * 3,
+        updates=updates,
+        answers_per_update=per_update,
+        latency=Latency(answer=Exponential(mean=0.4)),
+        protocol=protocol,
+    )
+
+
+def traced(protocol: Protocol, per_update: int, updates: int = 30) -> Trace:
+    scope = Streams(7).within("replicate", 1)
+    return simulate(network(protocol, per_update, updates), scope, events=True)
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return traced(Push(own_tick="overlap"), 4)
+
+
+def test_measures_count_updates_not_answers(trace: Trace) -> None:
+    assert (trace.n_updates, len(trace.updates)) == (30, 120)
+    ticks = trace.updates["tick"][3::4]
+    assert trace.update_ticks.tolist() == ticks.tolist()
+    assert trace.end_tick == ticks[-1]
+    assert np.allclose(np.cumsum(gaps(trace)), ticks / 1e9, rtol=0, atol=1e-12)
+    owners = trace.updates["owner"].tolist()
+    assert updates_until_all(trace) == max(owners.index(i) for i in (1, 2, 3)) // 4 + 1
+    assert shares(trace).tolist() == [owners.count(i) / 120 for i in (1, 2, 3)]
+    said = summarise([trace])
+    assert (said.updates, said.p_repeat) == (30, None)
+    assert said.throughput == pytest.approx(30 / (trace.end_tick / 1e9))
+    assert said.mean_staleness == trace.updates["staleness"].mean() > 0
+
+
+def test_staleness_counts_the_updates_in_between(trace: Trace) -> None:
+    """A slow loop: updates after the read, before the one that used the answer."""
+    read_k = dict(trace.exchanges[["message", "read_k"]].tolist())
+    for row in trace.updates:
+        assert row["staleness"] == row["k"] - 1 - read_k[row["message"]]
+
+
+def test_staleness_is_jobs_in_flight(trace: Trace) -> None:
+    """By the events: just after an update the buffer is empty, and what is open grows older."""
+    working: set[int] = set()
+    buffer: set[int] = set()
+    in_flight = 0
+    for event in trace.events:
+        kind, message = event["kind"], int(event["message"])
+        if kind == EventKind.query_sent:
+            working.add(message)
+        elif kind == EventKind.answer_delivered:
+            working.remove(message)
+            buffer.add(message)
+        elif kind == EventKind.update_applied:
+            assert len(buffer) == 4
+            assert message in buffer
+            buffer.clear()
+            in_flight += len(working)
+    rows = trace.exchanges
+    assert in_flight == trace.in_flight_total == int((rows["end_k"] - rows["read_k"]).sum())
+    still_open = rows[rows["outcome"] != Outcome.applied]
+    late = int((still_open["end_k"] - still_open["read_k"]).sum())
+    assert in_flight == int(trace.updates["staleness"].sum()) + late
+
+
+@pytest.mark.parametrize("protocol", [Request(), Request(busy="queue")], ids=["refuse", "queue"])
+def test_under_a_lock_no_answer_of_a_buffer_is_stale(protocol: Protocol) -> None:
+    found = traced(protocol, 4)
+    assert found.n_updates == 30
+    assert not found.updates["staleness"].any()
+
+
+@pytest.mark.parametrize("protocol", [Request(), Push()], ids=["request", "push"])
+def test_theory_predicts_no_throughput_and_says_why(protocol: Protocol) -> None:
+    reason = "an update takes 4 answers"
+    found = {each.quantity: each for each in predict(network(protocol, 4))}
+    for quantity in ("throughput", "p_repeat", "updates_until_all"):
+        assert (found[quantity].value, found[quantity].reason) == (None, reason)
+    locked = isinstance(protocol, Request)
+    stale = found["mean_staleness"]
+    assert (stale.value, stale.reason) == ((0.0, "") if locked else (None, reason))
+    assert gap_law(network(protocol, 4)) == reason
+    assert isinstance(staleness_law(network(protocol, 4)), str) is not locked
+    same = {each.quantity: each for each in predict(network(protocol, 1))}
+    assert same.keys() == found.keys()
+    for quantity in set(found) - {"throughput", "p_repeat", "updates_until_all", "mean_staleness"}:
+        assert found[quantity] == same[quantity]
+
+
+def test_budgets_are_counted_in_answers() -> None:
+    """200 answers outlast 30 updates of 4 (120), and not 60 of them, if one owner sent all."""
+    assert Facts(network(Request(), 4)).spent() == ""
+    assert Facts(network(Request(), 1, 200)).spent() == ""
+    assert "a budget of 200 answers" in Facts(network(Request(), 4, 200)).spent()
+
+
+def test_the_name_of_a_network_without_a_buffer_is_as_before() -> None:
+    """Pinned: stored traces are found by it."""
+    assert network(Push(), 1).digest(1, 2) == "51569996440eb89c"
+    names = {network(Push(), per_update).digest(1, 2) for per_update in (1, 2, 3)}
+    assert len(names) == 3
+
+
+def test_a_served_exchange_ends_as_its_answer_arrives() -> None:
+    found = traced(Request(), 4)
+    lasting = spans(found.events, found.end_tick)
+    end = dict(found.exchanges[["message", "end_tick"]].tolist())
+    for name in (LOCK, EXCHANGE):
+        own = [span for span in lasting if span.name == name]
+        assert len(own) == len(found.exchanges) == 120
+        assert all(span.end == end[span.message] for span in own)
+        kinds = [span.ending for span in sorted(own, key=lambda span: span.end)]
+        update, arrival = EventKind.update_applied, EventKind.answer_delivered
+        assert kinds == [arrival, arrival, arrival, update] * 30
+    text = io.StringIO()
+    write_timeline(text, [found], [1])
+    numbered = [e["args"]["k"] for e in json.loads(text.getvalue())["traceEvents"] if _k(e)]
+    assert numbered == list(range(1, 31))
+
+
+def _k(event: dict[str, object]) -> bool:
+    said = event.get("args")
+    return isinstance(said, dict) and "k" in said
+
+
+def test_a_spent_run_leaves_a_part_of_a_buffer() -> None:
+    """Three owners with 3 answers each fill two buffers of 4; the ninth answer waits for ever."""
+    spare = network(Push(), 4).model_copy(update={"answers_allowed": (3, 3, 3)})
+    found = simulate(spare, Streams(7).within("replicate", 1))
+    assert (found.n_updates, int(found.ended(Outcome.buffered).sum())) == (2, 1)
+    assert found.ending.name == "spent"
+    assert found.released.tolist() == [3, 3, 3]

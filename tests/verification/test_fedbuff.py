@@ -1,0 +1,126 @@
+"""FedBuff with fresh answers: its mean follows gradient descent on the whole objective, exactly.
+
+Under ``request`` all B answers of an update are read at one θ_k, and their owners are uniform and
+independent, so E θ_{k+1} = E θ_k − η_g η_l ∇f(E θ_k), whatever B and the noise; on a quadratic,
+E θ_k = θ* − (I − η_g η_l ∇²f)^k θ* from θ_0 = 0. The spread tells B: the noise of an update is the
+mean of B draws, so that with one owner whose gradients are zero the variance of θ falls as 1/B.
+"""
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import FedBuff
+from asyncdp_sim.learning.algorithms.fedbuff import FedBuffSteps
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Streams
+
+from .networks import network
+from .shared import shared
+from .test_fedasync import SIGMA, N, P, gradient, problem
+from .zscores import require, score, seen
+
+BUFFER, UPDATES, RUNS = 3, 40, 4000
+STEP, SERVER_STEP = 0.1, 0.6
+
+
+def measure(seed, runs=RUNS, step=STEP, scale=0.05):
+    """Return scores of every coordinate of the final model, and of θ² with noise alone."""
+    objective = problem()
+    final = finals(seed, runs, objective, N, step, np.full(N, scale))
+    slope = gradient(objective, np.zeros((1, P)))
+    hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T
+    best = -np.linalg.solve(hessian, slope)
+    shrunk = np.linalg.matrix_power(np.eye(P) - SERVER_STEP * STEP * hessian, UPDATES)
+    exact = best - shrunk @ best
+    return [score(f"θ_{j}", final[:, j], exact[j]) for j in range(P)] + spread(seed, runs)
+
+
+def finals(seed, runs, objective, n_owners, step, scales):
+    """Return final models over the request protocol, shape (runs, p)."""
+    streams = Streams(seed)
+    algorithm = FedBuff(step=step, server_step=SERVER_STEP, buffer=BUFFER)
+    used = BUFFER * UPDATES
+    parts = {"answers_allowed": (used,) * n_owners, "answers_per_update": BUFFER}
+    net = network(n_owners, UPDATES, **parts)
+    scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
+    traces = [simulate(net, scope) for scope in scopes]
+    steps = algorithm.steps(objective.weights, objective.n_features, UPDATES, SIGMA, None)
+    return replay(traces, steps, objective, LaplaceNoise(scales), scopes, UPDATES).final
+
+
+class Bowl:
+    """f(θ) = (σ/2)θ², whose one owner answers zero: what is left is noise."""
+
+    weights, n_features = np.ones(1), 1
+
+    def gradient(self, owners, points):  # noqa: ARG002
+        """Return no gradient."""
+        return np.zeros_like(points)
+
+
+def spread(seed, runs):
+    """Return the score of θ²: Σ_k q^{2k} (η_g η_l)² 2b²/B, q = 1 − η_g η_l σ."""
+    scale, rate = 0.5, SERVER_STEP * STEP
+    final = finals(seed + 1, runs, Bowl(), 1, STEP, np.full(1, scale))[:, 0]
+    shrink = (1 - rate * SIGMA) ** 2
+    exact = rate**2 * 2 * scale**2 / BUFFER * (1 - shrink**UPDATES) / (1 - shrink)
+    return [score("θ²", final**2, exact)]
+
+
+sound = shared(measure)
+
+
+def scores():
+    """Return every score of a sound algorithm."""
+    return sound(8)
+
+
+def test_the_mean_model_is_that_of_gradient_descent():
+    require(sound(8)[:P], error=0.003)
+
+
+def test_the_noise_of_an_update_is_that_of_a_mean():
+    require(sound(8)[P:], error=0.03)
+
+
+def test_staleness_that_counts_the_update_itself_is_seen(monkeypatch):
+    """Planted bug: s = k − read_k, one too many, so that fresh answers weigh too little."""
+    apply = FedBuffSteps.apply
+
+    def ageing(self, state, owners, points, answers, staleness):
+        apply(self, state, owners, points, answers, staleness + 1)
+
+    monkeypatch.setattr(FedBuffSteps, "apply", ageing)
+    assert seen(measure(8, 500)[:P]) > 5
+
+
+def test_an_answer_that_counts_twice_is_seen(monkeypatch):
+    """Planted bug: the last answer of a buffer counts twice."""
+    apply = FedBuffSteps.apply
+
+    def doubled(self, state, owners, points, answers, staleness):
+        often = 2 if state.held == BUFFER - 1 else 1
+        apply(self, state, owners, often * points, often * answers, staleness)
+
+    monkeypatch.setattr(FedBuffSteps, "apply", doubled)
+    assert seen(measure(8, 500)[:P]) > 5
+
+
+def test_an_answer_that_overwrites_the_buffer_is_seen(monkeypatch):
+    """Planted bug: the last answer stands for all B, unbiased; only the spread can tell."""
+    apply = FedBuffSteps.apply
+
+    def forgetful(self, state, owners, points, answers, staleness=None):
+        if state.held == BUFFER - 1:
+            state.buffer = np.zeros_like(state.buffer)
+            answers, points = BUFFER * answers, BUFFER * points
+        apply(self, state, owners, points, answers, staleness)
+
+    monkeypatch.setattr(FedBuffSteps, "apply", forgetful)
+    found = measure(8, 1000)
+    assert seen(found[-1:]) > 5
+
+
+def test_a_step_four_percent_long_is_seen():
+    assert seen(measure(8, step=1.04 * STEP, scale=0.0)[:P]) > 5
