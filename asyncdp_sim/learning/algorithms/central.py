@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.spec import NonNegative, Positive, Spec
 from asyncdp_sim.streams import Scope
 
 Array = npt.NDArray[np.float64]
@@ -103,9 +104,54 @@ class CentralSteps:
         return 1 / (self.exponent * beyond + 1)
 
 
-def one_model(algorithm: str, protocol: Any) -> list[Fault]:
-    """Return what does not suit an algorithm without owners' copies in a protocol."""
-    if protocol.asks == "average" and protocol.kind == "broadcast":
-        allowed = f'algorithm {algorithm} has one model: allowed is payload = "central"'
-        return [Fault("protocol.payload", repr(protocol.payload), allowed)]
-    return []
+class CentralSpec(Spec):
+    """What the specifications of algorithms with one model have in common.
+
+    Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of
+    the whole objective, so owners that answer unequally often bias it, as they do async-gossip.
+
+    Attributes
+    ----------
+    step : float
+        η > 0, the owners' step.
+    weighting : str
+        "polynomial", "constant" or "hinge"; see :class:`CentralSteps`.
+    exponent : float
+        a ≥ 0 of polynomial and hinge.
+    patience : float
+        b ≥ 0 of hinge.
+    initial : str
+        "zeros", "ones" or "uniform" on [0, 1).
+    """
+
+    step: Positive
+    weighting: Weighting = "polynomial"
+    exponent: NonNegative = 0.5
+    patience: NonNegative = 0.0
+    initial: Literal["zeros", "ones", "uniform"] = "zeros"
+
+    @property
+    def selection(self) -> Literal["uniform"]:
+        """It takes all owners to be equally likely."""
+        return "uniform"
+
+    def faults(self, protocol: Any) -> list[Fault]:
+        """Return what does not suit an algorithm without owners' copies in a protocol."""
+        if protocol.asks == "average" and protocol.kind == "broadcast":
+            kind = getattr(self, "kind", "")
+            allowed = f'algorithm {kind} has one model: allowed is payload = "central"'
+            return [Fault("protocol.payload", repr(protocol.payload), allowed)]
+        return []
+
+    def numbers(self, weights: Array, n_features: int, theta_max: float | None) -> dict[str, Any]:
+        """Return the fields of :class:`CentralSteps`."""
+        return {
+            "n_owners": len(weights),
+            "n_features": n_features,
+            "step": self.step * len(weights) * weights,
+            "weighting": self.weighting,
+            "exponent": self.exponent,
+            "patience": self.patience,
+            "theta_max": theta_max,
+            "initial": self.initial,
+        }

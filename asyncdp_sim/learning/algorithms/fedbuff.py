@@ -2,19 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.algorithms.central import (
-    CentralState,
-    CentralSteps,
-    Weighting,
-    one_model,
-)
-from asyncdp_sim.spec import Count, NonNegative, Positive, Spec
+from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
+from asyncdp_sim.spec import Count, Positive
 from asyncdp_sim.streams import Scope
 
 Array = npt.NDArray[np.float64]
@@ -89,53 +83,25 @@ class FedBuffSteps(CentralSteps):
         state.held = 0
 
 
-class FedBuff(Spec):
+class FedBuff(CentralSpec):
     """Buffered asynchronous learning (Nguyen et al. 2022), under DP.
-
-    Owner i's answer stands for one local step. As in FedAsync, its expectation over uniform i is
-    the gradient of the whole objective.
 
     Attributes
     ----------
-    step : float
-        η_l > 0, the owners' step.
     server_step : float
         η_g > 0, the learner's step.
     buffer : int
         B ≥ 1, the answers that make one update.
-    weighting : str
-        "polynomial" (with its exponent ½: as published), "constant" or "hinge"; see
-        :class:`~asyncdp_sim.learning.algorithms.central.CentralSteps`.
-    exponent : float
-        a ≥ 0 of polynomial and hinge.
-    patience : float
-        b ≥ 0 of hinge.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1).
     """
 
     kind: Literal["fedbuff"] = "fedbuff"
-    step: Positive
     server_step: Positive
     buffer: Count
-    weighting: Weighting = "polynomial"
-    exponent: NonNegative = 0.5
-    patience: NonNegative = 0.0
-    initial: Literal["zeros", "ones", "uniform"] = "zeros"
-
-    def faults(self, protocol: Any) -> list[Fault]:
-        """Return what does not suit this algorithm in a protocol."""
-        return one_model(self.kind, protocol)
 
     @property
     def answers_per_update(self) -> int:
         """The buffer's size."""
         return self.buffer
-
-    @property
-    def selection(self) -> Literal["uniform"]:
-        """It takes all owners to be equally likely."""
-        return "uniform"
 
     def steps(
         self,
@@ -148,15 +114,8 @@ class FedBuff(Spec):
     ) -> FedBuffSteps:
         """Fill in the numbers; see :meth:`AsyncGossip.steps` for the parameters."""
         return FedBuffSteps(
-            n_owners=len(weights),
-            n_features=n_features,
-            step=self.step * len(weights) * weights,
+            **self.numbers(weights, n_features, theta_max),
             shrink=self.step * sigma,
             server_step=self.server_step,
             answers_per_update=self.buffer,
-            weighting=self.weighting,
-            exponent=self.exponent,
-            patience=self.patience,
-            theta_max=theta_max,
-            initial=self.initial,
         )
