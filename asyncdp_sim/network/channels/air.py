@@ -110,6 +110,13 @@ class Air:
         self._wake(mine.end + self._reach)
         return mine
 
+    def attempt(self, ticks: int, begun: Callable[[], bool]) -> Waiting[Fate]:
+        """Transmit now, unless ``begun`` says no; every overlap destroys it."""
+        if not begun():
+            return Fate.kept
+        sent = yield from self.send(ticks)
+        return Fate.clear if sent.clear else Fate.collided
+
     def busy(self) -> bool:
         """Return whether a station hears a transmission now, its own included."""
         now, reach = self.kernel._now, self._reach

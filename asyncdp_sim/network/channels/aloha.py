@@ -67,11 +67,10 @@ class AlohaPort:
         deferred: Callable[[], None],  # noqa: ARG002
     ) -> Waiting[Fate]:
         """Transmit now."""
+        if self._powers is None or self._ratio is None:
+            return (yield from self._air.attempt(ticks, begun))
         if not begun():
             return Fate.kept
-        if self._powers is None or self._ratio is None:
-            sent = yield from self._air.send(ticks)
-            return Fate.clear if sent.clear else Fate.collided
         sent = yield from self._air.send(ticks, next(self._powers))
         survives = sent.power > self._ratio * sent.interference
         return Fate.clear if survives else Fate.collided

@@ -109,10 +109,7 @@ class NonPersistent:
                 return Fate.kept
             times += 1
             yield Moment(kernel, kernel._now + self._waits.ticks(times), TRANSMISSION_BEGINS)
-        if not begun():
-            return Fate.kept
-        sent = yield from air.send(ticks)
-        return Fate.clear if sent.clear else Fate.collided
+        return (yield from air.attempt(ticks, begun))
 
 
 class Persistent:
@@ -139,7 +136,4 @@ class Persistent:
                 break
             else:
                 yield Moment(kernel, kernel._now + self._slot, TRANSMISSION_BEGINS)
-        if not begun():
-            return Fate.kept
-        sent = yield from air.send(ticks)
-        return Fate.clear if sent.clear else Fate.collided
+        return (yield from air.attempt(ticks, begun))

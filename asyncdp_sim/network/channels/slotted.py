@@ -69,7 +69,4 @@ class SlottedPort:
             self._free = start + self._period
         if start > kernel._now:
             yield Moment(kernel, start, TRANSMISSION_BEGINS)
-        if not begun():
-            return Fate.kept
-        sent = yield from self._air.send(ticks)
-        return Fate.clear if sent.clear else Fate.collided
+        return (yield from self._air.attempt(ticks, begun))
