@@ -144,7 +144,8 @@ def _draw(axes: Axes, what: str, series: Sequence[Series], shades: Sequence[str]
         axes.set_yscale("log")
         plain_numbers(axes)
     elif what != "psi_at_end":
-        axes.set_ylim(0, None)
+        top = float(known.max(initial=0.0))
+        axes.set_ylim(0, 1.08 * top if top > 0 else None)
     axes.grid(axis="y")
     _horizontal(axes, x)
 
@@ -194,9 +195,20 @@ def _columns(names: Sequence[str]) -> int:
 
 
 def _worth_drawing(what: str, series: Sequence[Series]) -> bool:
-    """Return whether any cell knows the figure, and it is not 0 in all that do."""
+    """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
     values = np.concatenate([each.figures[what][:, 0] for each in series])
-    return bool(np.isfinite(values).any() and (values[np.isfinite(values)] != 0).any())
+    known = values[np.isfinite(values)]
+    if what == "psi_at_end":
+        return len(known) > 0
+    return len(known) > 0 and bool((known != 0).any()) and not _unmoved(what, series)
+
+
+def _unmoved(what: str, series: Sequence[Series]) -> bool:
+    """Return whether a figure other than 0 is the same in all cells, its interval too."""
+    rows = np.concatenate([each.figures[what] for each in series])
+    return bool(np.isfinite(rows[0, 0]) and rows[0, 0] != 0) and np.array_equal(
+        rows, np.broadcast_to(rows[0], rows.shape), equal_nan=True
+    )
 
 
 def _alike(what: str, series: Sequence[Series]) -> bool:
@@ -238,7 +250,11 @@ def _caption(axis: Varied, series: Sequence[Series], shown: Sequence[str]) -> st
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         said += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    zero = [what for what in ("refusal_rate", "collision_rate", "loss_rate") if what not in shown]
+    same = [what for what in FIGURES if what not in shown and _unmoved(what, series)]
+    if same:
+        said += f"; the same in all cells: {', '.join(same).replace('_', ' ')}"
+    rates = ("refusal_rate", "collision_rate", "loss_rate")
+    zero = [what for what in rates if what not in (*shown, *same)]
     if zero:
         said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
     return said + "."

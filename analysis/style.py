@@ -71,10 +71,12 @@ def panels(
 
 def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many small axes in two columns, and ``room`` inches above them."""
+    columns = min(count, 2)
     rows = (count + 1) // 2
-    figure = Figure(figsize=(7.2, 1.65 * rows + 0.8 + room), layout="constrained")
+    height = 1.65 * rows + 0.8 if count > 1 else 3.2
+    figure = Figure(figsize=(7.2, height + room), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, [figure.add_subplot(rows, 2, place + 1) for place in range(count)]
+    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 
 def colours(count: int) -> Sequence[str]:

@@ -48,8 +48,12 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
     assert list(table["throughput_low"]) == [1.5, 2.5, 0.5]
     np.testing.assert_allclose(table["time_to_end"], [20, 20, np.nan])
     names = [axes.get_ylabel() for axes in picture.figure.axes]
-    assert names == ["time to update $T$\n(units)", "updates per unit", "fairness (Jain)",
+    assert names == ["time to update $T$\n(units)", "updates per unit",
                      "$\\psi$ at the end\n(median)"]  # fmt: skip
+    assert "the same in all cells: fairness" in picture.caption
+    for axes in picture.figure.axes[:2]:  # room above the highest point
+        [points] = axes.containers
+        assert axes.get_ylim()[1] > 1.05 * np.nanmax(points[0].get_ydata())
     assert {axes.get_xscale() for axes in picture.figure.axes} == {"log"}
     assert "in 1 of 3 cells not all replicates reached T" in picture.caption
     assert "nothing to show of refusal rate, collision rate, loss rate" in picture.caption
