@@ -5,11 +5,23 @@ from typing import Annotated
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import Dataset, Source
+from asyncdp_sim.data.fraud import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.generic import TableData
 from asyncdp_sim.data.lending import LendingData
 from asyncdp_sim.data.splitting import ByColumn
 
-DataSpec = Annotated[LendingData | TableData | GaussianData, Field(discriminator="kind")]
+DataSpec = Annotated[
+    LendingData | FraudData | TableData | GaussianData, Field(discriminator="kind")
+]
 
-__all__ = ["ByColumn", "DataSpec", "Dataset", "GaussianData", "LendingData", "Source", "TableData"]
+__all__ = [
+    "ByColumn",
+    "DataSpec",
+    "Dataset",
+    "FraudData",
+    "GaussianData",
+    "LendingData",
+    "Source",
+    "TableData",
+]

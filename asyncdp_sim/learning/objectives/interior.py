@@ -17,7 +17,7 @@ from asyncdp_sim.learning.objectives.objective import unsolved
 PROMISED = 1e-8
 """Largest duality gap f(θ*) − D(α), relative to f(θ*)."""
 _AIM = 1e-14
-_ITERATIONS = 100
+_ITERATIONS = 400
 _PATIENCE = 3
 
 
