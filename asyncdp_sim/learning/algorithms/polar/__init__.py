@@ -1,0 +1,22 @@
+"""POLAR-SGD: gradients obfuscated towards several servers that agree on a model in secret."""
+
+from asyncdp_sim.learning.algorithms.polar.consensus import (
+    MODULUS,
+    RESOLUTION,
+    Consensus,
+    Words,
+    draw_masks,
+    secure_consensus,
+)
+from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
+
+__all__ = [
+    "MODULUS",
+    "RESOLUTION",
+    "Consensus",
+    "Words",
+    "draw_additive",
+    "draw_masks",
+    "draw_weights",
+    "secure_consensus",
+]

@@ -1,0 +1,169 @@
+"""What a POLAR client multiplies its gradients by, and adds to them, towards each server.
+
+In a window of Δ steps client h sends server J of its own servers N_h, at step i, W[i, J] g +
+d[i, J] instead of a gradient g (POLAR, equation 1). Two conditions bind what it draws:
+
+- symmetric learning (SLC, equations 2 and 3): Σ_J Σ_i W = M, the same for all clients, and
+  Σ_J d = 0 at every step;
+- bounded update (BUC, equations 4 and 5): Σ_J Σ_i |W| ≤ M̄, and ‖d‖₂ ≤ Y.
+
+Both hold exactly for the numbers returned, in whatever order they are summed: they are multiples
+of a unit so coarse that floats sum them without rounding.
+"""
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+WIDEST = 2.0**40
+"""Largest M̄/M: beyond it the unit, the last place of M̄, would be coarse for M."""
+MARGIN = 2.0**-30
+"""Share of Y that is left to rounding; enough while |N_h| √p < 2²⁰."""
+
+
+def draw_weights(
+    generators: Sequence[np.random.Generator],
+    window: int,
+    n_servers: int,
+    total: float,
+    bound: float,
+    *,
+    n_features: int | None = None,
+    every_step: bool = False,
+) -> Array:
+    """Draw the weights W of one window for several clients.
+
+    The cells (a step and a server) over which a condition sums are drawn together. Let B be
+    uniform on [0, M̄]. Where B ≤ M, all cells are positive and share M. Else at least one cell is
+    positive and one negative, chosen at random, and each other is negative with probability
+    (B − M)/(2B); the positive cells share (B + M)/2, the negative ones −(B − M)/2. What is shared
+    is split uniformly. So cells are exchangeable (E W is M over their number), sizes are about
+    alike for both signs, Σ|W| is max(B, M), and no open set of allowed weights is left out: two
+    cells are uniform on all that is allowed, W_1 on [(M − M̄)/2, (M + M̄)/2].
+
+    Parameters
+    ----------
+    generators : sequence of Generator, length C
+        One per client; its weights depend on no other's.
+    window : int
+        Δ ≥ 1.
+    n_servers : int
+        |N_h| ≥ 2.
+    total, bound : float
+        M and M̄, 0 < M ≤ M̄ ≤ 2⁴⁰ M. With M̄ = M no weight is negative.
+    n_features : int, optional
+        p ≥ 1: a weight for each coordinate, and the conditions for each (POLAR, section V-B).
+    every_step : bool
+        Whether SLC and BUC hold at every step, Σ_J W = M and Σ_J |W| ≤ M̄ (Theorem 2, for losses
+        that are not smooth), and not over the window. A window then learns Δ M.
+
+    Returns
+    -------
+    array (C, Δ, |N_h|) or (C, Δ, |N_h|, p)
+        Multiples of ulp(M̄). Σ W is M rounded to such a multiple, within ulp(M̄)/2 (M itself where
+        it is one, as whole numbers are); Σ|W| never exceeds M̄.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    POLAR, assumptions 1 and 2, theorem 2.
+    """
+    _sizes(window=(window, 1), n_servers=(n_servers, 2))
+    if not (isfinite(bound) and 0 < total <= bound <= WIDEST * total):
+        raise ValueError(f"weights need 0 < M ≤ M̄ ≤ 2^40 M, given M = {total!r}, M̄ = {bound!r}")
+    width = 1
+    if n_features is not None:
+        _sizes(n_features=(n_features, 1))
+        width = n_features
+    sums, cells = (window, n_servers) if every_step else (1, window * n_servers)
+    uniform = np.stack([each.random((sums, cells + 1, width)) for each in generators])
+    sizes = np.stack([each.standard_exponential((sums, cells, width)) for each in generators])
+
+    # in units of M̄'s last place every sum is a whole number below 2^53, hence exact
+    unit = float(np.spacing(bound))
+    learned, most = np.rint(total / unit), bound / unit
+    taken = np.floor(np.maximum(uniform[:, :, :1] * most - learned, 0) / 2)
+    coin = uniform[:, :, 1:]
+    negative = (coin < taken / (learned + 2 * taken)) | (coin == coin.min(axis=2, keepdims=True))
+    negative &= (coin < coin.max(axis=2, keepdims=True)) & (taken > 0)
+    taken = np.where(negative.any(axis=2, keepdims=True), taken, 0.0)  # all coins may be equal
+    units = _split(learned + taken, np.where(negative, 0.0, sizes))
+    units -= _split(taken, np.where(negative, sizes, 0.0))
+    shape = (len(generators), window, n_servers)
+    return (units * unit).reshape(shape if n_features is None else (*shape, width))
+
+
+def draw_additive(
+    generators: Sequence[np.random.Generator],
+    window: int,
+    n_servers: int,
+    n_features: int,
+    bound: float,
+) -> Array:
+    """Draw the additive perturbations d of one window for several clients.
+
+    At every step, c_J = √(n/(n−1)) (z_J − z̄) for iid standard normal z_J in R^p, n = |N_h|, and
+    d_J = Y c_J/√(max_J ‖c_J‖² + 2E) with E ~ Exp(1): servers are exchangeable, directions
+    isotropic, and no open set of allowed perturbations is left out. For two servers d_1 = −d_2 is
+    uniform in the ball of radius Y.
+
+    Parameters
+    ----------
+    generators : sequence of Generator, length C
+        One per client.
+    window, n_servers, n_features : int
+        Δ ≥ 1, |N_h| ≥ 2, p ≥ 1.
+    bound : float
+        Y ≥ 0.
+
+    Returns
+    -------
+    array (C, Δ, |N_h|, p)
+        Multiples of ulp(|N_h| Y) with Σ_J d = 0 exactly, and ‖d‖₂ ≤ Y.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    POLAR, equations 3 and 5. Barthe, Guédon, Mendelson and Naor (2005), A probabilistic approach
+    to the geometry of the l_p^n-ball (the uniform law in a ball by a normal and an exponential).
+    """
+    _sizes(window=(window, 1), n_servers=(n_servers, 2), n_features=(n_features, 1))
+    if not (isfinite(n_servers * bound) and bound >= 0):
+        raise ValueError(f"additive perturbations need a finite Y ≥ 0, given {bound!r}")
+    shape = (window, n_servers, n_features)
+    drawn = np.stack([each.standard_normal(shape) for each in generators])
+    extra = np.stack([each.standard_exponential((window, 1, 1)) for each in generators])
+    drawn -= drawn.mean(axis=2, keepdims=True)
+    drawn *= sqrt(n_servers / (n_servers - 1))
+    largest = np.square(drawn).sum(axis=3, keepdims=True).max(axis=2, keepdims=True)
+    drawn *= (1 - MARGIN) * bound / np.sqrt(largest + 2 * extra)
+    unit = float(np.spacing(n_servers * bound))
+    sums = np.rint(np.cumsum(drawn, axis=2) / unit)
+    sums[:, :, -1] = 0.0
+    return np.diff(sums, axis=2, prepend=0.0) * unit
+
+
+def _split(total: Array, sizes: Array) -> Array:
+    """Split whole numbers (C, sums, 1, p) into whole parts in proportion to sizes along axis 2."""
+    ends = np.cumsum(sizes, axis=2)
+    share = ends / np.maximum(ends[:, :, -1:], np.finfo(float).tiny)
+    return np.diff(np.floor(total * share), axis=2, prepend=0.0)
+
+
+def _sizes(**given: tuple[int, int]) -> None:
+    """Refuse sizes below their least value."""
+    for name, (value, least) in given.items():
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, given {value!r}")
