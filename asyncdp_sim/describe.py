@@ -118,7 +118,7 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
         f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers, "
         f"{_range(each)} per answer, one record replaced"
     )
-    per_update = scenario.algorithm.answers_per_update
+    per_update = scenario.algorithm.answers_per_update or 1
     if int(allowed.sum()) < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
         yield (

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Steps
-from asyncdp_sim.learning.replay import Gradients, Noise, Path
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
+from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.replay import Path
 from asyncdp_sim.streams import Scope
 
 
@@ -15,8 +16,8 @@ class LiveLearning:
 
     Parameters
     ----------
-    steps, gradients, noise
-        The algorithm, the owners' answers, and what the mechanism adds to them.
+    steps, reply
+        The algorithm, and the owners' answers.
     replicate : Scope
         The replicate's random streams.
     record_every : int
@@ -28,27 +29,26 @@ class LiveLearning:
     def __init__(
         self,
         steps: Steps,
-        gradients: Gradients,
-        noise: Noise,
+        reply: Reply,
         replicate: Scope,
         record_every: int,
         asks: Asks = "average",
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
-        self._gradients = gradients
-        self._noise = noise
-        self._source = replicate.generator("noise")
+        self._answers = Answers(reply, [replicate], steps.answer_size)
+        self._rows: Indices | None = np.zeros(1, dtype=np.int64)
+        if steps.answers_per_update is not None:
+            self._rows = None
         self._record_every = record_every
         self._state = steps.init([replicate])
         self._asked: dict[int, tuple[Array, int]] = {}
         self._updates = 0
-        self._held = 0
         self._models = [self._state.central.copy()]
 
-    def read(self, owner: int, message: int) -> None:
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        self._asked[message] = self._ask(self._state, np.array([owner - 1])), self._updates
+        self._asked[message] = self._ask(self._state, self._turn(owner, peer)), self._updates
 
     def broadcast(self) -> object:
         """Return the state as it is now, and k."""
@@ -57,7 +57,7 @@ class LiveLearning:
     def take(self, owner: int, message: int, sent: Any) -> None:
         """Form the query of this message from the state that was broadcast."""
         state, read_k = sent
-        self._asked[message] = self._ask(state, np.array([owner - 1])), read_k
+        self._asked[message] = self._ask(state, self._turn(owner)), read_k
 
     def again(self, message: int, former: int) -> None:
         """Ask in this message what the former one asked."""
@@ -67,25 +67,27 @@ class LiveLearning:
         """Drop a query that will not be answered."""
         del self._asked[message]
 
-    def apply(self, owner: int, message: int) -> None:
-        """Take the owner's noisy answer to the query of this message; step where it is the last."""
-        index = np.array([owner - 1])
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:
+        """Take the owner's noisy answer to the query of this message."""
         points, read_k = self._asked.pop(message)
-        staleness = np.array([self._updates - read_k])
-        answers = self._gradients.gradient(index, points)
-        row = self._noise.rows(self._source, 1, self._steps.n_features)
-        answers += row * self._noise.scale[index, None]
+        turn = self._turn(owner, peer, self._updates - read_k)
+        answers = self._answers.give(turn, points)
         if self._steps.apply_at == "current":
-            points = self._steps.query(self._state, index)
+            points = self._steps.query(self._state, turn)
         with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.apply(self._state, index, points, answers, staleness)
-        self._held += 1
-        if self._held < self._steps.answers_per_update:
-            return
-        self._held = 0
+            self._steps.apply(self._state, turn, points, answers)
+
+    def update(self) -> None:
+        """Complete an update of the answers taken since the last one."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._steps.update(self._state, self._rows)
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
+
+    def _turn(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
+        late, peers = np.array([staleness]), np.array([peer])
+        return Turn(np.array([owner - 1]), late, peers, self._rows)
 
     def path(self) -> Path:
         """Return where the model has gone so far."""

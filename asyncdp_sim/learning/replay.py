@@ -1,35 +1,15 @@
 """Learning over recorded traces: all replicates advance together, one answer at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
+from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
-
-_BLOCK = 512
-"""Rows of noise drawn at a time; does not change their values."""
-
-
-class Gradients(Protocol):
-    """Answers queries: mean record gradients, one owner (from 0) and one point per replicate."""
-
-    def gradient(self, owners: Indices, points: Array) -> Array:
-        """Return the gradients, shape (R, p)."""
-
-
-class Noise(Protocol):
-    """The mechanism's noise: unit rows from a stream, and what each owner multiplies them by."""
-
-    @property
-    def scale(self) -> Array:
-        """Factor per owner, shape (N,)."""
-
-    def rows(self, generator: np.random.Generator, count: int, n_features: int) -> Array:
-        """Return the next ``count`` unit rows, shape (count, p)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +54,22 @@ class Path:
 def replay(
     traces: Sequence[Trace],
     steps: Steps,
-    gradients: Gradients,
-    noise: Noise,
+    reply: Reply,
     replicates: Sequence[Scope],
     record_every: int,
     asks: Asks = "average",
 ) -> Path:
     """Fold an algorithm over traces.
 
-    A stale answer is taken at the point that the learner read, so many updates ago. Where an
-    update takes B answers, every B-th answer completes one, in all replicates alike; answers that
+    A stale answer is taken at the point that the learner read, so many updates ago. Answers that
     the end of a run left in the buffer are not replayed.
 
     Parameters
     ----------
     traces : sequence of Trace
         One per replicate.
-    steps, gradients, noise
-        The algorithm, the owners' answers, and what the mechanism adds to them. The noise of
-        the j-th answer used is row j of the replicate's stream ``noise``.
+    steps, reply
+        The algorithm, and the owners' answers.
     replicates : sequence of Scope
         The replicates' random streams.
     record_every : int
@@ -110,38 +87,25 @@ def replay(
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    answers_used = horizon * per_update
-    owners = np.zeros((answers_used, len(traces)), dtype=np.int64)
-    staleness = np.zeros_like(owners)
-    for column, trace in enumerate(traces):
-        owners[: len(trace.updates), column] = trace.updates["owner"] - 1
-        staleness[: len(trace.updates), column] = trace.updates["staleness"]
+    answers = Answers(reply, replicates, steps.answer_size)
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
-    stale = _Stale(traces, ask)
+    schedule = _Schedule(traces, per_update)
+    stale = _Stale([] if per_update is None else traces, ask)
     central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
     central[0] = state.central
     final, clipped = state.central.copy(), np.zeros(len(traces), dtype=np.int64)
     ends = set(updates.tolist())
-    from_now = steps.apply_at == "current"
-    sources = [scope.generator("noise") for scope in replicates]
+    from_now, asks_average = steps.apply_at == "current", asks == "average"
     with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
-        for j in range(answers_used):
-            row = j % _BLOCK
-            if row == 0:
-                count = min(_BLOCK, answers_used - j)
-                drawn = [noise.rows(g, count, steps.n_features) for g in sources]
-                added = np.stack(drawn, axis=1) * noise.scale[owners[j : j + count], None]
-            k, held = divmod(j, per_update)
-            if held == 0:
-                stale.read(k, state)
-            points = steps.query(state, owners[j])
-            asked = stale.points(j, points if asks == "average" else ask(state, owners[j]))
-            answers = gradients.gradient(owners[j], asked)
-            answers += added[row]
-            steps.apply(state, owners[j], points if from_now else asked, answers, staleness[j])
-            if held + 1 < per_update:
-                continue
+        for k in range(horizon):
+            stale.read(k, state)
+            for use, turn in schedule.turns(k):
+                points = steps.query(state, turn)
+                asked = stale.points(use, points if asks_average else ask(state, turn))
+                found = answers.give(turn, asked)
+                steps.apply(state, turn, points if from_now else asked, found)
+            steps.update(state, schedule.rows(k))
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
             if k + 1 in ends:
@@ -152,8 +116,54 @@ def replay(
     return Path(updates, record_every, central, final, clipped)
 
 
+class _Schedule:
+    """Whose answers every update is made of, all replicates side by side.
+
+    Where B answers make an update, replicates go together, those that have ended too; where the
+    protocol decides, each replicate has as many as its trace says.
+    """
+
+    def __init__(self, traces: Sequence[Trace], per_update: int | None) -> None:
+        self._per_update = per_update
+        most = max((len(trace.updates) for trace in traces), default=0)
+        self._owners = np.zeros((most, len(traces)), dtype=np.int64)
+        self._staleness = np.zeros_like(self._owners)
+        self._peers = np.zeros_like(self._owners)
+        for column, trace in enumerate(traces):
+            used = trace.updates
+            self._owners[: len(used), column] = used["owner"] - 1
+            self._staleness[: len(used), column] = used["staleness"]
+            self._peers[: len(used), column] = used["peer"]
+        if per_update is None:
+            horizon = max((trace.n_updates for trace in traces), default=0)
+            each = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
+            self._counts = np.stack(each, axis=1)
+            self._first = np.cumsum(self._counts, axis=0) - self._counts
+
+    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+        """Yield the number of an answer, from 0, and the answer, for all of update k + 1."""
+        if self._per_update is not None:
+            for use in range(k * self._per_update, (k + 1) * self._per_update):
+                yield use, Turn(self._owners[use], self._staleness[use])
+            return
+        counts, first = self._counts[k], self._first[k]
+        for number in range(int(counts.max())):
+            rows = np.flatnonzero(counts > number)
+            use = first[rows] + number
+            late, peers = self._staleness[use, rows], self._peers[use, rows]
+            yield number, Turn(self._owners[use, rows], late, peers, rows)
+
+    def rows(self, k: int) -> Indices | None:
+        """Return the replicates that have an update k + 1; None is all of them."""
+        return None if self._per_update is not None else np.flatnonzero(self._counts[k] > 0)
+
+
 class _Stale:
-    """Reads that are used some updates later: formed when they were read, kept till then."""
+    """Reads that are used some updates later: formed when they were read, kept till then.
+
+    Where the protocol decides what an update is made of, nothing that was read changes before its
+    use, and there is nothing to keep.
+    """
 
     def __init__(self, traces: Sequence[Trace], ask: Callable[..., Array]) -> None:
         self._ask = ask
@@ -170,7 +180,7 @@ class _Stale:
         due = self._reads.pop(k, None)
         if due is not None:
             rows, owners, uses = np.array(due, dtype=np.int64).T
-            points = self._ask(state, owners, rows)
+            points = self._ask(state, Turn(owners, rows=rows))
             for row, use, point in zip(rows.tolist(), uses.tolist(), points, strict=True):
                 self._kept.setdefault(use, []).append((row, point))
 

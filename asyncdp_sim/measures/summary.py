@@ -212,7 +212,7 @@ _SHARED = ("offered_load", "delivered_load", "collision_rate")
 
 def _repeats(trace: Trace) -> tuple[float, float]:
     """Return how often owners came twice in a row; nothing over 0 if updates have several."""
-    if trace.answers_per_update > 1:
+    if trace.answers_per_update != 1:
         return 0.0, 0.0
     return repeated(trace), max(0, trace.n_updates - 1)
 

@@ -51,9 +51,9 @@ def not_superposable(parts: Any) -> list[Fault]:
             "or on-off with exponential laws"
         )
         found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
-    if parts.protocol.kind == "broadcast":
+    if parts.protocol.kind not in ("request", "push"):
         allowed = "superposed clocks need owners that act on their ticks: request or push"
-        found.append(Fault("protocol.kind", "'broadcast'", allowed))
+        found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
     if getattr(parts.protocol, "busy", "refuse") == "retry":
         allowed = 'superposed clocks need busy = "refuse" or "queue"'
         found.append(Fault("protocol.busy", "'retry'", allowed))
@@ -124,11 +124,12 @@ def _hopeless(n_owners: int, parts: Any) -> list[Fault]:
     if online is not None and max(online) == 0:
         allowed = "no owner is ever online, so no update can ever happen"
         found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
-    timeout = getattr(parts.protocol, "timeout", None)
     least = min(_least_times(n_owners, parts, mean=False))
-    if timeout is not None and least > timeout:
-        allowed = f"an answer takes at least {least:g}, so no update can ever happen"
-        found.append(Fault("protocol.timeout", f"{timeout:g}", allowed))
+    for name in ("timeout", "deadline"):
+        patience = getattr(parts.protocol, name, None)
+        if patience is not None and least > patience:
+            allowed = f"an answer takes at least {least:g}, so no update can ever happen"
+            found.append(Fault(f"protocol.{name}", f"{patience:g}", allowed))
     return found
 
 

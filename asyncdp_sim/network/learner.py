@@ -29,20 +29,25 @@ APPLIED = Outcome.applied
 DISCARDED = Outcome.discarded
 IN_FLIGHT = Outcome.in_flight
 UNRELEASED = Outcome.unreleased
+QUERY_ARRIVES = Priority.QUERY_ARRIVES
+TIMEOUT = EventKind.timeout
 TURN = Priority.TURN
 
 
 class Learning(Protocol):
     """Trains a model live, inside the simulation."""
 
-    def read(self, owner: int, message: int) -> None:
-        """Form the query for ``owner`` (from 1) from the model as it is now."""
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
+        """Form the query for ``owner`` (from 1) from the model as it is now.
 
-    def apply(self, owner: int, message: int) -> None:
-        """Use the owner's answer to the query of this message for the next update.
-
-        Called as answers arrive; where an update takes several, the last of them makes it.
+        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
         """
+
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:
+        """Use the owner's answer to the query of this message for the next update."""
+
+    def update(self) -> None:
+        """Note that the answers used since the last update make the next one."""
 
     def broadcast(self) -> object:
         """Return what is needed later to form queries from the model as it is now."""
@@ -80,8 +85,9 @@ class Learner:
         Distinct answers that each owner may release.
     learning : Learning, optional
         Whom to tell of reads and updates.
-    answers_per_update : int
-        B ≥ 1, the answers that make one update.
+    answers_per_update : int, optional
+        B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
+        :meth:`update`.
 
     Attributes
     ----------
@@ -101,6 +107,8 @@ class Learner:
         The last query sent to all owners.
     stalled : bool
         Whether the run was ended since nothing was released for too long.
+    idle : Signal or None
+        Happens when no exchange is open any more, where somebody waits for that.
     """
 
     def __init__(
@@ -110,7 +118,7 @@ class Learner:
         updates: int,
         answers_allowed: Sequence[int],
         learning: Learning | None = None,
-        answers_per_update: int = 1,
+        answers_per_update: int | None = 1,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -121,14 +129,16 @@ class Learner:
         self.answers_left = [0, *answers_allowed]
         self.updates = 0
         self._horizon = updates
-        self._per_update = answers_per_update
-        self._lacking = answers_per_update
+        self._per_update = 0 if answers_per_update is None else answers_per_update
+        self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._learning = learning
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
         self._queue: deque[Signal] = deque()
         self.newest: Broadcast | None = None
         self.stalled = False
+        self.idle: Signal | None = None
+        self._absent: dict[int, Signal] = {}
         self.broadcasts = 0
         self.active = set(range(1, len(answers_allowed) + 1))
         self._awaited = set(self.active)
@@ -220,13 +230,14 @@ class Learner:
         self.recorder.in_flight_total += self.updates - exchange.read_k
         return exchange
 
-    def read(self, owner: int, message: int, request_tick: int) -> Exchange:
-        """Read the model for an owner that asked at ``request_tick``, and send it the query."""
+    def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
+        """Read a model for an owner that asked at ``request_tick``, and send it the query."""
         exchange = Exchange(message, owner, request_tick, self.kernel._now, self.updates)
+        exchange.peer = peer
         self._open[message] = exchange
         self.event(QUERY_SENT, owner, message)
         if self._learning is not None:
-            self._learning.read(owner, message)
+            self._learning.read(owner, message, peer)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
@@ -247,17 +258,26 @@ class Learner:
         owner, message = exchange.owner, exchange.message
         self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         if self._learning is not None:
-            self._learning.apply(owner, message)
+            self._learning.apply(owner, message, exchange.peer)
         del self._open[message]
         exchange.outcome = APPLIED
         self._note(exchange, self.kernel._now, self.updates)
         self._lacking -= 1
         if self._lacking:
+            if not self._open:
+                self._rest()
             return
+        self.update(owner, message)
+
+    def update(self, owner: int = 0, message: int = 0) -> None:
+        """Make one more update of the answers that have come; the last of them came from owner."""
         self._lacking = self._per_update
+        if self._learning is not None:
+            self._learning.update()
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1
+        self.recorder.update_ticks.append(self.kernel._now)
         self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self._horizon:
             self.kernel.stop()
@@ -266,6 +286,34 @@ class Learner:
         """Give up waiting; whatever the owner still does, the exchange is dated to now."""
         exchange.ended = (self.kernel._now, self.updates)
         self._given_up[exchange.message] = self._open.pop(exchange.message)
+
+    def expire_all(self) -> None:
+        """Give up waiting for whatever is open."""
+        for exchange in list(self._open.values()):
+            self.event(TIMEOUT, exchange.owner, exchange.message)
+            self.expire(exchange)
+        self._rest()
+
+    def until_idle(self) -> Signal:
+        """Return what happens when no exchange is open any more."""
+        self.idle = Signal(self.kernel)
+        return self.idle
+
+    def _rest(self) -> None:
+        """Tell whoever waits that no exchange is open."""
+        if self.idle is not None:
+            self.idle.fire(self.kernel._now, TURN)
+            self.idle = None
+
+    def presence(self, owner: int) -> Signal:
+        """Return what happens when an owner comes back, is free again, or leaves for good."""
+        return self._absent.setdefault(owner, Signal(self.kernel))
+
+    def present(self, owner: int) -> None:
+        """Tell whoever waits for an owner to look at it again."""
+        awaited = self._absent.pop(owner, None)
+        if awaited is not None:
+            awaited.fire(self.kernel._now, QUERY_ARRIVES)
 
     def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
         """Turn away an answer that has arrived."""
@@ -278,6 +326,8 @@ class Learner:
         if exchange.ended is None:
             del self._open[exchange.message]
             end_tick, end_k = self.kernel._now, self.updates
+            if not self._open:
+                self._rest()
         else:
             del self._given_up[exchange.message]
             end_tick, end_k = exchange.ended
@@ -286,6 +336,10 @@ class Learner:
         if self._learning is not None:
             self._learning.forget(exchange.message)
         self.recorder.exchange(exchange, end_tick, end_k)
+
+    def hold(self) -> None:
+        """Keep the run from ending though no attempt is open, until :meth:`finish`."""
+        self._pending += 1
 
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
@@ -301,8 +355,18 @@ class Learner:
     def give_up(self, owner: int) -> None:
         """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
         self._awaited.discard(owner)
+        self.present(owner)
         if self._pending == 0 and len(self._awaited) == 0:
             self.kernel.stop()
+
+    def awaits(self, owner: int) -> bool:
+        """Return whether an owner may still answer: it has not left, nor spent its budget."""
+        return owner in self._awaited
+
+    @property
+    def collected(self) -> int:
+        """Answers since the last update, where the protocol makes updates."""
+        return -self._lacking
 
     def stall(self) -> None:
         """End a run that gets nowhere."""

@@ -108,6 +108,7 @@ class Owner:
         self.dark -= 1
         if self.dark == 0:
             learner.recorder.online(self.number)
+            learner.present(self.number)
 
 
 def live(

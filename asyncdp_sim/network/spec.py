@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -28,9 +29,9 @@ class Network(Spec):
         all that the network knows of privacy.
     updates : int
         T ≥ 1; the run ends with update T.
-    answers_per_update : int
+    answers_per_update : int, optional
         B ≥ 1; the learner keeps answers that have arrived until they are B, and makes one update
-        of them.
+        of them. None where the protocol says what an update is made of, as ``rounds`` does.
     until : float, optional
         The run ends before this time (time units) at the latest.
     ties : str
@@ -43,7 +44,7 @@ class Network(Spec):
 
     answers_allowed: Several[Count]
     updates: Count
-    answers_per_update: Count = 1
+    answers_per_update: Count | None = 1
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
     numbers: Count = 1
@@ -58,10 +59,19 @@ class Network(Spec):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Network":
-        found = conflicts(self.n_owners, self)
+        found = conflicts(self.n_owners, self) + self._update_faults()
         if len(found) > 0:
             raise faults_of(found)
         return self
+
+    def _update_faults(self) -> list[Fault]:
+        """Ask that either the protocol or a number says what an update is made of."""
+        synchronous = self.protocol.makes_updates
+        if synchronous == (self.answers_per_update is None):
+            return []
+        given = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
+        allowed = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
+        return [Fault("answers_per_update", given, allowed)]
 
     @property
     def n_owners(self) -> int:

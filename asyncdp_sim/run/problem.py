@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.learning.algorithms import Asks, Steps
+from asyncdp_sim.learning.algorithms import Asks, Setting, Steps
+from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Norm, Objective
-from asyncdp_sim.learning.replay import Gradients, Noise
 from asyncdp_sim.privacy import Clip, Domain
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -26,8 +26,8 @@ class Task:
     ----------
     objective : Objective
         Judges models.
-    gradients, steps, noise
-        The owners' answers, the algorithm, and the mechanism.
+    steps, reply
+        The algorithm, and the owners' answers.
     record_every : int
         Distance in k between rows of the curve.
     asks : str
@@ -35,9 +35,8 @@ class Task:
     """
 
     objective: Objective
-    gradients: Gradients
     steps: Steps
-    noise: Noise
+    reply: Reply
     record_every: int
     asks: Asks = "average"
 
@@ -107,15 +106,20 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     records = LinearRecords(features, targets, clip, norm, model.loss)
     xi = None if sensitivity is None else scenario.xi
     known = None
-    if scenario.algorithm.selection == "inverse-rate":
+    if scenario.algorithm.needs_shares:
         known = np.array(shares(scenario.network))
+    noise = privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi)
+    setting = Setting(
+        objective.weights, p, run.updates, model.sigma, model.theta_max, known, scenario.protocol
+    )
+    sample = (
+        None if scenario.algorithm.sample is None else Sample(records, scenario.algorithm.sample)
+    )
+    gradients = objective if clip is None else records
     task = Task(
         objective=objective,
-        gradients=objective if clip is None else records,
-        steps=scenario.algorithm.steps(
-            objective.weights, p, run.updates, model.sigma, model.theta_max, known
-        ),
-        noise=privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi),
+        steps=scenario.algorithm.steps(setting),
+        reply=Reply(gradients, noise, sample),
         record_every=run.record_every,
         asks=scenario.protocol.asks,
     )

@@ -118,7 +118,7 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
 
 def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
     scopes = _scopes(seed, numbers)
-    how = (task.steps, task.gradients, task.noise, scopes, task.record_every, task.asks)
+    how = (task.steps, task.reply, scopes, task.record_every, task.asks)
     path = replay(traces, *how)
     return _judged(task, path, traces, numbers)
 
@@ -128,7 +128,7 @@ def _live_block(
 ) -> tuple[list[Trace], Learned]:
     traces, learned = [], []
     for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
-        how = (task.steps, task.gradients, task.noise, scope, task.record_every, task.asks)
+        how = (task.steps, task.reply, scope, task.record_every, task.asks)
         live = LiveLearning(*how)
         trace = simulate(network, scope, learning=live, events=events)
         traces.append(trace)

@@ -146,9 +146,12 @@ class Scenario(Spec):
         found += self.privacy.faults(n_owners, self.model.theta_max, self.model.loss)
         found += self._label_faults()
         found += self.algorithm.faults(self.protocol)
+        if self.algorithm.sample is not None and self.privacy.mechanism != "none":
+            allowed = "noise is scaled for all of an owner's records: allowed is nothing"
+            found.append(Fault("algorithm.batch", str(self.algorithm.sample), allowed))
         records = self.owners.records
         found += wrong_length("owners.records", records, n_owners)
-        if len(found) == 0 and self.algorithm.selection == "inverse-rate":
+        if len(found) == 0 and self.algorithm.needs_shares:
             known = shares(self.network)
             if isinstance(known, str):
                 allowed = f"it needs each owner's share of the updates, which is not known: {known}"

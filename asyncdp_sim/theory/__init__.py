@@ -18,6 +18,7 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.gossip`: asynchronous learning as a random affine map.
 - :mod:`~asyncdp_sim.theory.moments`: its exact mean and second moment after every update.
 - :mod:`~asyncdp_sim.theory.noise_gain`: what each owner's noise costs, for all budgets at once.
+- :mod:`~asyncdp_sim.theory.polar`: how far POLAR's servers are apart.
 
 What holds for a network, by its specification alone:
 
@@ -28,6 +29,7 @@ What holds for a network, by its specification alone:
 - :mod:`~asyncdp_sim.theory.traffic`: exchanges of owners that do not contend for a channel.
 - :mod:`~asyncdp_sim.theory.sharing`, :mod:`~asyncdp_sim.theory.curves`: owners that share one.
 - :mod:`~asyncdp_sim.theory.answering`: answers to queries that go to all owners.
+- :mod:`~asyncdp_sim.theory.synchronous`: rounds, and whatever else makes its own updates.
 - :mod:`~asyncdp_sim.theory.delivery`: losses, and transmissions per answer.
 - :mod:`~asyncdp_sim.theory.presence`: owners online.
 """

@@ -70,14 +70,14 @@ class Facts:
     @cached_property
     def eventless(self) -> bool:
         """Whether nothing at all can come between a query and its update, not even at a tick."""
-        laws = (law for stage in STAGES for law in self._laws(stage))
+        laws = (law for stage in STAGES for law in self.laws(stage))
         untimed = self.network.topology is None and all(isinstance(law, NoTime) for law in laws)
         return untimed and self.instant
 
     @cached_property
     def constant(self) -> float | None:
         """How long every exchange takes from query to update, if always equally long."""
-        laws = [law for stage in STAGES for law in self._laws(stage)]
+        laws = [law for stage in STAGES for law in self.laws(stage)]
         alike = max(self.services) - min(self.services) <= 1e-12 * max(self.services)
         plain = all(isinstance(law, NoTime | Constant) for law in laws)
         return self.services[0] if alike and plain and not self.wires_fail else None
@@ -86,7 +86,7 @@ class Facts:
         """Return E S, E S² and E S³ of an exchange by an owner drawn by its rate."""
         rates = self.rates or (1.0,) * self.n_owners
         total, sums = fsum(rates), [0.0, 0.0, 0.0]
-        laws = [self._laws(stage) for stage in STAGES]
+        laws = [self.laws(stage) for stage in STAGES]
         for i, (rate, mean) in enumerate(zip(rates, self.services, strict=True)):
             variance = fsum(each[i].variance for each in laws)
             third = fsum(each[i].third for each in laws)
@@ -132,7 +132,7 @@ class Facts:
             return "owners vanish"
         if getattr(protocol, "timeout", None) is not None:
             return "the learner gives up after a timeout"
-        waits = any(not isinstance(law, NoTime) for law in self._laws("acknowledgement"))
+        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
         return "owners wait for acknowledgements" if waits else ""
 
     def loses(self, message: str) -> bool:
@@ -176,6 +176,8 @@ class Facts:
     def buffered(self) -> str:
         """Why an answer is not an update, if it is not."""
         several = self.network.answers_per_update
+        if several is None:
+            return "the learner asks in rounds"
         return "" if several == 1 else f"an update takes {several} answers"
 
     def spent(self, per_answer: float = 1.0) -> str:
@@ -187,7 +189,8 @@ class Facts:
             Answers released per answer used, in the long run; 1 where every answer arrives.
         """
         network = self.network
-        used = network.updates * network.answers_per_update
+        several = network.answers_per_update
+        used = network.updates * (self.n_owners if several is None else several)
         if min(network.answers_allowed) >= used and per_answer == 1:
             return ""
         total, until = fsum(self._flows), network.until
@@ -211,7 +214,8 @@ class Facts:
             return self.rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
-    def _laws(self, stage: str) -> tuple[Law, ...]:
+    def laws(self, stage: str) -> tuple[Law, ...]:
+        """Return the law of a stage of an exchange, per owner."""
         network = self.network
         laws = network.compute if stage == "compute" else getattr(network.latency, stage)
         return laws_of(laws, self.n_owners)

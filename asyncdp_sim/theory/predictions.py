@@ -3,7 +3,7 @@
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from asyncdp_sim.network import Network
@@ -15,6 +15,7 @@ from asyncdp_sim.theory.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.presence import presence
 from asyncdp_sim.theory.sharing import access
+from asyncdp_sim.theory.synchronous import rounds
 from asyncdp_sim.theory.traffic import exchanges, waiting
 from asyncdp_sim.theory.updating import choice
 
@@ -22,7 +23,10 @@ from asyncdp_sim.theory.updating import choice
 def predict(network: Network) -> tuple[Prediction, ...]:
     """Return a prediction for each figure that some formula gives, or why none does."""
     facts = Facts(network)
+    parts: tuple[Callable[[Facts], Iterator[Prediction]], ...]
     parts = (_traffic, waiting, staleness, choice, losses, presence)
+    if network.protocol.makes_updates:
+        parts = (rounds, presence)
     return tuple(prediction for part in parts for prediction in part(facts))
 
 

@@ -38,13 +38,20 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
     arrived = rows[np.isin(rows["outcome"], (Outcome.applied, Outcome.buffered))]
-    before = np.arange(len(arrived)) // trace.answers_per_update
-    numbered = np.array_equal(arrived["end_k"], before)
+    before, ticks = arrived["end_k"], trace.update_ticks
+    made_of = np.bincount(before, minlength=trace.n_updates + 1)
+    used = made_of[: trace.n_updates]
+    several = trace.answers_per_update
+    right = np.all(used > 0 if several is None else used == several)
+    numbered = right and np.all(np.diff(before) >= 0) and len(made_of) == trace.n_updates + 1
     _require(numbered, "updates are not numbered one by one")
-    waiting = before == len(arrived) // trace.answers_per_update
+    waiting = before == trace.n_updates
     held = np.array_equal(arrived["outcome"] == Outcome.buffered, waiting)
-    _require(held, "the buffer does not hold what came after the last update")
-    _require(np.all(np.diff(arrived["end_tick"]) >= 0), "updates go back in time")
+    full = several is not None and made_of[-1] >= several
+    _require(held and not full, "the buffer does not hold what came after the last update")
+    forward = np.all(np.diff(arrived["end_tick"]) >= 0) and np.all(np.diff(ticks) >= 0)
+    in_time = np.all(arrived["end_tick"][~waiting] <= ticks[before[~waiting]])
+    _require(forward and in_time, "updates go back in time")
     _require(np.all(rows["read_k"] <= rows["end_k"]), "an exchange ended before it was read")
     # Σ staleness of finished and open jobs = Σ over updates of the jobs in flight just after it.
     # An answer that waits in the buffer is in flight until its update, and the buffer is empty

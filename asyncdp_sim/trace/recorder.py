@@ -1,5 +1,6 @@
 """Takes notes while the network runs, and turns them into a trace."""
 
+from array import array
 from collections import defaultdict
 from math import nan
 from struct import Struct
@@ -37,6 +38,7 @@ class Exchange:
         "message",
         "outcome",
         "owner",
+        "peer",
         "read_k",
         "read_tick",
         "release_tick",
@@ -49,6 +51,7 @@ class Exchange:
     ) -> None:
         self.message = message
         self.owner = owner
+        self.peer = 0
         self.request_tick = request_tick
         self.read_tick = read_tick
         self.read_k = read_k
@@ -74,6 +77,7 @@ class Recorder:
         self._kernel = kernel
         self._rows = bytearray()
         self._pack_exchange = _packer(EXCHANGES).pack
+        self.update_ticks = array("q")
         self.attempts = [0] * (n_owners + 1)
         self.refused = [0] * (n_owners + 1)
         self.unheard = [0] * (n_owners + 1)
@@ -94,6 +98,7 @@ class Recorder:
             self._pack_exchange(
                 exchange.message,
                 exchange.owner,
+                exchange.peer,
                 exchange.request_tick,
                 exchange.read_tick,
                 exchange.read_k,
@@ -153,7 +158,7 @@ class Recorder:
         on_air_ticks: int,
         one_on_one: bool,
         one_each: bool,
-        answers_per_update: int = 1,
+        answers_per_update: int | None = 1,
     ) -> Trace:
         """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
 
@@ -169,7 +174,7 @@ class Recorder:
         owners["online"] = self._online(end_tick)
         return Trace(
             end_tick=end_tick,
-            exchanges=self._exchanges(answers_per_update),
+            exchanges=self._exchanges(),
             owners=owners,
             events=self.event_table(),
             in_flight_total=self.in_flight_total,
@@ -178,15 +183,15 @@ class Recorder:
             ending=ending,
             one_on_one=one_on_one,
             one_each=one_each,
+            update_ticks=np.array(self.update_ticks, dtype=np.int64),
             answers_per_update=answers_per_update,
         )
 
-    def _exchanges(self, answers_per_update: int) -> npt.NDArray[np.void]:
+    def _exchanges(self) -> npt.NDArray[np.void]:
         """Return the exchanges; answers that arrived for an update never made are buffered."""
         rows = np.frombuffer(bytearray(self._rows), dtype=EXCHANGES)
-        arrived = np.flatnonzero(rows["outcome"] == Outcome.applied)
-        left = len(arrived) % answers_per_update
-        rows["outcome"][arrived[len(arrived) - left :]] = Outcome.buffered
+        unused = (rows["outcome"] == Outcome.applied) & (rows["end_k"] >= len(self.update_ticks))
+        rows["outcome"][unused] = Outcome.buffered
         return rows
 
     def _online(self, end_tick: int) -> npt.NDArray[np.float64]:

@@ -46,8 +46,10 @@ class Trace:
         Whether the protocol promises that exchanges never overlap.
     one_each : bool
         Whether it promises that an owner has at most one attempt open.
-    answers_per_update : int
-        B, the answers that make one update.
+    update_ticks : array of int
+        The tick of every update k = 1, 2, …, read-only.
+    answers_per_update : int or None
+        B, the answers that make one update; None where the protocol decides each time.
 
     Raises
     ------
@@ -65,10 +67,11 @@ class Trace:
     ending: Ending
     one_on_one: bool
     one_each: bool
-    answers_per_update: int = 1
+    update_ticks: npt.NDArray[np.int64]
+    answers_per_update: int | None = 1
 
     def __post_init__(self) -> None:
-        for table in (self.exchanges, self.owners, self.events):
+        for table in (self.exchanges, self.owners, self.events, self.update_ticks):
             if table is not None:
                 table.setflags(write=False)
         check(self)
@@ -78,27 +81,18 @@ class Trace:
         """One row per answer used, in the order of arrival (columns ``UPDATES``)."""
         applied = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
         table = np.empty(len(applied), dtype=UPDATES)
-        for name in ("owner", "read_tick", "message"):
+        for name in ("owner", "read_tick", "message", "peer"):
             table[name] = applied[name]
         table["k"] = applied["end_k"] + 1
-        table["tick"] = np.repeat(self.update_ticks, self.answers_per_update)
+        table["tick"] = self.update_ticks[applied["end_k"]]
         table["staleness"] = applied["end_k"] - applied["read_k"]
         table.setflags(write=False)
         return table
 
-    @cached_property
+    @property
     def n_updates(self) -> int:
         """Number of updates: the last k."""
-        return int(self.ended(Outcome.applied).sum()) // self.answers_per_update
-
-    @cached_property
-    def update_ticks(self) -> npt.NDArray[np.int64]:
-        """The tick of every update k = 1, 2, …, shape (n_updates,)."""
-        arrived = self.exchanges["end_tick"][self.exchanges["outcome"] == Outcome.applied]
-        last = slice(self.answers_per_update - 1, None, self.answers_per_update)
-        ticks: npt.NDArray[np.int64] = arrived[last]
-        ticks.setflags(write=False)
-        return ticks
+        return len(self.update_ticks)
 
     @cached_property
     def released(self) -> npt.NDArray[np.int64]:

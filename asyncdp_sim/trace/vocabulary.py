@@ -113,6 +113,7 @@ EXCHANGES = np.dtype(
     [
         ("message", "i8"),
         ("owner", "i4"),
+        ("peer", "i4"),
         ("request_tick", "i8"),
         ("read_tick", "i8"),
         ("read_k", "i8"),
@@ -125,6 +126,8 @@ EXCHANGES = np.dtype(
 )
 """One row per query, in the order of ending, open ones last; owners are numbered from 1.
 
+``peer`` is whose model was read: 0 is the learner (or all servers at once), other numbers are a
+server's, or another owner's where owners talk among themselves.
 ``request_tick`` is when the owner asked (or, where owners do not ask, when it began to work on its
 answer); ``read_k`` and ``end_k`` count the updates applied before the read and before the end.
 ``transmissions`` counts how often the answer was sent until it was used or given up. What the end
@@ -140,12 +143,13 @@ UPDATES = np.dtype(
         ("read_tick", "i8"),
         ("staleness", "i4"),
         ("message", "i8"),
+        ("peer", "i4"),
     ]
 )
 """One row per answer used, in the order of arrival: the applied exchanges, seen by update.
 
-``k`` is the update that used it, ``tick`` the tick of that update, which is that of its last
-answer; ``staleness`` counts the updates between its read and update k, this one not counted.
+``k`` is the update that used it, ``tick`` the tick of that update, not before its last answer
+arrived; ``staleness`` counts the updates between its read and update k, this one not counted.
 """
 
 OWNERS = np.dtype(

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -23,7 +24,7 @@ def problem():
     features = [np.asfortranarray(generator.standard_normal((RECORDS, P))) for _ in range(N_OWNERS)]
     targets = [x.sum(axis=1) + generator.standard_normal(RECORDS) for x in features]
     objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
-    steps = AsyncGossip(rho=RHO).steps(objective.weights, P, T, SIGMA, 1e5)
+    steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
     privacy = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0))
     noise = privacy.noise_for(objective.records, T, 5.0)
     return features, targets, objective, steps, noise
@@ -50,7 +51,7 @@ def test_live_beats_recomputing_gradients(problem, record_property):
 
     def live():
         streams = Streams(1).within("replicate", 1)
-        learning = LiveLearning(steps, objective, noise, streams, 1)
+        learning = LiveLearning(steps, Reply(objective, noise), streams, 1)
         simulate(network, streams, learning=learning, events=True)
         return objective.relative_fitness(learning.path().models(0))
 
@@ -87,7 +88,7 @@ def test_replay_against_bare_lockstep(problem, record_property):
     def ours():
         fresh = Streams(1)
         scopes = [fresh.within("replicate", r) for r in range(REPLICATES)]
-        path = replay(traces, steps, objective, noise, scopes, record_every=1)
+        path = replay(traces, steps, Reply(objective, noise), scopes, record_every=1)
         return objective.relative_fitness(path.central)
 
     loop, replayed = best_times(bare, ours)

@@ -166,6 +166,7 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"busy": "queue", "own_tick": "queue", "timeout": 1.0, "offline": "vanish"},
         ],
         "push": [{}, {"own_tick": "overlap"}, {"offline": "vanish"}],
+        "rounds": [{}, {"deadline": 0.3}],
         "broadcast": [
             {"interval": 0.5},
             {"interval": 0.5, "own_tick": "overlap", "superseded": "discard"},
@@ -198,6 +199,12 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"rho": 20.0},
             {"rho": 20.0, "central_step": "text", "initial": "uniform"},
             {"rho": 5.0, "initial": "ones"},
+        ],
+        "collab-1": [{"rho": 400.0}, {"rho": 400.0, "trim": 1, "initial": "uniform"}],
+        "collab-2": [{"step": 0.4}, {"step": 0.4, "trim": 1, "initial": "ones"}],
+        "parameter-server": [
+            {"step": 0.5},
+            {"step": 0.5, "exponent": 0.75, "batch": 4, "initial": "uniform"},
         ],
         "fedasync": [
             {"step": 0.5, "mixing": 0.9},
@@ -275,6 +282,8 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("csma", "collision_detection"): [True],
     ("request", "retry"): [None],
     ("request", "timeout"): [None],
+    ("rounds", "deadline"): [None],
+    ("parameter-server", "batch"): [None],
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
@@ -402,6 +411,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         *({"busy": "retry", "retry": bad} for bad in (*_NO_TIME, *_NO_LAW)),
         {"interval": 1.0},
     ],
+    "rounds": [{"deadline": 0.0}, {"deadline": _LAW}, {"interval": 1.0}, {"own_tick": "drop"}],
     "push": [{"own_tick": "queue"}, {"offline": "leave"}, {"busy": "queue"}, {"timeout": 1.0}],
     "broadcast": [
         {"interval": 0.0},
@@ -487,6 +497,14 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"rho": 1.0, "central_step": "printed"},
         {"rho": 1.0, "initial": "twos"},
         {"rho": 1.0, "selection": "unknown"},
+    ],
+    "collab-1": [{"rho": 0.0}, {"rho": 1.0, "trim": -1}, {"rho": 1.0, "initial": "twos"}],
+    "collab-2": [{"step": 0.0}, {"step": 1.0, "trim": 0.5}, {"rho": 1.0}],
+    "parameter-server": [
+        {"step": 0.0},
+        {"step": 1.0, "exponent": 1.5},
+        {"step": 1.0, "exponent": -0.5},
+        {"step": 1.0, "batch": 0},
     ],
     "fedasync": [
         {"step": 0.0, "mixing": 0.5},

@@ -1,17 +1,22 @@
 """Every algorithm: shapes, determinism, projection, replicates apart, live = replay."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Steps
+from asyncdp_sim.learning.algorithms import Algorithm, Setting, Steps, Turn
+from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
@@ -29,20 +34,43 @@ NETWORK = Network(
 NOISE = LaplaceNoise(np.array([0.1, 0.0, 2.0]))
 
 
+def _records() -> tuple[list[np.ndarray], list[np.ndarray]]:
+    rng = np.random.default_rng(1)
+    x = [rng.normal(size=(n, P)) for n in (30, 10, 20)]
+    return x, [a @ np.arange(1.0, P + 1) + rng.normal(size=len(a)) for a in x]
+
+
+RECORDS = _records()
+
+
 def scopes(count: int = R) -> list[Scope]:
     return [Streams(1).within("replicate", r) for r in range(1, count + 1)]
 
 
 @pytest.fixture(scope="module")
 def quadratic() -> Quadratic:
-    rng = np.random.default_rng(1)
-    x = [rng.normal(size=(n, P)) for n in (30, 10, 20)]
-    y = [a @ np.arange(1.0, P + 1) + rng.normal(size=len(a)) for a in x]
-    return Quadratic.from_records(x, y, SIGMA, BOX)
+    return Quadratic.from_records(*RECORDS, SIGMA, BOX)
 
 
 def network_of(algorithm: Algorithm) -> Network:
-    return NETWORK.model_copy(update={"answers_per_update": algorithm.answers_per_update})
+    protocol = parse(Protocol, {"kind": algorithm.protocols[0]})
+    several = algorithm.answers_per_update
+    changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
+    if several is None:  # rounds that lack some answers, or all
+        changed |= {"channel": Ideal(loss=0.4), "until": 6.0, "answers_allowed": (T,) * N}
+    return NETWORK.model_copy(update=changed)
+
+
+def reply_of(algorithm: Algorithm, objective: LinearObjective | Quadratic) -> Reply:
+    sample = None
+    if algorithm.sample is not None:
+        sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
+    return Reply(objective, NOISE, sample)
+
+
+def everybody(algorithm: Algorithm, owners: list[int]) -> Turn:
+    rows = None if algorithm.answers_per_update is not None else np.arange(len(owners))
+    return Turn(np.array(owners), rows=rows)
 
 
 @cache
@@ -51,12 +79,12 @@ def traces_of(algorithm: Algorithm) -> list[Trace]:
 
 
 def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX) -> Steps:
-    return algorithm.steps(quadratic.weights, P, T, SIGMA, box)
+    return algorithm.steps(Setting(quadratic.weights, P, T, SIGMA, box))
 
 
 def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Path:
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
-    return replay(traces, steps, quadratic, NOISE, scopes(count), every)
+    return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
 
 @EACH
@@ -66,10 +94,11 @@ def test_shapes(algorithm: Algorithm, quadratic: Quadratic) -> None:
     state = steps.init(scopes())
     assert state.central.shape == (R, P)
     assert state.clipped.shape == (R,)
-    owners = np.array([0, 1, 2, 0, 1])
-    points = steps.query(state, owners)
+    turn = everybody(algorithm, [0, 1, 2, 0, 1])
+    points = steps.query(state, turn)
     assert points.shape == (R, P)
-    steps.apply(state, owners, points, np.ones((R, P)))
+    steps.apply(state, turn, points, np.ones((R, steps.answer_size)))
+    steps.update(state, turn.rows)
     assert state.central.shape == (R, P)
     assert np.isfinite(state.central).all()
 
@@ -79,12 +108,12 @@ def test_a_query_is_a_copy_and_changes_nothing(algorithm: Algorithm, quadratic: 
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())
     before = state.central.copy()
-    owners = np.zeros(R, dtype=np.int64)
-    points = steps.query(state, owners)
+    turn = everybody(algorithm, [0] * R)
+    points = steps.query(state, turn)
     kept = points.copy()
     points[:] = np.nan
     assert np.array_equal(state.central, before)
-    assert np.array_equal(steps.query(state, owners), kept)
+    assert np.array_equal(steps.query(state, turn), kept)
 
 
 @EACH
@@ -104,7 +133,7 @@ def test_models_stay_in_the_box_and_projections_are_counted(
     assert np.all(found.clipped > 0)
     assert np.all(found.clipped <= found.updates)
     free = steps_of(algorithm, quadratic, None)
-    wide = replay(traces_of(algorithm), free, quadratic, NOISE, scopes(), 1)
+    wide = replay(traces_of(algorithm), free, reply_of(algorithm, quadratic), scopes(), 1)
     assert not wide.clipped.any()
 
 
@@ -122,7 +151,7 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
     path = replayed(algorithm, quadratic, every)
     for r, scope in enumerate(scopes()):
         steps = steps_of(algorithm, quadratic)
-        live = LiveLearning(steps, quadratic, NOISE, scope, every)
+        live = LiveLearning(steps, reply_of(algorithm, quadratic), scope, every)
         trace = simulate(network_of(algorithm), scope, learning=live)
         assert trace.exchanges.tolist() == traces_of(algorithm)[r].exchanges.tolist()
         found = live.path()

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff
+from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, Setting
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -254,7 +255,7 @@ def problem(n: int, apply_at: str) -> tuple[object, object]:
     x, y = records(n, sizes, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, 3.0)
     algorithm = AsyncGossip(rho=60.0, initial="uniform", apply_at=apply_at)
-    return algorithm.steps(quadratic.weights, 3, 30, 0.3, 3.0), quadratic
+    return algorithm.steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0)), quadratic
 
 
 @settings(ROUGH, max_examples=100)
@@ -266,10 +267,10 @@ def test_live_learning_equals_replay(
     steps, gradients = problem(network.n_owners, apply_at)
     noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
     asks = network.protocol.asks
-    live = LiveLearning(steps, gradients, noise, scope(seed), record_every, asks)
+    live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, asks)
     trace = simulate(network, scope(seed), learning=live)
     lived = live.path()
-    again = replay([trace], steps, gradients, noise, [scope(seed)], record_every, asks)
+    again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, asks)
     assert np.array_equal(lived.updates, again.updates)
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)
@@ -286,12 +287,12 @@ def test_live_learning_equals_replay_over_buffers(
     network = network.model_copy(update={"answers_per_update": buffer})
     _, gradients = problem(network.n_owners, "current")
     algorithm = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
-    steps = algorithm.steps(gradients.weights, 3, 30, 0.3, 3.0)
+    steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
     noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
-    live = LiveLearning(steps, gradients, noise, scope(seed), record_every, "central")
+    live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, "central")
     trace = simulate(network, scope(seed), learning=live)
     lived = live.path()
-    again = replay([trace], steps, gradients, noise, [scope(seed)], record_every, "central")
+    again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, "central")
     assert lived.updates.tolist() == again.updates.tolist() == [trace.n_updates]
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)

@@ -149,7 +149,7 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
         elif kind is EventKind.update_applied:
             assert locked == message
             seen[message][4], seen[message][5] = tick, Outcome.applied
-            updates.append((len(updates) + 1, tick, owner, seen[message][1], 0, message))
+            updates.append((len(updates) + 1, tick, owner, seen[message][1], 0, message, 0))
             assert busy.pop(owner) == message
             locked, k = 0, k + 1
         ticked = 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.learning.algorithms import Setting
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.scenario import Scenario
 from scenarios import catalogue, entry
@@ -111,7 +112,7 @@ def test_the_step_comes_out_as_published() -> None:
     model = scenario.model
     weights = np.full(paper.BANKS, 1 / paper.BANKS)
     steps = scenario.algorithm.steps(
-        weights, paper.FEATURES, scenario.run.updates, model.sigma, model.theta_max
+        Setting(weights, paper.FEATURES, scenario.run.updates, model.sigma, model.theta_max)
     )
     assert steps.step == pytest.approx(paper.step(paper.BANKS) * weights, rel=1e-15)
     half = paper.RHO / (2 * paper.HORIZON**2)

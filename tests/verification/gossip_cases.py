@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.theory.gossip import gossip_map_of
@@ -75,7 +76,7 @@ class Case:
         """The simulator's algorithm."""
         spec = AsyncGossip(rho=self.rho, central_step=self.central_step, initial=self.initial)
         o = self.objective
-        return spec.steps(o.weights, o.n_features, self.updates, o.sigma, o.theta_max)
+        return spec.steps(Setting(o.weights, o.n_features, self.updates, o.sigma, o.theta_max))
 
     def but(self, **changes):
         """Return the same case with something changed."""
@@ -166,7 +167,7 @@ def enumerated(case, steps=None, gradients=None):
     scopes = [_Signs(row) for row in np.tile(patterns, (len(sequences), 1))]
     noise = _TwoPoint(case.scale, case.noise)
     steps = case.steps if steps is None else steps
-    path = replay(traces, steps, o if gradients is None else gradients, noise, scopes, 1)
+    path = replay(traces, steps, Reply(o if gradients is None else gradients, noise), scopes, 1)
     deviation = path.central - o.optimum
     mean = np.einsum("r,kra->ka", weight, path.central)
     return mean, np.einsum("r,kra,krb->kab", weight, deviation, deviation)

@@ -6,7 +6,8 @@ quadratic, E θ_k = θ* − (I − 2αηH)^k θ* from θ_0 = 0, with 2H the Hess
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import FedAsync
+from asyncdp_sim.learning.algorithms import FedAsync, Setting
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -36,9 +37,9 @@ def measure(seed, runs=RUNS, algorithm=None, scale=0.05):
     net = network(N, UPDATES)
     scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
     traces = [simulate(net, scope) for scope in scopes]
-    steps = algorithm.steps(objective.weights, P, UPDATES, SIGMA, None)
+    steps = algorithm.steps(Setting(objective.weights, P, UPDATES, SIGMA, None))
     noise = LaplaceNoise(np.full(N, scale))
-    final = replay(traces, steps, objective, noise, scopes, UPDATES).final
+    final = replay(traces, steps, Reply(objective, noise), scopes, UPDATES).final
     zero = np.zeros((1, P))
     slope = gradient(objective, zero)
     hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T

@@ -6,10 +6,13 @@ E θ_k = θ* − (I − η_g η_l ∇²f)^k θ* from θ_0 = 0. The spread tells 
 mean of B draws, so that with one owner whose gradients are zero the variance of θ falls as 1/B.
 """
 
+from itertools import count
+
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import FedBuff
+from asyncdp_sim.learning.algorithms import FedBuff, Setting
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuffSteps
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -45,8 +48,8 @@ def finals(seed, runs, objective, n_owners, step, scales):
     net = network(n_owners, UPDATES, **parts)
     scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
     traces = [simulate(net, scope) for scope in scopes]
-    steps = algorithm.steps(objective.weights, objective.n_features, UPDATES, SIGMA, None)
-    return replay(traces, steps, objective, LaplaceNoise(scales), scopes, UPDATES).final
+    steps = algorithm.steps(Setting(objective.weights, objective.n_features, UPDATES, SIGMA, None))
+    return replay(traces, steps, Reply(objective, LaplaceNoise(scales)), scopes, UPDATES).final
 
 
 class Bowl:
@@ -96,12 +99,12 @@ def test_staleness_that_counts_the_update_itself_is_seen(monkeypatch):
 
 
 def test_an_answer_that_counts_twice_is_seen(monkeypatch):
-    """Planted bug: the last answer of a buffer counts twice."""
-    apply = FedBuffSteps.apply
+    """Planted bug: the last of B answer counts twice."""
+    apply, met = FedBuffSteps.apply, count(1)
 
-    def doubled(self, state, owners, points, answers, staleness):
-        often = 2 if state.held == BUFFER - 1 else 1
-        apply(self, state, owners, often * points, often * answers, staleness)
+    def doubled(self, state, turn, points, answers):
+        often = 2 if next(met) % BUFFER == 0 else 1
+        apply(self, state, turn, often * points, often * answers)
 
     monkeypatch.setattr(FedBuffSteps, "apply", doubled)
     assert seen(measure(8, 500)[:P]) > 5
@@ -109,13 +112,13 @@ def test_an_answer_that_counts_twice_is_seen(monkeypatch):
 
 def test_an_answer_that_overwrites_the_buffer_is_seen(monkeypatch):
     """Planted bug: the last answer stands for all B, unbiased; only the spread can tell."""
-    apply = FedBuffSteps.apply
+    apply, met = FedBuffSteps.apply, count(1)
 
-    def forgetful(self, state, owners, points, answers, staleness=None):
-        if state.held == BUFFER - 1:
+    def forgetful(self, state, turn, points, answers):
+        if next(met) % BUFFER == 0:
             state.buffer = np.zeros_like(state.buffer)
             answers, points = BUFFER * answers, BUFFER * points
-        apply(self, state, owners, points, answers, staleness)
+        apply(self, state, turn, points, answers)
 
     monkeypatch.setattr(FedBuffSteps, "apply", forgetful)
     found = measure(8, 1000)

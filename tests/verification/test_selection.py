@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
@@ -40,9 +41,9 @@ def settled(cause, selection):
     traces = [simulate(network, scope) for scope in scopes]
     algorithm = AsyncGossip(rho=0.002 * T**2 * SIGMA, selection=selection)
     shares = np.array(shares_of(network))
-    steps = algorithm.steps(OBJECTIVE.weights, 1, T, SIGMA, None, shares)
+    steps = algorithm.steps(Setting(OBJECTIVE.weights, 1, T, SIGMA, None, shares))
     noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0)
-    path = replay(traces, steps, OBJECTIVE, noise, scopes, 1)
+    path = replay(traces, steps, Reply(OBJECTIVE, noise), scopes, 1)
     return path.central[T // 4 :, :, 0].mean(axis=0)
 
 
@@ -66,4 +67,6 @@ def test_shares_that_nobody_knows_are_refused():
     )
     assert isinstance(shares_of(network), str)
     with pytest.raises(SpecError, match=r"algorithm\.selection: given inverse-rate"):
-        AsyncGossip(rho=1.0, selection="inverse-rate").steps(OBJECTIVE.weights, 1, 5, SIGMA, None)
+        AsyncGossip(rho=1.0, selection="inverse-rate").steps(
+            Setting(OBJECTIVE.weights, 1, 5, SIGMA, None)
+        )

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.spec import Positive, Spec
+from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -74,6 +72,11 @@ class GossipSteps:
         """Every answer is an update."""
         return 1
 
+    @property
+    def answer_size(self) -> int:
+        """P: an answer is a gradient."""
+        return self.n_features
+
     def init(self, replicates: Sequence[Scope]) -> GossipState:
         """Return the models at k = 0, one row per replicate."""
         shape = (len(replicates), self.n_owners + 1, self.n_features)
@@ -85,33 +88,20 @@ class GossipSteps:
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 
-    def query(self, state: GossipState, owners: Indices, rows: Indices | None = None) -> Array:
-        """Return θ̄ for each replicate's owner (from 0), shape (R, p).
-
-        ``rows`` names the replicates that are asked for; all of them by default.
-        """
-        if rows is None:
-            points = state.copies[np.arange(len(owners)), owners]
-            points += state.central
-        else:
-            points = state.copies[rows, owners]
-            points += state.central[rows]
+    def query(self, state: GossipState, turn: Turn) -> Array:
+        """Return θ̄ for each replicate's owner, shape (r, p)."""
+        points = state.copies[turn.replicates, turn.owners]
+        points += state.central if turn.rows is None else state.central[turn.rows]
         points *= 0.5
         return points
 
-    def central(self, state: GossipState, owners: Indices, rows: Indices | None = None) -> Array:
-        """Return θ_L for each replicate in ``rows``, shape (R, p), as :meth:`query` does θ̄."""
-        return state.central[np.arange(len(owners)) if rows is None else rows]
+    def central(self, state: GossipState, turn: Turn) -> Array:
+        """Return θ_L for each replicate, shape (r, p), as :meth:`query` does θ̄."""
+        return state.central[turn.replicates]
 
-    def apply(
-        self,
-        state: GossipState,
-        owners: Indices,
-        points: Array,
-        answers: Array,
-        staleness: Indices | None = None,  # noqa: ARG002
-    ) -> None:
+    def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
         """Advance each replicate by one update from the answers at ``points``, however stale."""
+        owners = turn.owners
         answers *= self.step[owners, None]
         shrink = self.shrink_copy
         copies = (shrink if isinstance(shrink, float) else shrink[owners, None]) * points
@@ -125,11 +115,14 @@ class GossipSteps:
                 state.clipped += outside
                 np.clip(copies, -bound, bound, out=copies)
                 np.clip(central, -bound, bound, out=central)
-        state.copies[np.arange(len(owners)), owners] = copies
+        state.copies[turn.replicates, owners] = copies
         state.central = central
 
+    def update(self, state: GossipState, rows: Indices | None = None) -> None:
+        """Do nothing: every answer is an update."""
 
-class AsyncGossip(Spec):
+
+class AsyncGossip(AlgorithmSpec):
     """Asynchronous private learning (Async, Algorithm 1).
 
     Attributes
@@ -151,6 +144,8 @@ class AsyncGossip(Spec):
         as it was when the query was sent ("as-read"). The two coincide at staleness 0.
     """
 
+    protocols: ClassVar[tuple[str, ...]] = ("request", "push", "broadcast")
+
     kind: Literal["async-gossip"] = "async-gossip"
     rho: Positive
     central_step: Literal["proof", "text"] = "proof"
@@ -158,63 +153,38 @@ class AsyncGossip(Spec):
     selection: Literal["uniform", "inverse-rate"] = "uniform"
     apply_at: Literal["current", "as-read"] = "current"
 
-    def faults(self, protocol: Any) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it runs on every protocol that there is."""
-        return []
-
     @property
-    def answers_per_update(self) -> Literal[1]:
-        """Every answer is an update."""
-        return 1
+    def needs_shares(self) -> bool:
+        """Whether the step is divided by them."""
+        return self.selection == "inverse-rate"
 
-    def steps(
-        self,
-        weights: Array,
-        n_features: int,
-        horizon: int,
-        sigma: float,
-        theta_max: float | None,
-        shares: Array | None = None,
-    ) -> GossipSteps:
+    def steps(self, setting: Setting) -> GossipSteps:
         """Fill in the numbers.
-
-        Parameters
-        ----------
-        weights : array (N,)
-            n_i/n.
-        n_features, horizon : int
-            p and T.
-        sigma : float
-            σ.
-        theta_max : float or None
-            The box Θ.
-        shares : array (N,), optional
-            π_i, needed for selection "inverse-rate".
 
         Raises
         ------
         SpecError
-            If the shares are needed and not given.
+            If the owners' shares are needed, for selection "inverse-rate", and not given.
         """
-        n_owners = len(weights)
-        rate = self.rho / (horizon**2 * sigma)
+        n_owners, sigma = setting.n_owners, setting.sigma
+        rate = self.rho / (setting.horizon**2 * sigma)
         proof = self.central_step == "proof"
         central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
         shrink_copy: float | Array = 1 - rate * sigma / 2
-        step = n_owners * rate * weights
+        step = n_owners * rate * setting.weights
         if self.selection == "inverse-rate":
-            if shares is None:
+            if setting.shares is None:
                 allowed = "it needs each owner's share of the updates, which has no formula here"
                 raise SpecError([Fault("algorithm.selection", "inverse-rate", allowed)])
-            often = n_owners * shares
+            often = n_owners * setting.shares
             shrink_copy, step = 1 - rate * sigma / 2 / often, step / often
         return GossipSteps(
             n_owners=n_owners,
-            n_features=n_features,
+            n_features=setting.n_features,
             shrink_copy=shrink_copy,
             shrink_central=1 - central * sigma,
             step=step,
-            theta_max=theta_max,
+            theta_max=setting.theta_max,
             initial=self.initial,
             apply_at=self.apply_at,
         )

@@ -5,17 +5,18 @@ Owners keep no copies: a query is θ itself, and a step is taken from θ as it w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.spec import NonNegative, Positive, Spec
+from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.spec import NonNegative, Positive
 from asyncdp_sim.streams import Scope
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
+Initial = Literal["zeros", "ones", "uniform"]
 Weighting = Literal["constant", "polynomial", "hinge"]
 
 
@@ -36,12 +37,29 @@ class CentralState:
 
     def move(self, model: Array, theta_max: float | None) -> None:
         """Make Π_Θ[model] the model."""
-        if theta_max is not None:
-            outside = np.abs(model).max(axis=1) > theta_max
-            if outside.any():
-                self.clipped += outside
-                np.clip(model, -theta_max, theta_max, out=model)
+        outside = project(model, theta_max)
+        if outside is not None:
+            self.clipped += outside
         self.central = model
+
+
+def project(model: Array, theta_max: float | None) -> npt.NDArray[np.bool_] | None:
+    """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
+    if theta_max is None:
+        return None
+    outside: npt.NDArray[np.bool_] = np.abs(model).max(axis=1) > theta_max
+    if not outside.any():
+        return None
+    np.clip(model, -theta_max, theta_max, out=model)
+    return outside
+
+
+def start(initial: Initial, replicates: Sequence[Scope], n_features: int) -> Array:
+    """Return models at k = 0, one row per replicate: 0, 1, or drawn from U[0, 1)."""
+    if initial == "uniform":
+        draws = [scope.generator("initial").random(n_features) for scope in replicates]
+        return np.stack(draws)
+    return np.full((len(replicates), n_features), 0.0 if initial == "zeros" else 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +90,12 @@ class CentralSteps:
     exponent: float
     patience: float
     theta_max: float | None
-    initial: Literal["zeros", "ones", "uniform"]
+    initial: Initial
+
+    @property
+    def answer_size(self) -> int:
+        """P: an answer is a gradient."""
+        return self.n_features
 
     @property
     def apply_at(self) -> Literal["as-read"]:
@@ -81,15 +104,11 @@ class CentralSteps:
 
     def start(self, replicates: Sequence[Scope]) -> Array:
         """Return the models at k = 0, one row per replicate."""
-        if self.initial == "uniform":
-            draws = [scope.generator("initial").random(self.n_features) for scope in replicates]
-            return np.stack(draws)
-        shape = (len(replicates), self.n_features)
-        return np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
+        return start(self.initial, replicates, self.n_features)
 
-    def query(self, state: CentralState, owners: Indices, rows: Indices | None = None) -> Array:
-        """Return θ for each replicate in ``rows`` (all of them by default), shape (R, p)."""
-        return state.central[np.arange(len(owners)) if rows is None else rows]
+    def query(self, state: CentralState, turn: Turn) -> Array:
+        """Return θ for each replicate, shape (r, p)."""
+        return state.central[turn.replicates]
 
     central = query
 
@@ -104,7 +123,7 @@ class CentralSteps:
         return 1 / (self.exponent * beyond + 1)
 
 
-class CentralSpec(Spec):
+class CentralSpec(AlgorithmSpec):
     """What the specifications of algorithms with one model have in common.
 
     Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of
@@ -124,34 +143,31 @@ class CentralSpec(Spec):
         "zeros", "ones" or "uniform" on [0, 1).
     """
 
+    protocols: ClassVar[tuple[str, ...]] = ("request", "push", "broadcast")
+
     step: Positive
     weighting: Weighting = "polynomial"
     exponent: NonNegative = 0.5
     patience: NonNegative = 0.0
-    initial: Literal["zeros", "ones", "uniform"] = "zeros"
-
-    @property
-    def selection(self) -> Literal["uniform"]:
-        """It takes all owners to be equally likely."""
-        return "uniform"
+    initial: Initial = "zeros"
 
     def faults(self, protocol: Any) -> list[Fault]:
         """Return what does not suit an algorithm without owners' copies in a protocol."""
+        found = super().faults(protocol)
         if protocol.asks == "average" and protocol.kind == "broadcast":
-            kind = getattr(self, "kind", "")
-            allowed = f'algorithm {kind} has one model: allowed is payload = "central"'
-            return [Fault("protocol.payload", repr(protocol.payload), allowed)]
-        return []
+            allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
+            found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
+        return found
 
-    def numbers(self, weights: Array, n_features: int, theta_max: float | None) -> dict[str, Any]:
+    def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`CentralSteps`."""
         return {
-            "n_owners": len(weights),
-            "n_features": n_features,
-            "step": self.step * len(weights) * weights,
+            "n_owners": setting.n_owners,
+            "n_features": setting.n_features,
+            "step": self.step * setting.n_owners * setting.weights,
             "weighting": self.weighting,
             "exponent": self.exponent,
             "patience": self.patience,
-            "theta_max": theta_max,
+            "theta_max": setting.theta_max,
             "initial": self.initial,
         }

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
 from asyncdp_sim.streams import Scope
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,22 +40,18 @@ class FedAsyncSteps(CentralSteps):
         """Return the models at k = 0, one row per replicate."""
         return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
 
-    def apply(
-        self,
-        state: CentralState,
-        owners: Indices,
-        points: Array,
-        answers: Array,
-        staleness: Indices | None = None,
-    ) -> None:
+    def apply(self, state: CentralState, turn: Turn, points: Array, answers: Array) -> None:
         """Advance each replicate by one update from the answers at ``points``, read s ago."""
-        answers *= self.step[owners, None]
+        answers *= self.step[turn.owners, None]
         local = self.shrink * points
         local -= answers
-        weight = np.full((len(owners), 1), self.mixing)
-        if staleness is not None:
-            weight *= self.weight(staleness)[:, None]
+        weight = np.full((len(turn.owners), 1), self.mixing)
+        if turn.staleness is not None:
+            weight *= self.weight(turn.staleness)[:, None]
         state.move(state.central + weight * (local - state.central), self.theta_max)
+
+    def update(self, state: CentralState, rows: Indices | None = None) -> None:
+        """Do nothing: every answer is an update."""
 
 
 class FedAsync(CentralSpec):
@@ -78,18 +71,10 @@ class FedAsync(CentralSpec):
         """Every answer is an update."""
         return 1
 
-    def steps(
-        self,
-        weights: Array,
-        n_features: int,
-        horizon: int,  # noqa: ARG002
-        sigma: float,
-        theta_max: float | None,
-        shares: Array | None = None,  # noqa: ARG002
-    ) -> FedAsyncSteps:
-        """Fill in the numbers; see :meth:`AsyncGossip.steps` for the parameters."""
+    def steps(self, setting: Setting) -> FedAsyncSteps:
+        """Fill in the numbers."""
         return FedAsyncSteps(
-            **self.numbers(weights, n_features, theta_max),
-            shrink=1 - self.step * sigma,
+            **self.numbers(setting),
+            shrink=1 - self.step * setting.sigma,
             mixing=self.mixing,
         )

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
 from asyncdp_sim.spec import Count, Positive
 from asyncdp_sim.streams import Scope
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -23,12 +20,9 @@ class BufferState(CentralState):
     ----------
     buffer : array (R, p)
         Σ w(s_b) Δ_b over the answers that have arrived since the last update.
-    held : int
-        How many they are, 0 … B−1; the same in all replicates.
     """
 
     buffer: Array
-    held: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,27 +54,19 @@ class FedBuffSteps(CentralSteps):
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return BufferState(model, clipped, np.zeros_like(model))
 
-    def apply(
-        self,
-        state: BufferState,
-        owners: Indices,
-        points: Array,
-        answers: Array,
-        staleness: Indices | None = None,
-    ) -> None:
-        """Put each replicate's answer in its buffer; the B-th moves the model and empties it."""
-        answers *= self.step[owners, None]
+    def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
+        """Put each replicate's answer in its buffer."""
+        answers *= self.step[turn.owners, None]
         answers += self.shrink * points
-        if staleness is not None:
-            answers *= self.weight(staleness)[:, None]
+        if turn.staleness is not None:
+            answers *= self.weight(turn.staleness)[:, None]
         state.buffer += answers
-        state.held += 1
-        if state.held < self.answers_per_update:
-            return
+
+    def update(self, state: BufferState, rows: Indices | None = None) -> None:  # noqa: ARG002
+        """Move every replicate's model by what its buffer holds, and empty it."""
         scale = self.server_step / self.answers_per_update
         state.move(state.central - scale * state.buffer, self.theta_max)
         state.buffer = np.zeros_like(state.central)
-        state.held = 0
 
 
 class FedBuff(CentralSpec):
@@ -103,19 +89,11 @@ class FedBuff(CentralSpec):
         """The buffer's size."""
         return self.buffer
 
-    def steps(
-        self,
-        weights: Array,
-        n_features: int,
-        horizon: int,  # noqa: ARG002
-        sigma: float,
-        theta_max: float | None,
-        shares: Array | None = None,  # noqa: ARG002
-    ) -> FedBuffSteps:
-        """Fill in the numbers; see :meth:`AsyncGossip.steps` for the parameters."""
+    def steps(self, setting: Setting) -> FedBuffSteps:
+        """Fill in the numbers."""
         return FedBuffSteps(
-            **self.numbers(weights, n_features, theta_max),
-            shrink=self.step * sigma,
+            **self.numbers(setting),
+            shrink=self.step * setting.sigma,
             server_step=self.server_step,
             answers_per_update=self.buffer,
         )

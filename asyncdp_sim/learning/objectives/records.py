@@ -72,6 +72,26 @@ class LinearRecords:
             rows.append((1 / len(targets)) * (features.T @ slope))
         return np.stack(rows)
 
+    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        rows = []
+        for owner, point, draws in zip(owners, points, uniforms, strict=True):
+            features, targets = self.features[owner], self.targets[owner]
+            chosen = (draws * len(targets)).astype(np.int64)
+            some = features[chosen]
+            slope = self.loss.slope(some @ point, targets[chosen])
+            rows.append((1 / len(chosen)) * (some.T @ slope))
+        return np.stack(rows)
+
     def largest_gradient(self, models: Array) -> Array:
         """Return, per owner, the largest unclipped record gradient at any of the models.
 

@@ -7,8 +7,9 @@ from pydantic import Field
 from asyncdp_sim.network.protocols.broadcast import Broadcast
 from asyncdp_sim.network.protocols.push import Push
 from asyncdp_sim.network.protocols.request import Request
+from asyncdp_sim.network.protocols.rounds import Rounds
 
-Protocol = Annotated[Request | Push | Broadcast, Field(discriminator="kind")]
+Protocol = Annotated[Request | Push | Broadcast | Rounds, Field(discriminator="kind")]
 """Every protocol; a new one joins by its line here."""
 
-__all__ = ["Broadcast", "Protocol", "Push", "Request"]
+__all__ = ["Broadcast", "Protocol", "Push", "Request", "Rounds"]

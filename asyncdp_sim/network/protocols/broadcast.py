@@ -93,6 +93,11 @@ class Broadcast(Spec):
         """Whether owners act on the ticks of their clocks."""
         return self.answer_at == "next-tick"
 
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says what an update is made of."""
+        return False
+
     def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
         """Nobody is refused."""
         return False

@@ -68,6 +68,11 @@ class Push(Spec):
         """Owners act on the ticks of their clocks."""
         return True
 
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says what an update is made of."""
+        return False
+
     def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
         """Nobody is refused."""
         return False

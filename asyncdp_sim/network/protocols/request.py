@@ -105,6 +105,11 @@ class Request(Spec):
         """Owners act on the ticks of their clocks."""
         return True
 
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says what an update is made of."""
+        return False
+
     def refuses_at_once(self, network: Any) -> bool:
         """Return whether a request to a locked learner is refused at the tick, and all is over."""
         return self.busy == "refuse" and isinstance(network.latency.request, NoTime)

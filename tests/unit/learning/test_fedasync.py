@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import FedAsync
+from asyncdp_sim.learning.algorithms import FedAsync, Setting, Turn
 from asyncdp_sim.learning.algorithms.fedasync import FedAsyncSteps
 from asyncdp_sim.run import run
 from asyncdp_sim.scenario import Scenario
@@ -17,7 +17,7 @@ WEIGHTS = np.array([0.25, 0.75])
 
 def made(**fields: object) -> FedAsyncSteps:
     spec = FedAsync(**{"step": 0.5, "mixing": 0.8, **fields})
-    return spec.steps(WEIGHTS, 1, 100, 0.2, None)
+    return spec.steps(Setting(WEIGHTS, 1, 100, 0.2, None))
 
 
 def test_one_update_by_hand() -> None:
@@ -25,7 +25,7 @@ def test_one_update_by_hand() -> None:
     steps = made(weighting="constant")
     state = steps.init(SCOPE)
     point, answer = np.array([[2.0]]), np.array([[3.0]])
-    steps.apply(state, np.array([1]), point, answer, np.array([4]))
+    steps.apply(state, Turn(np.array([1]), np.array([4])), point, answer)
     assert state.central[0, 0] == pytest.approx(0.8 * -0.45)
     assert point[0, 0] == 2.0
 
@@ -50,7 +50,7 @@ def test_a_stale_answer_moves_the_model_less() -> None:
         steps = made()
         state = steps.init(SCOPE)
         answer = np.array([[1.0]])
-        steps.apply(state, np.array([0]), np.array([[0.0]]), answer, np.array([late]))
+        steps.apply(state, Turn(np.array([0]), np.array([late])), np.array([[0.0]]), answer)
         moved.append(abs(float(state.central[0, 0])))
     assert moved[1] == pytest.approx(moved[0] / 3)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps
+from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps, Setting, Turn
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.result import read_table
 from asyncdp_sim.run import Outcome, run, write
@@ -23,7 +23,7 @@ FIRST, SECOND = np.array([0]), np.array([1])
 
 def made(theta_max: float | None = None, **fields: Any) -> FedBuffSteps:
     spec = FedBuff(**{"step": 0.5, "server_step": 0.8, "buffer": 2, **fields})
-    return spec.steps(WEIGHTS, 1, 100, 0.2, theta_max)
+    return spec.steps(Setting(WEIGHTS, 1, 100, 0.2, theta_max))
 
 
 def test_two_answers_make_one_update_by_hand() -> None:
@@ -35,12 +35,14 @@ def test_two_answers_make_one_update_by_hand() -> None:
     steps = made()
     state = steps.init(SCOPE)
     first = np.array([[2.0]])
-    steps.apply(state, SECOND, first, np.array([[3.0]]), np.array([3]))
-    assert (state.central[0, 0], state.held) == (0.0, 1)
-    assert steps.query(state, FIRST)[0, 0] == 0.0
-    steps.apply(state, FIRST, np.array([[1.0]]), np.array([[-1.0]]), np.array([0]))
+    steps.apply(state, Turn(SECOND, np.array([3])), first, np.array([[3.0]]))
+    assert state.central[0, 0] == 0.0
+    assert steps.query(state, Turn(FIRST))[0, 0] == 0.0
+    steps.apply(state, Turn(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
+    assert state.central[0, 0] == 0.0
+    steps.update(state)
     assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
-    assert (state.buffer[0, 0], state.held, first[0, 0]) == (0.0, 0, 2.0)
+    assert (state.buffer[0, 0], first[0, 0]) == (0.0, 2.0)
 
 
 def test_the_box_holds_the_update_not_the_buffer() -> None:
@@ -48,11 +50,13 @@ def test_the_box_holds_the_update_not_the_buffer() -> None:
     steps = made(theta_max=1.0, weighting="constant")
     state = steps.init(SCOPE)
     for answer in (100.0, -99.0):
-        steps.apply(state, FIRST, np.zeros((1, 1)), np.array([[answer]]))
+        steps.apply(state, Turn(FIRST), np.zeros((1, 1)), np.array([[answer]]))
+    steps.update(state)
     assert state.central[0, 0] == pytest.approx(-0.4 * 0.25)
     assert state.clipped.tolist() == [0]
     for answer in (100.0, 100.0):
-        steps.apply(state, FIRST, np.zeros((1, 1)), np.array([[answer]]))
+        steps.apply(state, Turn(FIRST), np.zeros((1, 1)), np.array([[answer]]))
+    steps.update(state)
     assert (state.central[0, 0], state.clipped.tolist()) == (-1.0, [1])
 
 
@@ -60,7 +64,7 @@ def test_weights_are_those_of_fedasync() -> None:
     late = np.arange(6)
     for weighting in ("constant", "polynomial", "hinge"):
         fields = {"weighting": weighting, "exponent": 1.5, "patience": 2.0}
-        other = FedAsync(step=1.0, mixing=1.0, **fields).steps(WEIGHTS, 1, 1, 0.2, None)
+        other = FedAsync(step=1.0, mixing=1.0, **fields).steps(Setting(WEIGHTS, 1, 1, 0.2, None))
         assert made(**fields).weight(late).tolist() == other.weight(late).tolist()
 
 
@@ -185,10 +189,10 @@ def test_buffered_answers_are_charged() -> None:
 def test_a_trace_of_other_updates_is_not_replayed() -> None:
     made = outcome()
     task = made.problem.task
-    steps = FedAsync(step=0.1, mixing=1.0).steps(np.full(3, 1 / 3), 3, 20, 0.1, None)
+    steps = FedAsync(step=0.1, mixing=1.0).steps(Setting(np.full(3, 1 / 3), 3, 20, 0.1, None))
     scopes = [Streams(1).within("replicate", number) for number in (1, 2)]
     with pytest.raises(ValueError, match="updates of 1 answers"):
-        replay(made.traces, steps, task.gradients, task.noise, scopes, 1)
+        replay(made.traces, steps, task.reply, scopes, 1)
 
 
 def test_copies_of_owners_are_refused_by_name() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, Setting, Turn
 from asyncdp_sim.streams import Streams
 
 N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
@@ -36,7 +36,7 @@ def test_apply_equals_the_scalar_reference(
     central_step: str, theta_max: float | None, initial: str
 ) -> None:
     algorithm = AsyncGossip(rho=RHO, central_step=central_step, initial=initial)
-    steps = algorithm.steps(SHARE, P, T, SIGMA, theta_max)
+    steps = algorithm.steps(Setting(SHARE, P, T, SIGMA, theta_max))
     rng = np.random.default_rng(8)
     replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
     state = steps.init(replicates)
@@ -45,13 +45,13 @@ def test_apply_equals_the_scalar_reference(
     for _ in range(60):
         owners = rng.integers(N, size=2)
         answers = rng.normal(size=(2, P)) * rng.choice([0.01, 1.0])
-        points = steps.query(state, owners)
+        points = steps.query(state, Turn(owners))
         for r, i in enumerate(owners):
             bar = [(a + b) / 2 for a, b in zip(slow[r][0], slow[r][1][i], strict=True)]
             assert np.allclose(points[r], bar, rtol=0, atol=1e-12)
             limit = np.inf if theta_max is None else theta_max
             touched[r] += algorithm_1(*slow[r], i, answers[r], central_step, limit)
-        steps.apply(state, owners, points, answers.copy())
+        steps.apply(state, Turn(owners), points, answers.copy())
         for r in range(2):
             assert np.allclose(state.central[r], slow[r][0], rtol=0, atol=1e-12)
             assert np.allclose(state.copies[r], slow[r][1], rtol=0, atol=1e-12)
@@ -60,8 +60,8 @@ def test_apply_equals_the_scalar_reference(
 
 
 def test_the_numbers_that_are_filled_in() -> None:
-    proof = AsyncGossip(rho=RHO).steps(SHARE, P, T, SIGMA, None)
-    text = AsyncGossip(rho=RHO, central_step="text").steps(SHARE, P, T, SIGMA, None)
+    proof = AsyncGossip(rho=RHO).steps(Setting(SHARE, P, T, SIGMA, None))
+    text = AsyncGossip(rho=RHO, central_step="text").steps(Setting(SHARE, P, T, SIGMA, None))
     assert proof.shrink_copy == text.shrink_copy == pytest.approx(1 - RHO / (2 * T**2))
     assert proof.shrink_central == pytest.approx(1 - RHO / (2 * T**2))
     assert text.shrink_central == pytest.approx(1 - (N - 1) * RHO / (N * T**2))
@@ -69,20 +69,20 @@ def test_the_numbers_that_are_filled_in() -> None:
 
 
 def test_only_the_two_models_in_question_change() -> None:
-    steps = AsyncGossip(rho=RHO, initial="uniform").steps(SHARE, P, T, SIGMA, None)
+    steps = AsyncGossip(rho=RHO, initial="uniform").steps(Setting(SHARE, P, T, SIGMA, None))
     state = steps.init([Streams(1).within("replicate", 1)])
     before = state.copies.copy()
     owners = np.array([1])
-    points = steps.query(state, owners)
+    points = steps.query(state, Turn(owners))
     assert np.array_equal(state.copies, before)  # asking changes nothing
-    steps.apply(state, owners, points, np.ones((1, P)))
+    steps.apply(state, Turn(owners), points, np.ones((1, P)))
     assert np.array_equal(state.copies[:, [0, 2]], before[:, [0, 2]])
     assert not np.array_equal(state.copies[:, 1], before[:, 1])
 
 
 def test_initial_values() -> None:
     def start(initial: str, count: int = 3) -> tuple[np.ndarray, np.ndarray]:
-        steps = AsyncGossip(rho=1.0, initial=initial).steps(SHARE, P, T, SIGMA, None)
+        steps = AsyncGossip(rho=1.0, initial=initial).steps(Setting(SHARE, P, T, SIGMA, None))
         state = steps.init([Streams(9).within("replicate", r) for r in range(1, count + 1)])
         assert state.central.shape == (count, P)
         assert state.copies.shape == (count, N, P)
@@ -104,12 +104,12 @@ def test_initial_values() -> None:
 
 
 def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() -> None:
-    steps = AsyncGossip(rho=T**2 * 2 * SIGMA).steps(np.array([1.0]), 1, T, SIGMA, 1.0)
+    steps = AsyncGossip(rho=T**2 * 2 * SIGMA).steps(Setting(np.array([1.0]), 1, T, SIGMA, 1.0))
     state = steps.init([Streams(1).within("replicate", 1)])
     one = np.array([0])
     gain = float(steps.step[0])
-    steps.apply(state, one, np.zeros((1, 1)), np.array([[-1.0 / gain]]))
+    steps.apply(state, Turn(one), np.zeros((1, 1)), np.array([[-1.0 / gain]]))
     assert state.copies.item() == pytest.approx(1.0)
     assert state.clipped.tolist() == [0]
-    steps.apply(state, one, np.zeros((1, 1)), np.array([[-1.5 / gain]]))
+    steps.apply(state, Turn(one), np.zeros((1, 1)), np.array([[-1.5 / gain]]))
     assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])

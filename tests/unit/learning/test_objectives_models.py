@@ -138,10 +138,10 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def test_second_moments_are_for_ridge_without_clipping_alone() -> None:
     for model in MODELS:
         problem = prepare(scenario(model, 0), build_dataset(scenario(model, 0)))
-        moments = isinstance(problem.task.gradients, Quadratic)
+        moments = isinstance(problem.task.reply.gradients, Quadratic)
         assert moments == isinstance(model, Ridge)
         clipped = prepare(scenario(model, 1), build_dataset(scenario(model, 1)))
-        assert clipped.task.gradients is clipped.records
+        assert clipped.task.reply.gradients is clipped.records
 
 
 def test_an_svm_appends_a_constant_after_the_domain_has_scaled_the_rows() -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import AsyncGossip, Setting, Turn
+from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -21,10 +22,12 @@ def path(
 ) -> Path:  # fmt: skip
     x, y = records(1, SIZES, p)
     quadratic = Quadratic.from_records(x, y, 0.3, theta_max)
-    steps = AsyncGossip(rho=60.0, initial="uniform").steps(quadratic.weights, p, 40, 0.3, theta_max)
+    steps = AsyncGossip(rho=60.0, initial="uniform").steps(
+        Setting(quadratic.weights, p, 40, 0.3, theta_max)
+    )
     gradients = quadratic if moments else LinearRecords(x, y, clip)
     scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
-    return replay(several, steps, gradients, LaplaceNoise(SCALE), scopes, record_every)
+    return replay(several, steps, Reply(gradients, LaplaceNoise(SCALE)), scopes, record_every)
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +70,17 @@ def test_replay_equals_a_loop_over_one_trace(hundred: list[Trace]) -> None:
     x, y = records(1, SIZES, 4)
     trace = hundred[6]
     quadratic = Quadratic.from_records(x, y, 0.3, 3.0)
-    steps = AsyncGossip(rho=60.0, initial="uniform").steps(quadratic.weights, 4, 40, 0.3, 3.0)
+    steps = AsyncGossip(rho=60.0, initial="uniform").steps(
+        Setting(quadratic.weights, 4, 40, 0.3, 3.0)
+    )
     state = steps.init([Streams(2).within("replicate", 7)])
     rows = Streams(2).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
     models = [state.central[0].copy()]
     for row, owner in zip(rows, trace.updates["owner"], strict=True):
         index = np.array([owner - 1])
-        points = steps.query(state, index)
+        points = steps.query(state, Turn(index))
         answer = quadratic.gradient(index, points) + row * SCALE[owner - 1]
-        steps.apply(state, index, points, answer)
+        steps.apply(state, Turn(index), points, answer)
         models.append(state.central[0].copy())
     found = path(hundred, 4)
     assert np.array_equal(found.models(6), np.array(models))
@@ -87,7 +92,7 @@ def test_noise_does_not_depend_on_the_block_that_it_is_drawn_in(
 ) -> None:
     whole = path(hundred[:3], 5)
     for block in (1, 3, 7):
-        monkeypatch.setattr("asyncdp_sim.learning.replay._BLOCK", block)
+        monkeypatch.setattr("asyncdp_sim.learning.answers._BLOCK", block)
         assert np.array_equal(path(hundred[:3], 5).final, whole.final)
 
 
@@ -127,7 +132,7 @@ def test_a_run_that_diverges_says_so_without_a_warning() -> None:
     several = traces(2, 3, 400)
     x, y = records(1, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, None)
-    steps = AsyncGossip(rho=1e12).steps(quadratic.weights, 3, 40, 0.3, None)
+    steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
     scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
-    found = replay(several, steps, quadratic, LaplaceNoise(SCALE), scopes, 1)
+    found = replay(several, steps, Reply(quadratic, LaplaceNoise(SCALE)), scopes, 1)
     assert not np.isfinite(found.final).any()

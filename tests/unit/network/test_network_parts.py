@@ -28,11 +28,14 @@ class Diary:
     def __init__(self) -> None:
         self.told: list[tuple[str, int, int]] = []
 
-    def read(self, owner: int, message: int) -> None:
+    def read(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
         self.told.append(("read", owner, message))
 
-    def apply(self, owner: int, message: int) -> None:
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
         self.told.append(("apply", owner, message))
+
+    def update(self) -> None:
+        self.told.append(("update", *self.told[-1][1:]))
 
 
 BUSY = Network(
@@ -47,7 +50,11 @@ BUSY = Network(
 def test_learning_is_told_of_every_read_and_update_in_order() -> None:
     diary = Diary()
     trace = simulate(BUSY, scope(), learning=diary, events=True)
-    words = {EventKind.query_sent: "read", EventKind.update_applied: "apply"}
+    words = {
+        EventKind.query_sent: "read",
+        EventKind.answer_delivered: "apply",
+        EventKind.update_applied: "update",
+    }
     expected = [
         (words[EventKind(e["kind"])], e["owner"], e["message"])
         for e in trace.events
@@ -79,7 +86,7 @@ def test_a_replicate_is_the_same_alone_or_among_others() -> None:
 
 def test_a_failing_learner_is_not_silently_ignored() -> None:
     class Failing(Diary):
-        def apply(self, owner: int, message: int) -> None:
+        def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
             raise ZeroDivisionError(owner, message)
 
     with pytest.raises(ZeroDivisionError):
@@ -88,7 +95,7 @@ def test_a_failing_learner_is_not_silently_ignored() -> None:
 
 def test_a_failing_learner_is_not_silently_ignored_without_any_delay() -> None:
     class Failing(Diary):
-        def read(self, owner: int, message: int) -> None:
+        def read(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
             raise ZeroDivisionError(owner, message)
 
     with pytest.raises(ZeroDivisionError):

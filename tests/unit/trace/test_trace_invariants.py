@@ -28,9 +28,9 @@ class Draft:
     exchanges: np.ndarray = field(
         default_factory=lambda: np.array(
             [
-                (1, 1, 10, 10, 0, 15, 20, 0, 1, Outcome.applied),
-                (3, 2, 20, 20, 1, 35, 40, 1, 1, Outcome.applied),
-                (4, 1, 50, 50, 2, 55, 60, 2, 1, Outcome.in_flight),
+                (1, 1, 0, 10, 10, 0, 15, 20, 0, 1, Outcome.applied),
+                (3, 2, 0, 20, 20, 1, 35, 40, 1, 1, Outcome.applied),
+                (4, 1, 0, 50, 50, 2, 55, 60, 2, 1, Outcome.in_flight),
             ],
             dtype=EXCHANGES,
         )
@@ -70,6 +70,7 @@ class Draft:
     one_on_one: bool = True
     one_each: bool = True
     answers_per_update: int = 1
+    update_ticks: tuple[int, ...] | None = None
 
     def build(self) -> Trace:
         return Trace(
@@ -83,8 +84,16 @@ class Draft:
             ending=Ending.horizon,
             one_on_one=self.one_on_one,
             one_each=self.one_each,
+            update_ticks=np.array(self._ticks(), dtype=np.int64),
             answers_per_update=self.answers_per_update,
         )
+
+    def _ticks(self) -> tuple[int, ...]:
+        """Ticks of updates as the applied exchanges have them, unless said otherwise."""
+        if self.update_ticks is not None:
+            return self.update_ticks
+        rows = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
+        return tuple(rows["end_tick"][self.answers_per_update - 1 :: self.answers_per_update])
 
     def set(self, table: str, row: int, **values: int) -> None:
         for name, value in values.items():

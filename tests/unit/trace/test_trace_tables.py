@@ -66,11 +66,11 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
     big = 2**62
     exchange = Exchange(big + 1, 2**31 - 1, big + 2, big + 3, big + 4)
     exchange.release_tick, exchange.outcome = big + 5, Outcome.applied
-    exchange.transmissions = 2**31 - 2
+    exchange.transmissions, exchange.peer = 2**31 - 2, 2**31 - 3
     recorder.exchange(exchange, big + 6, big + 7)
     rows = np.frombuffer(bytes(recorder._rows), dtype=EXCHANGES)
     read = (
-        *(big + 1, 2**31 - 1, big + 2, big + 3, big + 4, big + 5, big + 6, big + 7),
+        *(big + 1, 2**31 - 1, 2**31 - 3, big + 2, big + 3, big + 4, big + 5, big + 6, big + 7),
         *(2**31 - 2, Outcome.applied),
     )
     assert rows.tolist() == [read]
@@ -123,6 +123,7 @@ def test_busy_ticks_count_overlapping_exchanges_once() -> None:
     owners = closed(Recorder(1, Kernel()), 300).owners.copy()
     owners["attempts"] = 30
     trace = Trace(
+        update_ticks=np.zeros(0, dtype=np.int64),
         end_tick=300,
         exchanges=rows,
         owners=owners,

@@ -1,0 +1,141 @@
+"""What synchronous algorithms have in common: a round's answers are averaged, then one step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms.central import Initial, project, start
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
+from asyncdp_sim.streams import Scope
+
+
+@dataclass(eq=False)
+class GatheredState:
+    """One model per replicate, and what this round has brought so far; advanced in place.
+
+    Attributes
+    ----------
+    central : array (R, p)
+        The model that is judged.
+    model : array (R, p)
+        θ, at which gradients are asked for.
+    clipped : array of int (R,)
+        Updates in which the projection onto Θ changed θ.
+    turns, answers : list
+        This round's answers, in the order of arrival.
+    k : int
+        Updates made.
+    """
+
+    central: Array
+    model: Array
+    clipped: Indices
+    turns: list[Turn] = field(default_factory=list)
+    answers: list[Array] = field(default_factory=list)
+    k: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GatheredSteps:
+    """The numbers that all synchronous algorithms need.
+
+    With A the owners that answered in a round, a step follows their weighted mean
+    Σ_{A} n_i Q_i / Σ_{A} n_i, which is Σ (n_i/n) Q_i where all did (Collab, equation 5).
+
+    Attributes
+    ----------
+    weights : array (N,)
+        n_i/n.
+    n_features : int
+        p.
+    sigma : float
+        σ.
+    trim : int
+        Of each coordinate's answers, so many of the largest and of the smallest are left out
+        (then the mean is not weighted); as few as leave at least one where a round has less.
+    theta_max : float or None
+        The box Θ.
+    initial : str
+        Where the model starts.
+    """
+
+    weights: Array
+    n_features: int
+    sigma: float
+    trim: int = 0
+    theta_max: float | None
+    initial: Initial
+
+    @property
+    def answer_size(self) -> int:
+        """P: an answer is a gradient."""
+        return self.n_features
+
+    @property
+    def answers_per_update(self) -> None:
+        """The protocol says when a round is over."""
+        return
+
+    @property
+    def apply_at(self) -> Literal["as-read"]:
+        """The model does not change during a round."""
+        return "as-read"
+
+    def init(self, replicates: Sequence[Scope]) -> GatheredState:
+        """Return the models at k = 0, in Θ, one row per replicate."""
+        model = start(self.initial, replicates, self.n_features)
+        project(model, self.theta_max)
+        return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
+
+    def query(self, state: GatheredState, turn: Turn) -> Array:
+        """Return θ for each replicate, shape (r, p)."""
+        return state.model[turn.replicates]
+
+    central = query
+
+    def apply(self, state: GatheredState, turn: Turn, points: Array, answers: Array) -> None:  # noqa: ARG002
+        """Keep an answer until the round is over."""
+        state.turns.append(turn)
+        state.answers.append(answers)
+
+    def mean(self, state: GatheredState) -> Array:
+        """Return the mean of this round's answers, shape (R, p), and forget them."""
+        found = self._trimmed(state) if self.trim > 0 else self._weighted(state)
+        state.turns, state.answers = [], []
+        return found
+
+    def _weighted(self, state: GatheredState) -> Array:
+        total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
+        for turn, answers in zip(state.turns, state.answers, strict=True):
+            share = self.weights[turn.owners, None]
+            total[turn.replicates] += share * answers
+            weight[turn.replicates] += share
+        weight[weight == 0] = 1  # a replicate without answers does not move
+        return np.asarray(total / weight)
+
+    def _trimmed(self, state: GatheredState) -> Array:
+        shape = (len(state.answers), *state.model.shape)
+        ranked = np.full(shape, np.inf)  # what is absent ranks last
+        count = np.zeros(len(state.model), dtype=np.int64)
+        for place, (turn, answers) in enumerate(zip(state.turns, state.answers, strict=True)):
+            ranked[place, turn.replicates] = answers
+            count[turn.replicates] += 1
+        ranked.sort(axis=0)
+        cut = np.minimum(self.trim, (np.maximum(count, 1) - 1) // 2)
+        rank = np.arange(len(ranked))[:, None]
+        kept = (rank >= cut) & (rank < count - cut)
+        total = np.where(kept[:, :, None], ranked, 0.0).sum(axis=0)
+        return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
+
+    def move(self, state: GatheredState, step: float, rows: Indices | None) -> None:
+        """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
+        direction = self.sigma * state.model + self.mean(state)
+        model = state.model - step * direction
+        outside = project(model, self.theta_max)
+        some = slice(None) if rows is None else rows
+        if outside is not None:
+            state.clipped[some] += outside[some]
+        state.model[some] = model[some]
+        state.k += 1

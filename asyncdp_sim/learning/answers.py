@@ -1,0 +1,171 @@
+"""What owners answer: gradients, noise, and what becomes of them on both sides."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Array, Indices, Turn
+from asyncdp_sim.streams import Scope
+
+_BLOCK = 512
+"""Rows drawn at a time at most; does not change their values."""
+_NUMBERS = 2**21
+"""Numbers drawn at a time at most, unless one row of each replicate has more."""
+
+
+class Gradients(Protocol):
+    """Mean record gradients, one owner (from 0) and one point per row."""
+
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return the gradients, shape (r, p)."""
+
+
+class Batches(Protocol):
+    """Mean gradients over some of an owner's records."""
+
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
+        """Return the gradients over records ⌊u n_i⌋, u in ``uniforms`` (r, b), shape (r, p)."""
+
+
+class Noise(Protocol):
+    """The mechanism's noise: unit rows from a stream, and what each owner multiplies them by."""
+
+    @property
+    def scale(self) -> Array:
+        """Factor per owner, shape (N,)."""
+
+    def rows(self, generator: np.random.Generator, count: int, n_features: int) -> Array:
+        """Return the next ``count`` unit rows, shape (count, p)."""
+
+
+class Acceptance(Protocol):
+    """What the learner makes of an answer that it does not trust."""
+
+    def accept(self, answers: Array) -> Array:
+        """Return what is used instead of the answers, shape (r, p)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Answers over some of an owner's records.
+
+    Attributes
+    ----------
+    records : Batches
+    size : int
+        Records of each answer, ≥ 1, drawn with replacement.
+    """
+
+    records: Batches
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """How owners answer a query, and what the learner takes of it.
+
+    Owner i's answer at θ is a_i (∇f_i(θ) + b_i w), with w one row of unit noise for each answer.
+
+    Attributes
+    ----------
+    gradients, noise
+        ∇f_i; w and b_i.
+    sample : Sample, optional
+        Where ∇f_i is over some of the owner's records, other ones for each answer.
+    factors : array (N,), optional
+        a_i; 1 is honest.
+    acceptance : Acceptance, optional
+        What the learner does to answers that it does not trust.
+    """
+
+    gradients: Gradients
+    noise: Noise
+    sample: Sample | None = None
+    factors: Array | None = None
+    acceptance: Acceptance | None = None
+
+
+class Answers:
+    """The answers of a run's replicates, one after another.
+
+    The noise of a replicate's j-th answer is row j of its stream ``noise``, its batch row j of
+    ``batch``.
+
+    Parameters
+    ----------
+    reply : Reply
+    replicates : sequence of Scope
+        The replicates' random streams.
+    size : int
+        Numbers in an answer.
+    """
+
+    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
+        self._reply = reply
+        self._noise = _Rows(
+            [scope.generator("noise") for scope in replicates],
+            lambda source, count: reply.noise.rows(source, count, size),
+            size,
+        )
+        self._picks: _Rows | None = None
+        if reply.sample is not None:
+            sources = [scope.generator("batch") for scope in replicates]
+            width = reply.sample.size
+            self._picks = _Rows(sources, lambda g, count: g.random((count, width)), width)
+
+    def give(self, turn: Turn, points: Array) -> Array:
+        """Return the answers that the learner takes, shape (r, size)."""
+        reply, owners = self._reply, turn.owners
+        if reply.sample is None or self._picks is None:
+            answers = reply.gradients.gradient(owners, points)
+        else:
+            picks = self._picks.following(turn.rows)
+            answers = reply.sample.records.sampled(owners, points, picks)
+        answers += self._noise.following(turn.rows) * reply.noise.scale[owners, None]
+        if reply.factors is not None:
+            answers *= reply.factors[owners, None]
+        return answers if reply.acceptance is None else reply.acceptance.accept(answers)
+
+
+class _Rows:
+    """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace."""
+
+    def __init__(
+        self,
+        sources: Sequence[np.random.Generator],
+        draw: Callable[[np.random.Generator, int], Array],
+        width: int,
+    ) -> None:
+        self._sources = sources
+        self._draw = draw
+        self._block = max(1, min(_BLOCK, _NUMBERS // (len(sources) * width)))
+        self._kept = np.empty((self._block, len(sources), width))
+        self._next = np.full(len(sources), self._block)
+        self._at = self._block
+        """The next row where all replicates go together."""
+
+    def following(self, rows: Indices | None) -> Array:
+        """Return the next row of each of these replicates; all of them where absent, always."""
+        if rows is None:
+            if self._at == self._block:
+                self._refill(range(len(self._sources)))
+                self._at = 0
+            self._at += 1
+            found: Array = self._kept[self._at - 1]
+            return found
+        spent = rows[self._next[rows] == self._block]
+        if len(spent) > 0:
+            self._refill(spent.tolist())
+            self._next[spent] = 0
+        found = self._kept[self._next[rows], rows]
+        self._next[rows] += 1
+        return found
+
+    def _refill(self, replicates: Sequence[int]) -> None:
+        for replicate in replicates:
+            self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
+
+
+__all__ = ["Acceptance", "Answers", "Batches", "Gradients", "Noise", "Reply"]

@@ -1,0 +1,158 @@
+"""Rounds: the learner asks all owners, waits for their answers, and only then updates its model.
+
+Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as its slowest owner.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.link import Link
+from asyncdp_sim.network.manner import Manner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import Duration, Spec
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Detail, EventKind, Exchange
+from asyncdp_sim.units import to_ticks
+
+_EMPTY = 10**5
+"""Rounds in a row without an answer after which a run has stalled."""
+
+
+class Rounds(Spec):
+    """The synchronous protocol; owners do not act on their clocks.
+
+    All owners whose budget is not spent are asked at once, from the same model. An owner that is
+    offline, or still at work on an older query, gets to the query when it is back, or done; one
+    that does not listen, where availability is drawn for each query, is left out of the round.
+    The round ends when every query has been answered or has failed, and its answers make one
+    update; without any there is none. The next round begins at once.
+
+    Attributes
+    ----------
+    deadline : float, optional
+        Time units (≥ 1e-9) after which a round ends at the latest; answers that come later are
+        turned away, and those not yet released are not sent. Absent, the learner waits for all.
+    """
+
+    kind: Literal["rounds"] = "rounds"
+    deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
+
+    @property
+    def one_on_one(self) -> bool:
+        """Exchanges overlap."""
+        return False
+
+    @property
+    def asks(self) -> Literal["average", "central"]:
+        """Gradients are taken at the learner's model."""
+        return "central"
+
+    @property
+    def one_each(self) -> bool:
+        """An owner's attempts are its queries, all of which end."""
+        return True
+
+    @property
+    def plain(self) -> bool:
+        """Answers always go over a link."""
+        return False
+
+    @property
+    def clocked(self) -> bool:
+        """Owners act on queries, whatever their clocks."""
+        return False
+
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says what an update is made of."""
+        return True
+
+    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
+        """Nobody is refused."""
+        return False
+
+    def manner(self) -> Manner:
+        """Return how owners deal with what goes wrong."""
+        return Manner()
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:  # noqa: ARG002
+        """Start the rounds; what is drawn for each tick elsewhere is drawn for each query."""
+        for owner in owners:
+            owner.listens, owner.attends = owner.attends, None
+        learner.kernel.start(self._rounds(owners, learner))
+
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
+        """Do nothing: owners do not act by themselves."""
+        yield from ()
+
+    def _rounds(self, owners: Sequence[Owner], learner: Learner) -> Activity:
+        """Hold one round after the other, while somebody can be asked."""
+        kernel, empty = learner.kernel, 0
+        learner.hold()
+        while not learner.done and empty < _EMPTY:
+            taking_part = [owner for owner in owners if learner.awaits(owner.number)]
+            opened = _opened(taking_part, learner)
+            if len(taking_part) == 0:
+                break
+            if len(opened) == 0:  # all are at work on late answers, which may be their last
+                yield learner.presence(taking_part[0].number)
+                continue
+            over = learner.until_idle()
+            for owner, exchange in opened:
+                kernel.start(_serve(owner, learner, exchange))
+            if self.deadline is not None:
+                ring = kernel.after(to_ticks(self.deadline), Priority.TIMEOUT)
+                ring.callbacks.append(partial(_close, learner, over))
+            yield over
+            empty = 0 if learner.collected > 0 else empty + 1
+            if learner.collected > 0:
+                learner.update()
+        if empty == _EMPTY:
+            learner.stall()
+        learner.finish()
+
+
+def _opened(owners: Sequence[Owner], learner: Learner) -> list[tuple[Owner, Exchange]]:
+    """Read the model for every owner that may answer once more."""
+    found = []
+    for owner in owners:
+        if owner.promised < learner.answers_left[owner.number]:
+            owner.promised += 1
+            message = learner.begin(owner.number)
+            found.append((owner, learner.read(owner.number, message, learner.kernel._now)))
+    return found
+
+
+def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
+    """Carry a query to its owner, and the answer back."""
+    kernel, link, number = learner.kernel, owner.link, owner.number
+    if owner.query is not None:
+        yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
+    if owner.listens is not None and not owner.listens(kernel._now):
+        learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
+        heard = False
+    else:
+        heard = link is not None and link.hears(exchange.message, owner.query is not None)
+    while heard and exchange.ended is None and (owner.dark > 0 or owner.busy):
+        yield learner.presence(number)
+        heard = learner.awaits(number)
+    if isinstance(link, Link):
+        if heard and exchange.ended is None:
+            owner.busy = True
+            yield from link.answer(exchange)
+            owner.busy = False
+            learner.present(number)
+        else:
+            yield from link.unheard(exchange, None)
+    learner.finish()
+
+
+def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG001
+    """Give up what has not arrived, if the round is not over yet."""
+    if learner.idle is over:
+        learner.expire_all()
