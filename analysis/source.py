@@ -18,6 +18,8 @@ from asyncdp_sim.scenario import load
 
 _Law = TypeVar("_Law")
 
+VARIANT = "variant"
+"""The swept name of settings that go together; its values are names, which speak for themselves."""
 SYMBOLS = {
     "privacy.epsilon": "ε",
     "owners.count": "N",
@@ -148,7 +150,12 @@ class Cell:
 
     def label(self, paths: Sequence[str]) -> str:
         """Return the values of these paths in words, such as ``ε = 0.1, N = 3``."""
-        return ", ".join(f"{symbol(path)} = {_said(self.values[path])}" for path in paths)
+        return ", ".join(
+            _said(self.values[path])
+            if path == VARIANT
+            else f"{symbol(path)} = {_said(self.values[path])}"
+            for path in paths
+        )
 
 
 @dataclass(frozen=True)

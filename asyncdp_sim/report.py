@@ -7,6 +7,7 @@ from typing import Any
 
 from asyncdp_sim.faults import show
 from asyncdp_sim.result import read_manifest
+from asyncdp_sim.scenario import spoken
 
 
 def report(directory: Path) -> list[str]:
@@ -103,7 +104,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
         rows.append(
             [
                 name.removeprefix("cell-"),
-                *map(_swept_value, values),
+                *(_swept_value(spoken(*pair)) for pair in zip(swept, values, strict=True)),
                 _figure(figures["throughput"]),
                 _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),

@@ -25,7 +25,7 @@ from asyncdp_sim.result import (
 )
 from asyncdp_sim.run import Outcome, reproduce, run, write
 from asyncdp_sim.run.problem import build_dataset
-from asyncdp_sim.scenario import Scenario, dump, jsonable
+from asyncdp_sim.scenario import Scenario, dump, jsonable, spoken
 from asyncdp_sim.trace import Trace
 
 
@@ -276,7 +276,7 @@ def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]
     sweep: Mapping[str, list[Any]] = said["sweep"]
     grid = list(itertools.product(*sweep.values()))
     for place, path in enumerate(sweep):
-        yield path, [grid[cell][place] for cell in range(cells)]
+        yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
 
 
 def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:

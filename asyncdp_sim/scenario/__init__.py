@@ -2,6 +2,7 @@
 
 from asyncdp_sim.scenario.files import data_files, dump, jsonable, load, unplaced
 from asyncdp_sim.scenario.spec import Scenario
+from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
 
-__all__ = ["Scenario", "data_files", "dump", "jsonable", "load", "parse", "unplaced"]
+__all__ = ["Scenario", "data_files", "dump", "jsonable", "load", "parse", "spoken", "unplaced"]

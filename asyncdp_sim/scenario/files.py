@@ -11,6 +11,7 @@ from asyncdp_sim.errors import Fault, SpecError, blaming
 from asyncdp_sim.faults import show
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
+from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import parse
 
 
@@ -158,6 +159,12 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
         for table in [raw.get(section), *(listed if isinstance(listed, list) else [])]:
             if isinstance(table, dict) and isinstance(table.get("path"), str):
                 table["path"] = change(table["path"])
+    each = swept.get(VARIANT)
+    for variant in each if isinstance(each, list) else []:
+        if isinstance(variant, dict):
+            _map_paths(variant, change)
+            for key in {f"{section}.path" for section in _FILED} & variant.keys():
+                variant[key] = change(variant[key])
     for key, values in swept.items():
         filed = key.replace(" ", "") in {f"{section}.path" for section in _FILED}
         if filed and isinstance(values, list):

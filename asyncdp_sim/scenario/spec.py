@@ -12,7 +12,8 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import Algorithm, Array
+from asyncdp_sim.learning.conduct import AcceptanceSpec, Adversary, HonestAnswers
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -24,7 +25,9 @@ from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
+from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner, wrong_length
 from asyncdp_sim.theory.updating import shares
 
@@ -41,6 +44,12 @@ def _canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
     found: list[Fault] = []
     spelled: dict[str, list[Any]] = {}
     for path, values in sweep.items():
+        if len(values) == 0:
+            found.append(Fault(path, "[]", "allowed is a list with at least one value"))
+        if path == VARIANT:
+            found += variants.faults(values)
+            spelled[path] = values
+            continue
         try:
             parts = keys(path)
         except SpecError as error:
@@ -49,8 +58,6 @@ def _canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
         name = ".".join(parts)
         if parts[0] in ("schema", "id", "sweep") or name in spelled:
             found.append(Fault(path, "this path", "allowed is a field of the run, once each"))
-        if len(values) == 0:
-            found.append(Fault(path, "[]", "allowed is a list with at least one value"))
         spelled[name] = values
     if len(found) > 0:
         raise faults_of(found)
@@ -130,6 +137,8 @@ class Scenario(Spec):
     compute: Laws = NoTime()
     protocol: Protocol = Request()
     algorithm: Algorithm
+    adversary: Adversary | None = None
+    acceptance: AcceptanceSpec | None = None
     privacy: Privacy
     sweep: Annotated[dict[str, list[Any]], AfterValidator(_canonical)] = Field(default_factory=dict)
 
@@ -146,6 +155,10 @@ class Scenario(Spec):
         found += self.privacy.faults(n_owners, self.model.theta_max, self.model.loss)
         found += self._label_faults()
         found += self.algorithm.faults(self.protocol)
+        if self.adversary is not None:
+            found += self.adversary.faults(n_owners)
+        if self.acceptance is not None:
+            found += self.acceptance.faults(self.privacy.mechanism)
         if self.algorithm.sample is not None and self.privacy.mechanism != "none":
             allowed = "noise is scaled for all of an owner's records: allowed is nothing"
             found.append(Fault("algorithm.batch", str(self.algorithm.sample), allowed))
@@ -208,6 +221,13 @@ class Scenario(Spec):
             model.theta_max, self.data.features, model.loss, intercept=model.intercept
         )
 
+    def honest_answers(self, scale: Array, n_features: int) -> HonestAnswers:
+        """Return what is public of honest answers of p numbers with noise of scale b_i (N,)."""
+        sensitivity, reach = self.privacy.sensitivity, 0.0 if self.xi is None else self.xi
+        if sensitivity is not None and sensitivity.norm == "l2-as-published":
+            reach *= n_features**0.5
+        return HonestAnswers(reach, scale, n_features, self.privacy.noise)
+
     @property
     def _sizes_matter(self) -> bool:
         """Whether messages take time by their size, so that p matters to the network."""
@@ -246,8 +266,9 @@ class Scenario(Spec):
             If the values do not fit together.
         """
         raw = self.base().plain()
-        for path, value in chosen.items():
-            set_path(Scenario, raw, path, copy.deepcopy(value))
+        for swept in sorted(chosen, key=VARIANT.__ne__):  # a variant first, the rest upon it
+            for path, value in variants.settings(swept, chosen[swept]):
+                set_path(Scenario, raw, path, copy.deepcopy(value))
         cell: Scenario = parse(Scenario, raw)
         return cell
 
