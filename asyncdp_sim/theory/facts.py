@@ -8,10 +8,11 @@ from math import fsum, sqrt
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.channels.loss import loss_shares
+from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.theory.loss import delivered
 
 STAGES = ("query", "compute", "answer")
 SPREADS = 5.0
@@ -122,18 +123,46 @@ class Facts:
     @property
     def fragile(self) -> str:
         """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
-        protocol, again = self.network.protocol, self.network.channel.retransmissions > 0
         met = ["", "_query"]
-        met += ["_request"] if isinstance(protocol, Request) else []
-        met += ["_acknowledgement"] if again else []
-        if any(self.loses(message) for message in met):
-            return "messages are lost"
+        met += ["_request"] if isinstance(self.network.protocol, Request) else []
+        met += ["_acknowledgement"] if self.network.channel.retransmissions > 0 else []
+        lost = any(self.loses(message) for message in met)
+        return "messages are lost" if lost else self.impatient
+
+    @property
+    def impatient(self) -> str:
+        """Why an exchange may end, or its owner wait, for other reasons than losses."""
         if self.vanishing:
             return "owners vanish"
-        if getattr(protocol, "timeout", None) is not None:
+        if getattr(self.network.protocol, "timeout", None) is not None:
             return "the learner gives up after a timeout"
         waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
         return "owners wait for acknowledgements" if waits else ""
+
+    @cached_property
+    def arriving(self) -> tuple[float, ...] | str:
+        """P(a tick that may begin an exchange ends in an update | nothing else fails), per owner.
+
+        Where it is the same for all owners it may be given as 1. In words why it is not known.
+        """
+        channel, protocol = self.network.channel, self.network.protocol
+        again, lasting = channel.retransmissions > 0, not self.instant
+        if again and self.loses("_acknowledgement"):
+            return "answers that arrived are sent again where acknowledgements are lost"
+        if lasting and not isinstance(protocol, Request):
+            if again and self.loses(""):
+                return "answers that are sent again keep their owners busy"
+            if self.loses("_query"):
+                return "queries that are lost leave their owners free"
+        shares = [1.0] * self.n_owners
+        for name in ("loss", "loss_query", *(["loss_request"] * isinstance(protocol, Request))):
+            each = getattr(channel, name)
+            attempts = 1 + channel.retransmissions if name == "loss" else 1
+            if not isinstance(each, GilbertElliott):  # bursts are alike for all owners
+                lost = loss_shares(each, self.n_owners)
+                pairs = zip(shares, lost, strict=True)
+                shares = [share * delivered(lose, attempts) for share, lose in pairs]
+        return tuple(shares)
 
     def loses(self, message: str) -> bool:
         """Return whether messages of a kind (a field ``loss`` + ``message``) are ever lost."""

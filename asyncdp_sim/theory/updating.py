@@ -77,16 +77,18 @@ def shares(network: Network) -> tuple[float, ...] | str:
 
     Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
     online if service is instantaneous, whatever the clocks and the availability; 1/m_i for owners
-    that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time.
+    that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
+    the share of owner i's exchanges whose messages all arrive.
     """
     facts = Facts(network)
     if facts.n_owners == 1:
         return (1.0,)
-    reason = facts.fragile or facts.shared or facts.slow_requests or facts.waits
+    reason = facts.impatient or facts.shared or facts.slow_requests or facts.waits
     if not reason and isinstance(network.protocol, Broadcast):
         reason = "owners answer the same query"
-    if reason:
-        return reason
+    arriving = facts.arriving
+    if reason or isinstance(arriving, str):
+        return reason or str(arriving)
     locked = isinstance(network.protocol, Request)
     if network.clock.kind == "saturated":
         flows = [1 / service for service in facts.services]
@@ -99,6 +101,7 @@ def shares(network: Network) -> tuple[float, ...] | str:
     else:
         pairs = zip(facts.rates, facts.services, strict=True)
         flows = [rate / (1 + rate * service) for rate, service in pairs]
+    flows = [flow * share for flow, share in zip(flows, arriving, strict=True)]
     total = fsum(flows)
     return tuple(flow / total for flow in flows)
 

@@ -16,6 +16,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.streams import Streams
@@ -29,6 +30,11 @@ NETWORKS = {
     "rates": Network(answers_allowed=(T, T), updates=T, clock=PoissonClock(rate=(1.5, 0.5))),
     "availability": Network(
         answers_allowed=(T, T), updates=T, availability=Bernoulli(probability=(0.9, 0.3))
+    ),
+    "losses": Network(
+        answers_allowed=(3 * T, 3 * T),
+        updates=T,
+        channel=Ideal(loss=(0.2, 0.7), loss_query=(0.0, 1 / 9), loss_request=(0.1, 0.1)),
     ),
 }
 
