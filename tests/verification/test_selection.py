@@ -39,17 +39,24 @@ NETWORKS = {
 }
 
 
+def scopes():
+    return [Streams(1).within("replicate", r) for r in range(1, RUNS + 1)]
+
+
+@cache
+def traced(cause):
+    return [simulate(NETWORKS[cause], scope) for scope in scopes()]
+
+
 @cache
 def settled(cause, selection):
     """Return the mean of θ_L over the last three quarters of every run."""
-    network, streams = NETWORKS[cause], Streams(1)
-    scopes = [streams.within("replicate", r) for r in range(1, RUNS + 1)]
-    traces = [simulate(network, scope) for scope in scopes]
+    network, traces = NETWORKS[cause], traced(cause)
     algorithm = AsyncGossip(rho=0.002 * T**2 * SIGMA, selection=selection)
     shares = np.array(shares_of(network))
     steps = algorithm.steps(Setting(OBJECTIVE.weights, 1, T, SIGMA, None, shares))
     noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0)
-    path = replay(traces, steps, Reply(OBJECTIVE, noise), scopes, 1)
+    path = replay(traces, steps, Reply(OBJECTIVE, noise), scopes(), 1)
     return path.central[T // 4 :, :, 0].mean(axis=0)
 
 
