@@ -15,7 +15,7 @@ from analysis.outcomes import FIGURES
 from analysis.picture import Picture
 from analysis.source import Cell, Sweep, not_a_result
 from analysis.style import BLUE, MARKERS, colours, plain_numbers, small_panels, style
-from analysis.words import MOST_NUMBERS, number, wrapped
+from analysis.words import MOST_NUMBERS, columns, number, wrapped
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # values of the swept number
@@ -121,7 +121,7 @@ def against(sweep: Sweep) -> Picture:
             axes.set_xlabel(NAMES.get(axis.path, axis.path))
         if len(series) > 1:
             keys = [_key(*look) for look in zip(names, shades, MARKERS * 2, strict=False)]
-            figure.legend(handles=keys, loc="outside upper left", ncols=_columns(names))
+            figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
         put(figure, label([cell.result for cell in sweep.cells]))
     return Picture("against", figure, _table(axis, series), _caption(axis, series, shown))
 
@@ -187,11 +187,6 @@ def _is_wide(finite: Array) -> bool:
 
 def _key(name: str, shade: str, marker: str) -> Line2D:
     return Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
-
-
-def _columns(names: Sequence[str]) -> int:
-    longest = max(len(line) for name in names for line in name.split("\n"))
-    return max(1, min(len(names), 4, 90 // (longest + 6)))
 
 
 def _worth_drawing(what: str, series: Sequence[Series]) -> bool:

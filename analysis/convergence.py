@@ -17,7 +17,7 @@ from analysis.labels import label, put
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
-from analysis.words import number, numbers, wrapped
+from analysis.words import columns, number, numbers, wrapped
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
@@ -123,7 +123,7 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
     with style():
         wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
         names = [wrapped(line.name) for line in lines]
-        rows = sum(name.count("\n") + 1 for name in names) if wordy else 0
+        rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
         figure, axes = canvas(height=3.8 + 0.2 * rows)
         axes.set_yscale("log")
         for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
@@ -194,7 +194,8 @@ def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> Non
         Line2D([], [], color=colour, label=wrapped(line.name))
         for colour, line in zip(named, lines, strict=True)
     ]
-    figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=1)
+    across = columns([wrapped(line.name) for line in lines])
+    figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=across)
 
 
 def _diamond(shade: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Numbers as a reader of a figure wants them."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf, isnan
 
 MOST_NUMBERS = 6  # more values than this are said as a range
@@ -43,3 +43,9 @@ def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
     if len(found) > most:
         found = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
     return "\n".join(found)
+
+
+def columns(names: Sequence[str]) -> int:
+    """Return in how many columns of a legend these names fit, four at most."""
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    return max(1, min(len(names), 4, 90 // (longest + 6)))
