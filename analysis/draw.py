@@ -10,6 +10,7 @@ from analysis import (
     captions,
     convergence,
     gaps,
+    liars,
     shares,
     space_time,
     staleness,
@@ -76,7 +77,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         notes = []
     entries = _curves(lines, published or {}, notes)
     if isinstance(opened, Sweep):
-        entries += _against(opened, notes) + _of_channels(opened, notes)
+        entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -180,3 +181,14 @@ def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:
     return [
         (throughput.against_load(sweep), [cell.result for some in kept.values() for cell in some])
     ]
+
+
+def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw ψ against the number of owners that lie, where that is swept."""
+    if liars.OWNERS not in sweep.paths:
+        return []
+    axis = liars.varied(sweep)
+    if isinstance(axis, str):
+        notes.append(f"ψ against owners that lie: {axis}")
+        return []
+    return [(liars.by_liars(sweep), [cell.result for cell in sweep.cells])]

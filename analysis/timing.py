@@ -76,7 +76,8 @@ def by_time(
                 zorder=0,
             )
         axes.set_ylim(0.7 - half, result.n_owners + 0.3 + half)
-        axes.set_xlim(0 if first == 1 else None, rows["time"][-1] * 1.01)
+        end = float(rows["time"][-1])
+        axes.set_xlim(0 if first == 1 else None, end * 1.01 if end > 0 else 1.0)
         owner_ticks(axes, "y", result.n_owners)
         axes.set_xlabel(TIME_AXIS)
         axes.set_ylabel("owner $i$")

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.conflicts import superposable
+from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.spectral import contraction
 from asyncdp_sim.theory.updating import shares
 
 
@@ -25,6 +27,7 @@ def describe(scenario: Scenario) -> list[str]:
         *_owners(scenario),
         *_network(scenario),
         *_privacy(scenario),
+        *_conduct(scenario),
         *_sweep(scenario),
     ]
 
@@ -39,6 +42,8 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         held = f"{min(records)} to {max(records)} records"
     path = getattr(scenario.data, "path", None)
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {path or 'synthetic'}"
+    if scenario.data.held_out > 0:
+        yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
     run = scenario.run
     until = "" if run.until is None else f" or until {run.until:g} time units"
     yield f"run: {run.replicates} replicates of T = {run.updates} updates{until}, seed {run.seed}"
@@ -52,7 +57,9 @@ def _network(scenario: Scenario) -> Iterator[str]:
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     said = f"an exchange takes {service:.4g} units in the mean"
-    if rates is None:
+    if isinstance(network.protocol, Gossip):
+        yield from _graph(network.protocol, network.n_owners)
+    elif rates is None:
         yield f"network: {network.clock.kind} clocks, {said}"
     else:
         yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
@@ -74,12 +81,28 @@ def _network(scenario: Scenario) -> Iterator[str]:
             f'{network.n_owners} owners: clock.population = "superposed" simulates the same law '
             "faster and in less memory, with other random numbers"
         )
-    if _unequal(network):
+    if not network.protocol.makes_updates and _unequal(network):
         yield (
             "i_k is not uniform in the long run: owners are chosen unequally often, and the "
             "published step optimises another objective "
             '(algorithm.selection = "inverse-rate" removes the bias)'
         )
+
+
+def _graph(protocol: Gossip, n_owners: int) -> Iterator[str]:
+    """Say who gossips, and how fast averaging brings models together."""
+    edges = protocol.graph.edges(n_owners)
+    rates = protocol.clock.rates(len(edges))
+    pace = f"{protocol.clock.kind} clocks"
+    if rates is not None:
+        pace = f"{fsum(rates):.4g} wake-ups per unit"
+    nodes = len(protocol.graph.nodes(n_owners))
+    yield f"network: gossip, {protocol.graph.kind}, {nodes} nodes, {len(edges)} edges, {pace}"
+    left = contraction(protocol, n_owners)
+    yield (
+        f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} of "
+        "the expected disagreement after an update, were no wake-up dropped)"
+    )
 
 
 _MANY = 10_000
@@ -139,10 +162,17 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     if sensitivity.kind == "declared":
         yield f"the bound {sensitivity.bound:g} is declared: the run checks it against the records"
     xi = scenario.xi
-    if scenario.records is not None and xi is not None:
-        records = np.array(scenario.records)
+    if scenario.trained_on is not None and xi is not None:
+        records = np.array(scenario.trained_on)
         noise = privacy.noise_for(records, scenario.run.updates, xi)
         yield f"noise: Laplace with scale {_range(noise.scale)} on each coordinate of an answer"
+
+
+def _conduct(scenario: Scenario) -> Iterator[str]:
+    if scenario.adversary is not None:
+        yield f"adversary: {scenario.adversary.words()}"
+    if scenario.acceptance is not None:
+        yield f"acceptance: {scenario.acceptance.words()}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A result in words: what the screen shows after a run or a sweep."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
             f"median {_figure(psi['median'])}, 25–75 % {_figure(psi['q25'])} … "
             f"{_figure(psi['q75'])}, mean {_figure(psi['mean'])}",
         ),
+        *_honest(figures),
         ("budget spent", f"at most {_figure(figures['max_spent_ratio'])} of ε"),
         (
             "private as claimed",
@@ -80,6 +81,30 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows on held-out rows, owners alone, and the parts of ψ, where they were asked for."""
+    if "held_out_final" in figures:
+        alone = figures.get("held_out_alone")
+        yield (
+            "held-out loss",
+            f"median {_figure(figures['held_out_final']['median'])}, of θ* "
+            f"{_figure(figures['held_out_optimum'])}"
+            + ("" if alone is None else f", of owners alone {_figure(alone)}"),
+        )
+    if "profits_psi" in figures:
+        told = f"{figures['profits_psi']} by ψ"
+        if "profits_held_out" in figures:
+            told += f", {figures['profits_held_out']} by their own held-out rows"
+        yield "owners that profit", told
+    parts = figures.get("psi_split")
+    if parts is not None:
+        names = ("bias", "selection", "transient", "noise")
+        known = [f"{name} {_figure(parts[name])}" for name in names if parts[name] is not None]
+        noisy = "" if parts["noise_se"] is None else f" ± {_figure(parts['noise_se'])}"
+        why = [] if parts["reason"] is None else [f"({parts['reason']})"]
+        yield "mean ψ is made of", " ".join([", ".join(known) + noisy, *why]).strip()
 
 
 _WHERE_THERE_IS_ANY = {

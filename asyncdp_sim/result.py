@@ -200,6 +200,16 @@ def optimum_columns(theta: npt.NDArray[np.float64]) -> Columns:
     return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
 
 
+def alone_columns(theta: npt.NDArray[np.float64]) -> Columns:
+    """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
+    n_owners, n_features = theta.shape
+    return {
+        "owner": np.repeat(np.arange(1, n_owners + 1, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), n_owners),
+        "theta": theta.reshape(-1),
+    }
+
+
 def summary_column(name: str, values: Sequence[Any]) -> Any:
     """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
     import pyarrow as pa
@@ -207,7 +217,10 @@ def summary_column(name: str, values: Sequence[Any]) -> Any:
     yes_or_no = ("private", "bound_exceeded", "timing_accounted", "not_for_release")
     if name in yes_or_no:
         return pa.array(values, pa.bool_())
-    whole = pa.int64() if name in ("updates", "clip_count") else pa.float64()
+    if name.endswith(".reason"):
+        return pa.array(values, pa.string())
+    counts = ("updates", "clip_count", "profits_psi", "profits_held_out", "psi_split.repetitions")
+    whole = pa.int64() if name in counts else pa.float64()
     return pa.array([None if value is None else float(value) for value in values]).cast(whole)
 
 

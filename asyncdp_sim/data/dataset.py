@@ -46,6 +46,9 @@ class Dataset:
         The file; None for synthetic data.
     notes : tuple of str
         What was encoded, dropped, imputed or left unused: one sentence each, for the user.
+    held_out_features, held_out_targets : tuple of NDArray
+        As ``features`` and ``targets``, of the rows that are kept apart; without members where
+        none are.
     """
 
     features: tuple[Array, ...]
@@ -55,10 +58,12 @@ class Dataset:
     real: bool
     source: Source | None = None
     notes: tuple[str, ...] = ()
+    held_out_features: tuple[Array, ...] = ()
+    held_out_targets: tuple[Array, ...] = ()
 
     @property
     def records(self) -> tuple[int, ...]:
-        """Records per owner, n_i."""
+        """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
 
 

@@ -98,7 +98,11 @@ class FraudData(TableRecipe):
             return data
         # "pca" centres targets by their public mean; a label is no quantity to centre.
         shift = table.target[len(table.target) - self.public_records :].mean()
-        return replace(data, targets=tuple(frozen(np.rint(y + shift)) for y in data.targets))
+        targets, unseen = (
+            tuple(frozen(np.rint(y + shift)) for y in some)
+            for some in (data.targets, data.held_out_targets)
+        )
+        return replace(data, targets=targets, held_out_targets=unseen)
 
 
 def _no_values(column: str) -> Sequence[object]:

@@ -6,7 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import Array, Dataset, frozen
-from asyncdp_sim.data.splitting import require_records
+from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
+from asyncdp_sim.data.splitting import require_records, take
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import NonNegative, Spec
 from asyncdp_sim.streams import Scope, Streams
@@ -38,6 +39,8 @@ class GaussianData(Spec):
     labels : bool
         Whether the target is the sign of y, −1 or 1 (1 at y = 0), which the models that classify
         need; the draws are the same.
+    held_out : float
+        Share of every owner's rows, in [0, 1), that is kept apart from training.
     """
 
     kind: Literal["gaussian"] = "gaussian"
@@ -46,6 +49,7 @@ class GaussianData(Spec):
     condition: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
     heterogeneity: NonNegative = 0.0
     labels: bool = False
+    held_out: HeldOutShare = 0.0
 
     def build(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
@@ -64,13 +68,14 @@ class GaussianData(Spec):
         Raises
         ------
         DataError
-            On ``owners.records`` or ``data.features``.
+            On ``owners.records``, ``data.features`` or ``data.held_out``.
         """
         counts = require_records(records, n_owners)
         root = self._covariance_root(streams)
         truth = streams.generator("data", "truth").standard_normal(self.features)
-        features, targets = [], []
-        for owner, n in enumerate(counts, start=1):
+        kept, apart = keep_apart(self.held_out, counts, streams)
+        features, targets, unseen_features, unseen_targets = [], [], [], []
+        for owner, (n, left, held) in enumerate(zip(counts, kept, apart, strict=True), start=1):
             generator = streams.generator("data", "owner", owner)
             x = generator.standard_normal((n, self.features))
             if root is not None:
@@ -80,16 +85,25 @@ class GaussianData(Spec):
                 shift = streams.generator("data", "owner", owner, "shift")
                 own = truth + self.heterogeneity * shift.standard_normal(self.features)
             y = x @ own + self.noise * generator.standard_normal(n)
-            features.append(frozen(x))
-            targets.append(frozen(np.where(y < 0, -1.0, 1.0) if self.labels else y))
-        said = "target's sign" if self.labels else "target"
+            y = np.where(y < 0, -1.0, 1.0) if self.labels else y
+            features.append(frozen(take(x, left)))
+            targets.append(frozen(take(y, left)))
+            if self.held_out > 0:
+                unseen_features.append(frozen(take(x, held)))
+                unseen_targets.append(frozen(take(y, held)))
+        what = "target's sign" if self.labels else "target"
         return Dataset(
             features=tuple(features),
             targets=tuple(targets),
             columns=tuple(f"x{j}" for j in range(1, self.features + 1)),
             public_rows_of_owner=(0,) * n_owners,
             real=False,
-            notes=(f"Gaussian features and a linear {said}, drawn for this run.",),
+            notes=(
+                f"Gaussian features and a linear {what}, drawn for this run.",
+                *said(kept, apart),
+            ),
+            held_out_features=tuple(unseen_features),
+            held_out_targets=tuple(unseen_targets),
         )
 
     def _covariance_root(self, streams: Streams | Scope) -> Array | None:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded, Source, frozen
+from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.preprocessing import Preprocessing, fit
 from asyncdp_sim.data.splitting import (
     ByColumn,
@@ -16,6 +17,7 @@ from asyncdp_sim.data.splitting import (
     owner_rows,
     require_records,
     rows_by_value,
+    take,
 )
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -45,6 +47,8 @@ class TableRecipe(Spec):
         See :func:`asyncdp_sim.data.preprocessing.fit`.
     split : {"in-order", "shuffled"} or {column = name}
         Which rows each owner holds.
+    held_out : float
+        Share of every owner's rows, in [0, 1), that is kept apart from training.
     """
 
     features: Features
@@ -52,6 +56,7 @@ class TableRecipe(Spec):
     public_overlap: bool = False
     preprocessing: Preprocessing = "eigen-uncentred"
     split: Split = "in-order"
+    held_out: HeldOutShare = 0.0
 
     @model_validator(mode="after")
     def _public_rows_span_the_features(self) -> Self:
@@ -95,20 +100,34 @@ class TableRecipe(Spec):
             self.features,
         )
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
+        kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
         notes = (
             *table.notes,
             *projection.notes,
             *notes,
             *_usage(rows, total, first_public, overlap),
+            *said(kept, apart),
         )
+
+        def projected(places: Sequence[Rows]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            some = [r[place] for r, place in zip(rows, places, strict=True)]
+            return (
+                tuple(frozen(projection.features(take(table.matrix, r))) for r in some),
+                tuple(frozen(projection.targets(take(table.target, r))) for r in some),
+            )
+
+        features, targets = projected(kept)
+        unseen_features, unseen_targets = projected(apart) if self.held_out > 0 else ((), ())
         return Dataset(
-            features=tuple(frozen(projection.features(_take(table.matrix, r))) for r in rows),
-            targets=tuple(frozen(projection.targets(_take(table.target, r))) for r in rows),
+            features=features,
+            targets=targets,
             columns=table.columns,
             public_rows_of_owner=overlap,
             real=source is not None,
             source=source,
             notes=notes,
+            held_out_features=unseen_features,
+            held_out_targets=unseen_targets,
         )
 
     def _owners(
@@ -147,13 +166,6 @@ def nearest(name: str, columns: Sequence[str]) -> str:
     names = [str(c) for c in columns]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"nearest columns: {', '.join(near)}" if near else f"columns: {', '.join(names[:20])}"
-
-
-def _take(array: Array, rows: Rows) -> Array:
-    """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
-    if len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1):
-        return array[rows[0] : rows[-1] + 1]
-    return array[rows]
 
 
 def _usage(

@@ -133,6 +133,13 @@ def rows_by_value(
     return rows, tuple(notes)
 
 
+def take(array: npt.NDArray[np.float64], rows: Rows) -> npt.NDArray[np.float64]:
+    """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
+    if len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1):
+        return array[rows[0] : rows[-1] + 1]
+    return array[rows]
+
+
 def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:
     """Return the records per owner, refusing their absence.
 

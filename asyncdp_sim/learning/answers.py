@@ -43,8 +43,8 @@ class Noise(Protocol):
 class Acceptance(Protocol):
     """What the learner makes of an answer that it does not trust."""
 
-    def accept(self, answers: Array) -> Array:
-        """Return what is used instead of the answers, shape (r, p)."""
+    def accept(self, owners: Indices, answers: Array) -> Array:
+        """Return what is used instead of these owners' answers, shape (r, p)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Answers:
         answers += self._noise.following(turn.rows) * reply.noise.scale[owners, None]
         if reply.factors is not None:
             answers *= reply.factors[owners, None]
-        return answers if reply.acceptance is None else reply.acceptance.accept(answers)
+        return answers if reply.acceptance is None else reply.acceptance.accept(owners, answers)
 
 
 class _Rows:

@@ -71,10 +71,10 @@ class LiveLearning:
         """Take the owner's noisy answer to the query of this message."""
         points, read_k = self._asked.pop(message)
         turn = self._turn(owner, peer, self._updates - read_k)
-        answers = self._answers.give(turn, points)
-        if self._steps.apply_at == "current":
-            points = self._steps.query(self._state, turn)
         with np.errstate(over="ignore", invalid="ignore"):
+            answers = self._answers.give(turn, points)
+            if self._steps.apply_at == "current":
+                points = self._steps.query(self._state, turn)
             self._steps.apply(self._state, turn, points, answers)
 
     def update(self) -> None:

@@ -32,6 +32,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     if len(found) > 0:
         return found
     found = _saturated(n_owners, parts) + _airtime(parts) + _hopeless(n_owners, parts)
+    found += _gossip(n_owners, parts)
     if getattr(parts.clock, "population", "per-owner") == "superposed":
         found += not_superposable(parts)
     return found
@@ -97,6 +98,39 @@ def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     if parts.channel.contended is None and min(_least_times(n_owners, parts, mean=True)) == 0:
         allowed = "a saturated clock needs jobs that take time: set compute or a latency"
         found.append(Fault("compute", "jobs that take no time", allowed))
+    return found
+
+
+def _gossip(n_owners: int, parts: Any) -> list[Fault]:
+    """Refuse what gossip does not have: clocks of owners, a learner's lines, and losses."""
+    if parts.protocol.kind != "gossip":
+        return []
+    found = [fault.under("protocol") for fault in parts.protocol.faults(n_owners)]
+    plain = parts.clock.kind == "poisson" and parts.clock.population == "per-owner"
+    if plain and parts.clock.rate != 1.0:
+        allowed = "under protocol gossip edges have clocks, not owners: set protocol.clock"
+        found.append(Fault("clock.rate", str(parts.clock.rate), allowed))
+    elif parts.clock.kind not in ("poisson", "saturated"):
+        allowed = "under protocol gossip edges have clocks, not owners: set protocol.clock"
+        found.append(Fault("clock.kind", repr(parts.clock.kind), allowed))
+    if parts.channel.contended is not None:
+        allowed = "protocol gossip needs channel ideal: neighbours talk side by side"
+        found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
+    for name in ("loss", "loss_query", "loss_request", "loss_acknowledgement"):
+        share = max(loss_shares(getattr(parts.channel, name), n_owners))
+        if share > 0:
+            allowed = "protocol gossip loses no messages: allowed is 0"
+            found.append(Fault(f"channel.{name}", f"{share:g} for some owner", allowed))
+    if parts.channel.retransmissions > 0:
+        allowed = "protocol gossip sends nothing again: allowed is 0"
+        given = str(parts.channel.retransmissions)
+        found.append(Fault("channel.retransmissions", given, allowed))
+    if any(law.kind != "none" for law in laws_of(parts.latency.acknowledgement, n_owners)):
+        allowed = "protocol gossip acknowledges nothing: allowed is none"
+        found.append(Fault("latency.acknowledgement", "a law", allowed))
+    if parts.topology is not None:
+        allowed = "protocol gossip has a graph of its own: allowed is nothing"
+        found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
     return found
 
 

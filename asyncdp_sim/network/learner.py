@@ -220,6 +220,7 @@ class Learner:
         self.recorder.recomputed += 1
         now = self.kernel._now
         exchange = Exchange(self.messages, former.owner, now, former.read_tick, former.read_k)
+        exchange.peer = former.peer
         if self._learning is not None:
             self._learning.again(exchange.message, former.message)
         return self._opened(exchange)
@@ -288,10 +289,15 @@ class Learner:
         self._given_up[exchange.message] = self._open.pop(exchange.message)
 
     def expire_all(self) -> None:
-        """Give up waiting for whatever is open."""
+        """Give up waiting for whatever is open; what waits for its owner learns of it."""
+        told = Signal(self.kernel)
         for exchange in list(self._open.values()):
             self.event(TIMEOUT, exchange.owner, exchange.message)
             self.expire(exchange)
+            waiting = self._absent.pop(exchange.owner, None)
+            if waiting is not None:
+                told.callbacks += waiting.callbacks
+        told.fire(self.kernel._now, QUERY_ARRIVES)
         self._rest()
 
     def until_idle(self) -> Signal:

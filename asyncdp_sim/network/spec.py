@@ -39,7 +39,9 @@ class Network(Spec):
         ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
         what depends on it.
     numbers : int
-        p, the numbers in a model; matters where messages take time by their size.
+        Numbers in an answer, p for a gradient; matters where messages take time by their size.
+    query_numbers : int, optional
+        p, the numbers in a query, where an answer has another number.
     """
 
     answers_allowed: Several[Count]
@@ -48,6 +50,7 @@ class Network(Spec):
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
     numbers: Count = 1
+    query_numbers: Count | None = None
     clock: Clock = PoissonClock()
     availability: Availability = Always()
     channel: Channel = Ideal()
@@ -85,14 +88,15 @@ class Network(Spec):
 
     @property
     def answer_bytes(self) -> int:
-        """Bytes of an answer: p numbers and a header."""
+        """Bytes of an answer: its numbers and a header."""
         return self.payload.size(self.numbers)
 
     @property
     def query_bytes(self) -> int:
         """Bytes of a query: p numbers, or all N + 1 models."""
         copies = getattr(self.protocol, "payload", "central") == "all-copies"
-        return self.payload.size(self.numbers * (self.n_owners + 1 if copies else 1))
+        numbers = self.numbers if self.query_numbers is None else self.query_numbers
+        return self.payload.size(numbers * (self.n_owners + 1 if copies else 1))
 
     def transfer_times(self, message: str) -> tuple[float, ...]:
         """Return the time units that the bytes of a message take, per owner, over its own line."""
@@ -130,5 +134,8 @@ class Network(Spec):
         for name in ("availability", "topology"):
             if "path" in parts.get(name, {}):  # what the file says counts, not where it lies
                 parts[name]["path"] = getattr(self, name).content_digest()
+        graph = getattr(self.protocol, "graph", None)
+        if graph is not None and hasattr(graph, "content_digest"):
+            parts["protocol"]["graph"]["path"] = graph.content_digest()
         said = json.dumps([seed, replicates, parts], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]

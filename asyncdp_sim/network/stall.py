@@ -2,7 +2,7 @@
 
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network.protocols import Broadcast, Gossip
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
@@ -42,7 +42,10 @@ def _period(network: Network) -> int | None:
     """Return the ticks between two looks; None where owners cannot idle for ever."""
     if isinstance(network.protocol, Broadcast) and not network.protocol.clocked:
         return _BETWEEN * to_ticks(network.protocol.interval)
-    rates = network.clock.rates(network.n_owners)
+    clock, count = network.clock, network.n_owners
+    if isinstance(network.protocol, Gossip):
+        clock, count = network.protocol.clock, len(network.protocol.graph.edges(count))
+    rates = clock.rates(count)
     if rates is None:
         return None
-    return round(max(_BETWEEN, network.n_owners) * TICKS_PER_UNIT / sum(rates)) + 1
+    return round(max(_BETWEEN, count) * TICKS_PER_UNIT / sum(rates)) + 1

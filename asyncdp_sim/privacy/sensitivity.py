@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from asyncdp_sim.learning.objectives.losses import Loss
-from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.spec import Positive, Spec
 
 Array = npt.NDArray[np.float64]
@@ -30,14 +29,7 @@ class Declared(Spec):
     bound: Positive
     norm: NormChoice = "l1"
 
-    def xi(
-        self,
-        theta_max: float | None,  # noqa: ARG002
-        n_features: int,  # noqa: ARG002
-        loss: Loss = SQUARED,  # noqa: ARG002
-        *,
-        intercept: bool = False,  # noqa: ARG002
-    ) -> float:
+    def xi(self, model: Model, n_features: int) -> float:  # noqa: ARG002
         """Return Ξ."""
         return self.bound
 
@@ -49,14 +41,7 @@ class Clip(Spec):
     bound: Positive
     norm: NormChoice = "l1"
 
-    def xi(
-        self,
-        theta_max: float | None,  # noqa: ARG002
-        n_features: int,  # noqa: ARG002
-        loss: Loss = SQUARED,  # noqa: ARG002
-        *,
-        intercept: bool = False,  # noqa: ARG002
-    ) -> float:
+    def xi(self, model: Model, n_features: int) -> float:  # noqa: ARG002
         """Return Ξ."""
         return self.bound
 
@@ -69,7 +54,8 @@ class Domain(Spec):
     Ξ = 2 (target_max + θ_max · max‖x‖₁) · row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is
     √p row_norm. Losses of bounded slope need no box: Ξ = row_norm for the logistic loss,
     δ row_norm for Huber's, and row_norm + 1 (in L2 √(row_norm² + 1)) for the SVM, whose rows
-    are augmented by 1 after they were scaled. Labels need ``target_max`` ≥ 1.
+    are augmented by 1 after they were scaled. The neural network needs the box with any loss; see
+    :meth:`asyncdp_sim.learning.objectives.MLP.gradient_bound`. Labels need ``target_max`` ≥ 1.
     """
 
     kind: Literal["domain"] = "domain"
@@ -77,41 +63,19 @@ class Domain(Spec):
     target_max: Positive
     norm: NormChoice = "l1"
 
-    def xi(
-        self,
-        theta_max: float | None,
-        n_features: int,
-        loss: Loss = SQUARED,
-        *,
-        intercept: bool = False,
-    ) -> float:
-        """Return Ξ for the box Θ of half-width ``theta_max`` and rows of ``n_features`` numbers.
-
-        Parameters
-        ----------
-        theta_max : float or None
-        n_features : int
-            Without the constant of an intercept.
-        loss : Loss
-        intercept : bool
-            Whether a constant 1 is appended to each row.
+    def xi(self, model: Model, n_features: int) -> float:
+        """Return Ξ of a model for rows of ``n_features`` numbers, without an intercept's constant.
 
         Raises
         ------
         ValueError
-            If Θ is the whole space and the loss has no bounded slope.
+            If the model has no bound: Θ is the whole space.
         """
-        spread = 1.0 if self.norm == "l1" else float(np.sqrt(n_features))
-        reach = np.inf
-        if theta_max is not None:
-            reach = theta_max * spread * self.row_norm + (theta_max if intercept else 0.0)
-        steepest = float(loss.steepest(reach, self.target_max))
-        if np.isinf(steepest):
+        norm: Norm = "l1" if self.norm == "l1" else "l2"
+        bound = model.gradient_bound(self.row_norm, self.target_max, n_features, norm)
+        if bound is None:
             raise ValueError("a domain bound needs a bounded Θ: set model.theta_max")
-        if not intercept:
-            return steepest * self.row_norm
-        length = self.row_norm + 1 if self.norm == "l1" else np.hypot(self.row_norm, 1.0)
-        return steepest * float(length)
+        return bound
 
     def confine(
         self, features: Sequence[Array], targets: Sequence[Array]

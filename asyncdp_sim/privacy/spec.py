@@ -7,8 +7,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.objectives.losses import Loss
-from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.privacy.budget import Budget, Horizon
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise, NoNoise, Shape, laplace_scale
 from asyncdp_sim.privacy.sensitivity import Sensitivity
@@ -62,7 +61,7 @@ class Privacy(Spec):
         scale = laplace_scale(xi, allowed, records.astype(float), self.epsilons(n_owners))
         return LaplaceNoise(scale, self.noise)
 
-    def faults(self, n_owners: int, theta_max: float | None, loss: Loss = SQUARED) -> list[Fault]:
+    def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""
         found = self.budget.faults(n_owners)
         found += wrong_length("privacy.epsilon", self.epsilon, n_owners)
@@ -74,11 +73,12 @@ class Privacy(Spec):
                 found.append(
                     Fault("privacy.sensitivity", "nothing", f"{needed}: declared, clip or domain")
                 )
-        if self.sensitivity is not None and self.sensitivity.kind == "domain":
-            if theta_max is None and np.isinf(loss.steepest(np.inf, 0.0)):
+        domain = self.sensitivity
+        if domain is not None and domain.kind == "domain":
+            if model.gradient_bound(domain.row_norm, domain.target_max, 1, "l1") is None:
                 allowed = "a domain bound needs model.theta_max"
                 found.append(Fault("model.theta_max", "nothing", allowed))
-            if loss.classifies and self.sensitivity.target_max < 1:
-                given, allowed = f"{self.sensitivity.target_max:g}", "allowed is ≥ 1 with labels ±1"
+            if model.classifies and domain.target_max < 1:
+                given, allowed = f"{domain.target_max:g}", "allowed is ≥ 1 with labels ±1"
                 found.append(Fault("privacy.sensitivity.target_max", given, allowed))
         return found

@@ -6,6 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.learning.objectives import constants
@@ -19,6 +22,7 @@ from asyncdp_sim.provenance import (
 )
 from asyncdp_sim.result import (
     Writer,
+    alone_columns,
     event_columns,
     model_columns,
     optimum_columns,
@@ -26,8 +30,10 @@ from asyncdp_sim.result import (
     update_columns,
 )
 from asyncdp_sim.run.account import judge, owner_columns, summary, warnings
+from asyncdp_sim.run.honest import honest_summary, learn_alone, owner_figures
 from asyncdp_sim.run.problem import Problem, build_dataset, prepare
 from asyncdp_sim.run.replicates import Learned, learn_all, live_all, processes, simulate_all
+from asyncdp_sim.run.split import split_psi
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.predictions import predict
 from asyncdp_sim.timeline import write_timeline
@@ -52,6 +58,8 @@ class Outcome:
     summary : dict
         The manifest's ``summary``.
     warnings : tuple of str
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
     """
 
     scenario: Scenario
@@ -62,6 +70,7 @@ class Outcome:
     learned: Learned
     summary: dict[str, Any]
     warnings: tuple[str, ...]
+    alone: npt.NDArray[np.float64] | None = None
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -96,13 +105,14 @@ def run(
     Raises
     ------
     DataError
-        If a data file is not what the scenario says.
+        If a data file is not what the scenario says, or an optimum is not found.
     """
     scenario = scenario.base()
     seed = scenario.run.seed
     chosen = tuple(numbers) if numbers is not None else tuple(range(1, scenario.run.replicates + 1))
     dataset = build_dataset(scenario) if dataset is None else dataset
     problem = prepare(scenario, dataset)
+    alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
     with processes(workers) as run_map:
         pool: dict[str, Any] = {"workers": workers, "run_map": run_map}
         if scenario.run.learning == "live":
@@ -112,11 +122,15 @@ def run(
             if traces is None:
                 traces = simulate_all(scenario.network, seed, chosen, events=events, **pool)
             learned = learn_all(problem.task, seed, chosen, traces, **pool)
+        further = honest_summary(problem, learned.models, alone)
+        if scenario.run.split:
+            told = (scenario.algorithm, problem.task, seed, chosen, traces, learned.models)
+            further["psi_split"] = asdict(split_psi(*told, **pool))
     judged = judge(scenario, dataset, problem, learned)
     found = (scenario, dataset, problem, traces, learned, judged)
     return Outcome(
         scenario, dataset, problem, chosen, tuple(traces), learned,
-        summary=summary(*found), warnings=tuple(warnings(*found)),
+        summary=summary(*found) | further, warnings=tuple(warnings(*found)), alone=alone,
     )  # fmt: skip
 
 
@@ -143,9 +157,12 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
             writer.table("updates.parquet", update_columns(traces, numbers))
         writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
         owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers)
+        owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
         writer.table("owners.parquet", owners)
         writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
         writer.table("optimum.parquet", optimum_columns(optimum))
+        if outcome.alone is not None:
+            writer.table("alone.parquet", alone_columns(outcome.alone))
         if all(trace.events is not None for trace in traces):
             writer.table("events.parquet", event_columns(traces, numbers))
             timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])

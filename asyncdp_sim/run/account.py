@@ -84,7 +84,7 @@ def summary(
     return {
         **asdict(summarise(traces, scenario.network.airtime)),
         "clip_count": int(learned.clipped.sum()),
-        "psi_final": _spread(curve["relative_fitness"][last]),
+        "psi_final": spread(curve["relative_fitness"][last]),
         "max_spent_ratio": float(finite.max()) if len(finite) > 0 else None,
         "private": judged.private,
         "epsilon_true": judged.epsilon_true,
@@ -106,6 +106,10 @@ def warnings(
     said = [f"{'' if judged.private else 'not private: '}{reason}" for reason in judged.reasons]
     if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
         said.append("privacy.epsilon is not used: mechanism none adds no noise")
+    if scenario.adversary is not None and len(scenario.adversary.owners) > 0:
+        said.append(f"{scenario.adversary.words()}; f and θ* are of all owners' records")
+    if scenario.acceptance is not None and scenario.acceptance.kind != "all":
+        said.append(f"the learner's acceptance: {scenario.acceptance.words()}")
     short = [trace.n_updates for trace in traces if trace.n_updates < scenario.run.updates]
     if len(short) > 0:
         said.append(
@@ -122,7 +126,7 @@ def warnings(
     return [*said, *problem.notes, *dataset.notes]
 
 
-def _spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
+def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     """Return mean and quartiles; what has overflowed counts as infinite."""
     psi = np.where(np.isnan(psi), np.inf, psi)
     between: Literal["linear", "nearest"] = "linear" if np.isfinite(psi).all() else "nearest"

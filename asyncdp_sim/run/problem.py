@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.learning.algorithms import Asks, Setting, Steps
-from asyncdp_sim.learning.answers import Reply, Sample
-from asyncdp_sim.learning.objectives import LinearRecords, Norm, Objective
+from asyncdp_sim.learning.algorithms import Asks, NoisyStatistics, Setting, Statistics, Steps
+from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
+from asyncdp_sim.learning.objectives import Norm, Objective, Quadratic, Records
 from asyncdp_sim.privacy import Clip, Domain
+from asyncdp_sim.run.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.updating import shares
@@ -32,6 +33,8 @@ class Task:
         Distance in k between rows of the curve.
     asks : str
         Where gradients are taken.
+    held_out : HeldOut, optional
+        Judges models on the held-out rows of all owners, where there are any.
     """
 
     objective: Objective
@@ -39,6 +42,7 @@ class Task:
     reply: Reply
     record_every: int
     asks: Asks = "average"
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ class Problem:
     Attributes
     ----------
     task : Task
-    records : LinearRecords
+    records : Records
         The owners' records, for what second moments cannot tell.
     epsilon : array (N,)
         ε_i; infinite where no noise is added.
@@ -58,14 +62,17 @@ class Problem:
         Ξ that the noise is scaled for; None without a mechanism.
     notes : tuple of str
         What was done to the records, for the user.
+    held_out : tuple of HeldOut
+        One per owner, over its held-out rows; without members where none are.
     """
 
     task: Task
-    records: LinearRecords
+    records: Records
     epsilon: Array
     answers_allowed: npt.NDArray[np.int64]
     xi: float | None
     notes: tuple[str, ...] = ()
+    held_out: tuple[HeldOut, ...] = ()
 
 
 def build_dataset(scenario: Scenario) -> Dataset:
@@ -95,15 +102,19 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     if isinstance(sensitivity, Domain):
         features, targets = sensitivity.confine(features, targets)
         notes = (_confined(dataset, features, targets),)
-    if model.loss.classifies:
+    if model.classifies:
         _require_labels(scenario, targets)
+        _require_labels(scenario, list(dataset.held_out_targets))
     features = model.design(features)
     objective = model.objective(features, targets)
     p = objective.n_features
     objective.least  # noqa: B018  # a useless objective is refused before anything is simulated
+    if isinstance(sensitivity, Domain) and isinstance(objective, Quadratic):
+        before = model.objective(list(dataset.features), list(dataset.targets))
+        notes = (*notes, _moved(before, objective))
     norm: Norm = "l1" if sensitivity is None or sensitivity.norm == "l1" else "l2"
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
-    records = LinearRecords(features, targets, clip, norm, model.loss)
+    records = model.records(features, targets, clip, norm)
     xi = None if sensitivity is None else scenario.xi
     known = None
     if scenario.algorithm.needs_shares:
@@ -115,17 +126,36 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     sample = (
         None if scenario.algorithm.sample is None else Sample(records, scenario.algorithm.sample)
     )
-    gradients = objective if clip is None else records
+    steps = scenario.algorithm.steps(setting)
+    gradients: Gradients = objective if clip is None else records
+    if isinstance(scenario.algorithm, NoisyStatistics) and isinstance(objective, Quadratic):
+        steps = scenario.algorithm.steps(setting, noise.scale, sensitivity)
+        gradients = Statistics.of(objective, steps.units)
+    unseen, unseen_of_all = held_out(dataset, model, sensitivity)
     task = Task(
         objective=objective,
-        steps=scenario.algorithm.steps(setting),
-        reply=Reply(gradients, noise, sample),
+        steps=steps,
+        reply=Reply(gradients, noise, sample, *_conduct(scenario, noise.scale, steps.answer_size)),
         record_every=run.record_every,
         asks=scenario.protocol.asks,
+        held_out=unseen_of_all,
     )
     allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
     epsilon = privacy.epsilons(objective.n_owners)
-    return Problem(task, records, epsilon, np.array(allowed, dtype=np.int64), xi, notes)
+    return Problem(
+        task, records, epsilon, np.array(allowed, dtype=np.int64), xi, notes, held_out=unseen
+    )
+
+
+def _conduct(
+    scenario: Scenario, scale: Array, n_features: int
+) -> tuple[Array | None, Acceptance | None]:
+    """Return what owners that lie multiply answers by, and what the learner does to answers."""
+    adversary, acceptance = scenario.adversary, scenario.acceptance
+    factors = None if adversary is None else adversary.factors(len(scale))
+    if acceptance is None:
+        return factors, None
+    return factors, acceptance.rule(scenario.honest_answers(scale, n_features))
 
 
 def _require_labels(scenario: Scenario, targets: list[Array]) -> None:
@@ -153,3 +183,9 @@ def _confined(dataset: Dataset, features: list[Array], targets: list[Array]) -> 
         f"the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
         "fitness, optimum and ψ are those of the changed records"
     )
+
+
+def _moved(before: Objective, objective: Quadratic) -> str:
+    """Say what the optimum of records in a bounded domain lacks on the records before."""
+    lost = float(before.excess(objective.optimum)) / objective.least
+    return f"on the records as they were, f of this optimum is {lost:.2g} f(θ*) above the least f"

@@ -30,7 +30,10 @@ CURVE = np.dtype(
         ("fitness", "f8"),
     ]
 )
-"""ψ and f of θ_L at k = 0, the multiples of ``record_every``, and the last k of a replicate."""
+"""ψ and f of θ_L at k = 0, the multiples of ``record_every``, and the last k of a replicate.
+
+Where rows are held out, ``held_out_loss`` follows, and ``held_out_error`` of models that classify.
+"""
 
 Numbers = Sequence[int]
 Map = Callable[..., list[Any]]
@@ -140,7 +143,8 @@ def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -
     curves = []
     for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
         ks, models = path.ks(row), path.models(row)
-        curve = np.empty(len(ks), dtype=CURVE)
+        unseen = _unseen(task, models)
+        curve = np.empty(len(ks), dtype=CURVE.descr + [(name, "f8") for name in unseen])
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             excess = task.objective.excess(models)
         curve["replicate"], curve["k"] = number, ks
@@ -148,8 +152,21 @@ def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -
         curve["time"] = to_units(curve["tick"])
         curve["relative_fitness"] = excess / task.objective.least
         curve["fitness"] = excess + task.objective.least
+        for name, values in unseen.items():
+            curve[name] = values
         curves.append(curve)
     return Learned(np.concatenate(curves), path.central[0].copy(), path.final, path.clipped)
+
+
+def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return what models (J, p) are worth on held-out rows, by column of the curve."""
+    judge = task.held_out
+    if judge is None:
+        return {}
+    found = {"held_out_loss": judge.mean_loss(models)}
+    if judge.loss.classifies:
+        found["held_out_error"] = judge.error_rate(models)
+    return found
 
 
 def _joined(parts: Sequence[Learned]) -> Learned:

@@ -3,7 +3,7 @@
 import math
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,11 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
         From the paths of :func:`data_files` to the files' digests.
     """
     raw = scenario.plain()
-    placed = {
-        section: raw[section].pop("path") for section in _FILED if "path" in raw.get(section, {})
-    }
+    tables = [table for section in _FILED for table in _tables(raw, section) if "path" in table]
+    placed = [(table, table.pop("path")) for table in tables]
     _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
-    for section, path in placed.items():
-        raw[section] |= {"path": Path(path).name, "sha256": digests[path]}
+    for table, path in placed:
+        table |= {"path": Path(path).name, "sha256": digests[path]}
     return raw
 
 
@@ -155,9 +154,8 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
     sweep = raw.get("sweep")
     swept = sweep if isinstance(sweep, dict) else {}
     for section in _FILED:
-        listed = swept.get(section)
-        for table in [raw.get(section), *(listed if isinstance(listed, list) else [])]:
-            if isinstance(table, dict) and isinstance(table.get("path"), str):
+        for table in [*_tables(raw, section), *_listed(swept, section)]:
+            if isinstance(table.get("path"), str):
                 table["path"] = change(table["path"])
     each = swept.get(VARIANT)
     for variant in each if isinstance(each, list) else []:
@@ -171,6 +169,26 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
             swept[key] = [change(path) if isinstance(path, str) else path for path in values]
 
 
+def _tables(raw: Raw, section: str) -> Iterator[Raw]:
+    """Yield the table of a section, whose name may be dotted, and which may be set by that name."""
+    table: Any = raw
+    for key in section.split("."):
+        table = table.get(key) if isinstance(table, dict) else None
+    named = raw.get(section) if "." in section else None
+    yield from (found for found in (table, named) if isinstance(found, dict))
+
+
+def _listed(swept: Raw, section: str) -> Iterator[Raw]:
+    """Yield the section's tables in a sweep over it, or over a table that holds it."""
+    parents = section.split(".")
+    for place in range(len(parents)):
+        listed = swept.get(".".join(parents[: place + 1]))
+        for table in listed if isinstance(listed, list) else []:
+            inner = ".".join(parents[place + 1 :])
+            if isinstance(table, dict):
+                yield from [table] if inner == "" else _tables(table, inner)
+
+
 def _toml_value(text: str) -> Any:
     try:
         table = tomllib.loads(f"value = {text}")
@@ -179,7 +197,7 @@ def _toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-_FILED = ("data", "availability", "topology")
+_FILED = ("data", "availability", "topology", "protocol.graph")
 """Sections that may name a file of their own."""
 _MOST_FAULTS = 20
 """A grid repeats its faults; this many are enough to tell."""

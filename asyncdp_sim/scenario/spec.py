@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data import DataSpec, held_out
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.learning.algorithms import Algorithm, Array
-from asyncdp_sim.learning.conduct import AcceptanceSpec, Adversary, HonestAnswers
+from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers
+from asyncdp_sim.learning.algorithms import Algorithm, Array, NoisyStatistics
+from asyncdp_sim.learning.algorithms.noisy_statistics import answer_numbers
+from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -84,6 +86,10 @@ class Run(Spec):
     learning : str
         "replay" learns over the recorded trace; "live" inside the simulation. The results are
         the same; live is the definition, replay is faster.
+    alone : bool
+        Whether each owner's own optimum is found too, and ψ of it.
+    split : bool
+        Whether ψ at the end is split into its parts, which takes further runs without noise.
     """
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
@@ -93,6 +99,8 @@ class Run(Spec):
     record_every: Count = 1
     ties: Literal["declared", "shuffled"] = "declared"
     learning: Literal["replay", "live"] = "replay"
+    alone: bool = False
+    split: bool = False
 
 
 class Owners(Spec):
@@ -152,9 +160,12 @@ class Scenario(Spec):
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
         found = conflicts(n_owners, self)
-        found += self.privacy.faults(n_owners, self.model.theta_max, self.model.loss)
+        found += self.privacy.faults(n_owners, self.model)
         found += self._label_faults()
+        found += self.model.start_faults(getattr(self.algorithm, "initial", None))
         found += self.algorithm.faults(self.protocol)
+        if isinstance(self.algorithm, NoisyStatistics):
+            found += self.algorithm.misfits(self.model, self.privacy, n_owners, self.run.updates)
         if self.adversary is not None:
             found += self.adversary.faults(n_owners)
         if self.acceptance is not None:
@@ -164,6 +175,7 @@ class Scenario(Spec):
             found.append(Fault("algorithm.batch", str(self.algorithm.sample), allowed))
         records = self.owners.records
         found += wrong_length("owners.records", records, n_owners)
+        found += held_out.faults(self.data.held_out, self.records or ())
         if len(found) == 0 and self.algorithm.needs_shares:
             known = shares(self.network)
             if isinstance(known, str):
@@ -179,7 +191,7 @@ class Scenario(Spec):
 
     def _label_faults(self) -> list[Fault]:
         """Return a fault where it is plain from the scenario that targets are no labels."""
-        if not self.model.loss.classifies or getattr(self.data, "labels", True):
+        if not self.model.classifies or getattr(self.data, "labels", True):
             return []
         allowed = f"allowed is true with model.kind = {self.model.kind}, which learns labels ±1"
         return [Fault("data.labels", "false", allowed)]
@@ -192,7 +204,9 @@ class Scenario(Spec):
                 self.owners.count, self.run.updates
             ),
             updates=self.run.updates,
-            answers_per_update=self.algorithm.answers_per_update,
+            answers_per_update=(
+                None if self.protocol.makes_updates else self.algorithm.answers_per_update
+            ),
             until=self.run.until,
             ties=self.run.ties,
             clock=self.clock,
@@ -201,7 +215,8 @@ class Scenario(Spec):
             latency=self.latency,
             payload=self.payload,
             topology=self.topology,
-            numbers=self.numbers if self._sizes_matter else 1,
+            numbers=self.answer_numbers if self._sizes_matter else 1,
+            query_numbers=self.numbers if self._sizes_matter and self._one_shot else None,
             compute=self.compute,
             protocol=self.protocol,
         )
@@ -212,14 +227,23 @@ class Scenario(Spec):
         return self.model.numbers(self.data.features)
 
     @property
+    def answer_numbers(self) -> int:
+        """Numbers in an answer: p, or those of second moments."""
+        return answer_numbers(self.numbers) if self._one_shot else self.numbers
+
+    @property
+    def _one_shot(self) -> bool:
+        """Whether owners answer with statistics and not with gradients."""
+        return isinstance(self.algorithm, NoisyStatistics)
+
+    @property
     def xi(self) -> float | None:
         """Ξ that the noise is scaled for; None where no sensitivity is named."""
         if self.privacy.sensitivity is None:
             return None
-        model = self.model
-        return self.privacy.sensitivity.xi(
-            model.theta_max, self.data.features, model.loss, intercept=model.intercept
-        )
+        if isinstance(self.algorithm, NoisyStatistics):
+            return self.algorithm.xi
+        return self.privacy.sensitivity.xi(self.model, self.data.features)
 
     def honest_answers(self, scale: Array, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with noise of scale b_i (N,)."""
@@ -241,6 +265,11 @@ class Scenario(Spec):
         """n_i per owner; None where the data decide."""
         records = self.owners.records
         return None if records is None else per_owner(records, self.owners.count)
+
+    @property
+    def trained_on(self) -> tuple[int, ...] | None:
+        """Records per owner that are not held out; None where the data decide."""
+        return self.records and held_out.trained_on(self.data.held_out, self.records)
 
     def plain(self) -> Raw:
         """Return the scenario as TOML-ready tables, with every default filled in."""

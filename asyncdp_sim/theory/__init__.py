@@ -18,6 +18,8 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.gossip`: asynchronous learning as a random affine map.
 - :mod:`~asyncdp_sim.theory.moments`: its exact mean and second moment after every update.
 - :mod:`~asyncdp_sim.theory.noise_gain`: what each owner's noise costs, for all budgets at once.
+- :mod:`~asyncdp_sim.theory.spectral`: how fast gossip on a graph brings models together.
+- :mod:`~asyncdp_sim.theory.meetings`: how often neighbours meet there.
 - :mod:`~asyncdp_sim.theory.polar`: how far POLAR's servers are apart.
 
 What holds for a network, by its specification alone:

@@ -206,7 +206,7 @@ class Facts:
         """Why an answer is not an update, if it is not."""
         several = self.network.answers_per_update
         if several is None:
-            return "the learner asks in rounds"
+            return "the protocol makes the updates"
         return "" if several == 1 else f"an update takes {several} answers"
 
     def spent(self, per_answer: float = 1.0) -> str:

@@ -86,6 +86,8 @@ def shares(network: Network) -> tuple[float, ...] | str:
     reason = facts.impatient or facts.shared or facts.slow_requests or facts.waits
     if not reason and isinstance(network.protocol, Broadcast):
         reason = "owners answer the same query"
+    if not reason and network.protocol.kind == "gossip":
+        reason = "neighbours answer in pairs"
     arriving = facts.arriving
     if reason or isinstance(arriving, str):
         return reason or str(arriving)
@@ -148,6 +150,8 @@ def _surely(network: Network, rate: float) -> int:
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
     network, channel = facts.network, facts.network.channel
+    if network.protocol.kind == "gossip":
+        return "neighbours answer in pairs"
     if isinstance(network.protocol, Broadcast):
         return "owners answer the same query"
     if isinstance(network.protocol, Request):

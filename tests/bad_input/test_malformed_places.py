@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bad_input.transcript import FILES, leaked
-from tests.cli.command import Command, Said, program
+from tests.cli.command import Command, Said
 
 GOOD = """schema = 1
 id = "small"
@@ -222,9 +222,9 @@ def test_replay_of_an_intact_sweep_does_not_claim_a_difference(command: Command)
         assert line.startswith("result: given a sweep")
 
 
-def test_a_program_that_meets_bytes_says_one_line(here: Path) -> None:
+def test_bytes_that_are_not_text_take_one_line(command: Command, here: Path) -> None:
     (here / "bad.toml").write_bytes(b'schema = 1\nid = "caf\xe9"\n')
-    said = program("run", "bad.toml", folder=here)
+    said = command("run", "bad.toml")
     assert said.code == 2
     assert said.out == ""
     assert said.lines == [

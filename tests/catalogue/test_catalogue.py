@@ -22,12 +22,15 @@ PROMISED = {
     "broadcast-vs-request",
     "channel-load",
     "fraud-svm",
+    "gossip-graphs",
     "hospital-outage",
     "lending-convergence",
     "lending-sound",
     "lending-timing",
     "lossy-rural-links",
     "mobile-diurnal",
+    "owner-learner-collude",
+    "owners-that-lie",
     "sync-or-async",
     "vary-availability",
     "vary-owners",
@@ -38,8 +41,16 @@ SMALL = (
     "run.updates=20",
 )
 """Settings that make an entry quick."""
+DRAWN = ("channel-load", "lending-convergence", "sync-or-async")
+"""Entries of different kinds, whose pictures are drawn in every run; the others' at night."""
 BESIDES = {
     "channel-load": ("run.until=60.0", 'sweep."clock.rate"=[0.1, 0.02]'),
+    "honest-curves": ('sweep."privacy.epsilon"=[1.0, 10.0]',),
+    "owner-learner-collude": ('sweep.variant=[{ name = "few", "run.updates" = 10 }]',),
+    "owners-that-lie": (
+        'sweep."adversary.owners"=[[], [1, 2]]',
+        'sweep."adversary.factor"=[10.0]',
+    ),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
@@ -94,10 +105,9 @@ def test_is_described(found: Entry, command: Command) -> None:
     assert f"T = {scenario.run.updates} updates" in said.out
 
 
-@EACH
-def test_runs_small_and_is_drawn(found: Entry, tmp_path: Path) -> None:
+def carried_out(found: Entry, directory: Path) -> None:
+    """Run an entry with little to do, and write its result."""
     scenario = small(found)
-    directory = tmp_path / "result"
     if len(scenario.sweep) > 0:
         cells = sweep(scenario, directory)
         assert len(cells) == sum(1 for _ in scenario.grid())
@@ -107,6 +117,23 @@ def test_runs_small_and_is_drawn(found: Entry, tmp_path: Path) -> None:
         assert outcome.summary["updates"] > 0
         write(outcome, directory)
     assert (directory / "manifest.json").exists()
+
+
+@EACH
+def test_runs_small(found: Entry, tmp_path: Path) -> None:
+    carried_out(found, tmp_path / "result")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(found.name, marks=() if found.name in DRAWN else pytest.mark.nightly)
+        for found in ENTRIES
+    ],
+)
+def test_is_drawn(name: str, tmp_path: Path) -> None:
+    directory = tmp_path / "result"
+    carried_out(entry(name), directory)
     draw = importlib.import_module("analysis").draw  # its absence is a failure, not a skip
     pictures = draw(directory)
     assert len(pictures) > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import PROGRAM, Command, program
+from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
 HEAVY = ("matplotlib", "scipy.stats", "dp_accounting", "pandas")
@@ -175,9 +175,7 @@ def test_imports_nothing_heavy(doing: str, here: Path) -> None:
     assert ended.stderr.split() == []
 
 
-def test_python_m_is_the_same(here: Path) -> None:
-    outputs = [
-        subprocess.run([*start, "check", "small.toml"], cwd=here, capture_output=True, check=True)
-        for start in ([PROGRAM], [sys.executable, "-m", "asyncdp_sim"])
-    ]
-    assert outputs[0].stdout == outputs[1].stdout != b""
+def test_python_m_is_the_same(command: Command, here: Path) -> None:
+    start = [sys.executable, "-m", "asyncdp_sim", "check", "small.toml"]
+    ended = subprocess.run(start, cwd=here, capture_output=True, encoding="utf-8", check=True)
+    assert ended.stdout == command.done("check", "small.toml").out != ""

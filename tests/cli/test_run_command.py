@@ -315,17 +315,16 @@ def steep(box: str) -> str:
 
 
 @pytest.mark.parametrize("box", ["", "theta_max = 1e300"], ids=["no box", "a box too large"])
-def test_a_diverging_run_says_so_in_our_words(box: str, here: Path) -> None:
+def test_a_diverging_run_says_so_in_our_words(box: str, command: Command, here: Path) -> None:
     (here / "steep.toml").write_text(steep(box), encoding="utf-8")
-    said = program("run", "steep.toml", "--out", "r", folder=here)
-    assert said.code == 0
+    said = command.done("run", "steep.toml", "--out", "r")
     assert all(line.startswith("note: ") for line in said.lines), said.err
     assert any("the model diverged in 2 of 2 replicates" in line for line in said.lines)
 
 
-def test_figures_of_an_infinite_fitness_are_infinite(here: Path) -> None:
+def test_figures_of_an_infinite_fitness_are_infinite(command: Command, here: Path) -> None:
     (here / "steep.toml").write_text(steep("theta_max = 1e300"), encoding="utf-8")
-    program("run", "steep.toml", "--out", "r", folder=here)
+    command.done("run", "steep.toml", "--out", "r")
     curve = pq.read_table("r/curve.parquet").to_pylist()
     assert [row["relative_fitness"] for row in curve if row["k"] == 99] == [float("inf")] * 2
     figures = manifest(here / "r")["summary"]["psi_final"]

@@ -306,12 +306,11 @@ def test_quiet_and_whole_in_a_pipe(here: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_table_of_swept_tables_can_be_read_in_a_pipe(here: Path) -> None:
+def test_a_table_of_swept_tables_can_be_read_in_a_pipe(command: Command, here: Path) -> None:
     values = ", ".join(f'{{ kind = "constant", value = 0.{i} }}' for i in (1, 2))
     text = SMALL + f"\n[sweep]\ncompute = [{values}]\n"
     (here / "tables.toml").write_text(text, encoding="utf-8")
-    said = program("sweep", "tables.toml", "--out", "result", folder=here)
-    assert said.code == 0
+    said = command.done("sweep", "tables.toml", "--out", "result")
     assert "…" not in said.out
     medians = pq.read_table("result/cells.parquet")["psi_final.median"].to_pylist()
     for median in medians:

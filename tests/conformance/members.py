@@ -9,11 +9,14 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from asyncdp_sim.learning.acceptance import AcceptanceSpec
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
+from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
@@ -167,6 +170,14 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
         ],
         "push": [{}, {"own_tick": "overlap"}, {"offline": "vanish"}],
         "rounds": [{}, {"deadline": 0.3}],
+        "gossip": [
+            {"graph": {"kind": "complete"}},
+            {"graph": {"kind": "star"}, "clock": {"kind": "gamma", "rate": 2.0, "cv": 0.5}},
+            {
+                "graph": {"kind": "edges", "between": [[1, 3], [2, 1]]},
+                "clock": {"kind": "poisson", "rate": [3.0, 1.0]},
+            },
+        ],
         "broadcast": [
             {"interval": 0.5},
             {"interval": 0.5, "own_tick": "overlap", "superseded": "discard"},
@@ -179,6 +190,14 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
                 "offline": "vanish",
             },
         ],
+    },
+    GossipGraph: {
+        "star": [{}],
+        "ring": [{}],
+        "complete": [{}],
+        "geometric": [{"radius": 2.0}, {"radius": 0.9, "graph": 2}],
+        "edges": [{"between": [[1, 2], [3, 2]]}],
+        "file": [{"path": str(DATA / "edges.csv")}],
     },
     Topology: {
         "star": [{}, {"latency": [0.0, 0.1, 0.2]}],
@@ -217,6 +236,21 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"step": 0.7, "server_step": 1.0, "buffer": 3, "weighting": "constant"},
             {"step": 0.6, "server_step": 1.0, "buffer": 2, "weighting": "hinge", "patience": 2.0},
         ],
+        "noisy-statistics": [{}, {"gram_share": 0.8, "caution": 0.5}],
+        "gossip-graph": [
+            {"rho": 20.0},
+            {"rho": 20.0, "initial": "uniform", "judged": "owner"},
+            {"rho": 5.0, "initial": "ones"},
+        ],
+    },
+    Adversary: {
+        "flip": [{"owners": [2]}, {"owners": [], "factor": 10.0}],
+        "scale": [{"owners": [1, 3], "factor": 0.0}, {"owners": [3], "factor": 4.0}],
+    },
+    AcceptanceSpec: {
+        "all": [{}],
+        "clip": [{}, {"bound": 2.0}],
+        "trim": [{"quantile": 0.9}, {"bound": 2.0}],
     },
     Model: {
         "ridge": [
@@ -232,6 +266,10 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
         "huber": [
             {"regularisation": 0.1, "delta": 0.5},
             {"regularisation": 1e-3, "delta": 3.0, "theta_max": 0.2},
+        ],
+        "mlp": [
+            {"regularisation": 0.1, "hidden": 3},
+            {"regularisation": 0.01, "hidden": 2, "loss": "logistic", "theta_max": 2.0},
         ],
     },
     Budget: {
@@ -253,8 +291,11 @@ FAMILIES = {
     "availability": Availability,
     "channel": Channel,
     "protocol": Protocol,
+    "graph": GossipGraph,
     "topology": Topology,
     "algorithm": Algorithm,
+    "adversary": Adversary,
+    "acceptance": AcceptanceSpec,
     "model": Model,
     "budget": Budget,
     "sensitivity": Sensitivity,
@@ -284,6 +325,10 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("request", "timeout"): [None],
     ("rounds", "deadline"): [None],
     ("parameter-server", "batch"): [None],
+    ("clip", "bound"): [None],
+    ("clip", "quantile"): [None],
+    ("trim", "bound"): [None],
+    ("trim", "quantile"): [None],
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
@@ -412,6 +457,22 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"interval": 1.0},
     ],
     "rounds": [{"deadline": 0.0}, {"deadline": _LAW}, {"interval": 1.0}, {"own_tick": "drop"}],
+    "gossip": [
+        {},
+        {"graph": "ring"},
+        {"graph": {"kind": "ring"}, "deadline": 1.0},
+        {"graph": {"kind": "ring"}, "clock": {"kind": "saturated"}},
+        {"graph": {"kind": "ring"}, "clock": {"kind": "poisson", "population": "superposed"}},
+    ],
+    "edges": [
+        {"between": []},
+        {"between": [[]]},
+        {"between": [[1]]},
+        {"between": [[1, 2, 3]]},
+        {"between": [[1, 1]]},
+        {"between": [[0, 1]]},
+        {"between": [["1", "2"]]},
+    ],
     "push": [{"own_tick": "queue"}, {"offline": "leave"}, {"busy": "queue"}, {"timeout": 1.0}],
     "broadcast": [
         {"interval": 0.0},
@@ -514,12 +575,44 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"step": 1.0, "mixing": 0.5, "exponent": -0.5},
         {"step": 1.0, "mixing": 0.5, "patience": -1.0},
     ],
+    "gossip-graph": [
+        {"rho": 0.0},
+        {"rho": 1.0, "initial": "twos"},
+        {"rho": 1.0, "judged": "mean"},
+        {"rho": 1.0, "central_step": "text"},
+    ],
+    "noisy-statistics": [{"gram_share": 0.0}, {"gram_share": 1.0}, {"caution": 0.0}, {"rho": 1.0}],
+    "all": [{"bound": 1.0}],
+    "trim": [
+        {"bound": 0.0},
+        {"bound": float("inf")},
+        {"quantile": 0.0},
+        {"quantile": 1.0},
+        {"bound": 1.0, "quantile": 0.5},
+    ],
+    "flip": [
+        {"owners": [0]},
+        {"owners": [1.0]},
+        {"owners": [True]},
+        {"owners": [1], "factor": 0.0},
+        {"owners": [1], "factor": float("inf")},
+    ],
+    "scale": [
+        {"owners": 2, "factor": 1.0},
+        {"owners": [2], "factor": float("inf")},
+    ],
     "ridge": [*_BAD_MODELS, {"regularisation": 1.0, "delta": 1.0}],
     "logistic": _BAD_MODELS,
     "svm": [*_BAD_MODELS, {"regularisation": 1.0, "intercept": False}],
     "huber": [
         *({"delta": 1.0, **bad} for bad in _BAD_MODELS),
         *({"regularisation": 1.0, "delta": bad} for bad in (0.0, float("inf"))),
+    ],
+    "mlp": [
+        *({"hidden": 2, **bad} for bad in _BAD_MODELS),
+        *({"regularisation": 1.0, "hidden": bad} for bad in (0, 1.5, [2, 2])),
+        {"regularisation": 1.0, "hidden": 2, "loss": "hinge"},
+        {"regularisation": 1.0, "hidden": 2, "delta": 1.0},
     ],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
     "declared": [{"bound": 0.0}, {"bound": 1.0, "norm": "l3"}],
@@ -528,21 +621,19 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def bad_fields(union: Any) -> Iterator[tuple[type[Spec], dict[str, Any]]]:
-    """Wrong parameters of each member: unknown, missing, not numbers, not allowed together."""
-    for member in members(union):
-        good = EXAMPLES[union][kind(member)][0]
-        yield member, {**good, "no_such_field": 1}
-        for name, field in member.model_fields.items():
-            if name == "kind":
-                continue
-            if field.default is PydanticUndefined:
-                yield member, {k: v for k, v in good.items() if k != name}
-            for bad in BAD_NUMBERS:
-                fine = NOT_SO_BAD.get((kind(member), name), [])
-                fine = [*fine, *([None] if name in OPTIONAL else [])]
-                fine = [*fine, *(["much"] if name in TEXTS else [])]
-                if not any(bad is value or bad == value for value in fine):
-                    yield member, {**good, name: bad}
-        for fields in BAD_COMBINATIONS.get(kind(member), []):
-            yield member, fields
+def bad_fields(union: Any, member: type[Spec]) -> Iterator[dict[str, Any]]:
+    """Wrong parameters of a member: unknown, missing, not numbers, not allowed together."""
+    good = EXAMPLES[union][kind(member)][0]
+    yield {**good, "no_such_field": 1}
+    for name, field in member.model_fields.items():
+        if name == "kind":
+            continue
+        if field.default is PydanticUndefined:
+            yield {k: v for k, v in good.items() if k != name}
+        for bad in BAD_NUMBERS:
+            fine = NOT_SO_BAD.get((kind(member), name), [])
+            fine = [*fine, *([None] if name in OPTIONAL else [])]
+            fine = [*fine, *(["much"] if name in TEXTS else [])]
+            if not any(bad is value or bad == value for value in fine):
+                yield {**good, name: bad}
+    yield from BAD_COMBINATIONS.get(kind(member), [])

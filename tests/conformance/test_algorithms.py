@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms import Algorithm, Setting, Statistics, Steps, Turn
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
@@ -19,7 +19,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
-from tests.conformance.members import examples, said
+from tests.conformance.members import EXAMPLES, examples, said
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
@@ -53,10 +53,11 @@ def quadratic() -> Quadratic:
 
 
 def network_of(algorithm: Algorithm) -> Network:
-    protocol = parse(Protocol, {"kind": algorithm.protocols[0]})
+    kind = algorithm.protocols[0]
+    protocol = parse(Protocol, {"kind": kind, **EXAMPLES[Protocol][kind][0]})
     several = algorithm.answers_per_update
     changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
-    if several is None:  # rounds that lack some answers, or all
+    if kind == "rounds":  # some of which lack some answers, or all
         changed |= {"channel": Ideal(loss=0.4), "until": 6.0, "answers_allowed": (T,) * N}
     return NETWORK.model_copy(update=changed)
 
@@ -65,12 +66,15 @@ def reply_of(algorithm: Algorithm, objective: LinearObjective | Quadratic) -> Re
     sample = None
     if algorithm.sample is not None:
         sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
+    if algorithm.kind == "noisy-statistics" and isinstance(objective, Quadratic):
+        return Reply(Statistics.of(objective, algorithm.units()), NOISE)
     return Reply(objective, NOISE, sample)
 
 
 def everybody(algorithm: Algorithm, owners: list[int]) -> Turn:
     rows = None if algorithm.answers_per_update is not None else np.arange(len(owners))
-    return Turn(np.array(owners), rows=rows)
+    peers = (np.array(owners) + 1) % N + 1  # where there are neighbours, the next
+    return Turn(np.array(owners), peers=peers, rows=rows)
 
 
 @cache
@@ -79,7 +83,8 @@ def traces_of(algorithm: Algorithm) -> list[Trace]:
 
 
 def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX) -> Steps:
-    return algorithm.steps(Setting(quadratic.weights, P, T, SIGMA, box))
+    protocol = network_of(algorithm).protocol
+    return algorithm.steps(Setting(quadratic.weights, P, T, SIGMA, box, protocol=protocol))
 
 
 def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Path:
@@ -163,3 +168,11 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
 @EACH
 def test_the_traces_end_at_different_updates(algorithm: Algorithm) -> None:
     assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1
+
+
+@EACH
+def test_models_start_in_the_box(algorithm: Algorithm, quadratic: Quadratic) -> None:
+    """Or the first query would be where no bound on a gradient holds."""
+    state = steps_of(algorithm, quadratic).init(scopes())
+    models = [state.central, *(getattr(state, name, state.central) for name in ("copies", "model"))]
+    assert max(np.abs(model).max() for model in models) <= BOX

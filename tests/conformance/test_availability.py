@@ -111,7 +111,7 @@ def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availabil
 
 @EACH
 def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availability) -> None:
-    """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 10.
+    """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 4.
 
     What is measured is the share of an owner's Poisson ticks from time 10 on that find it online
     (Poisson arrivals see time averages); its standard error is √(s²/R) with the sample variance
@@ -123,7 +123,7 @@ def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availabil
     begin, replicates = 10 * 10**9, 30
     shares = np.empty((replicates, N))
     for r in range(replicates):
-        trace = traced(availability, replicate=r + 1, until=40.0, busy=False, rates=(10.0,))
+        trace = traced(availability, replicate=r + 1, until=40.0, busy=False, rates=(4.0,))
         for owner in range(1, N + 1):
             ticks = of(trace, owner, CLOCK)
             late = ticks[ticks["tick"] >= begin]
@@ -320,13 +320,13 @@ STATIONARY: dict[str, dict[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("laws", STATIONARY.values(), ids=STATIONARY)
 def test_on_off_starts_from_its_stationary_law(laws: dict[str, dict[str, Any]]) -> None:
-    """z-tests over 2,000 independent owners, |z| < 4 (fixed seed).
+    """z-tests over 1,000 independent owners, |z| < 4 (fixed seed).
 
     The share of owners online at each of eight instants is E on/(E on + E off); standard error
     √(a(1 − a)/n). The number of departures in [0, 1) has mean 1/(E on + E off) exactly; its
     standard error is √(s²/n). A start from a fresh period fails at the instants or at the count.
     """
-    n = 2000
+    n = 1000
     spec = parse(OnOff, {"kind": "on-off", **laws})
     trace = traced(spec, n, until=1.0, busy=False, rates=(1e-9,))
     events = trace.events[np.isin(trace.events["kind"], PRESENCE)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from tests.conformance.members import examples, said
@@ -22,6 +23,7 @@ def test_a_bound_is_positive_and_grows_with_nothing_but_theta_and_p(
     sensitivity: Sensitivity,
 ) -> None:
     assert sensitivity.norm in ("l1", "l2-as-published")
-    found = [sensitivity.xi(theta_max, p) for theta_max in (0.1, 10.0) for p in (1, 100)]
+    boxes = [Ridge(regularisation=1.0, theta_max=theta_max) for theta_max in (0.1, 10.0)]
+    found = [sensitivity.xi(model, p) for model in boxes for p in (1, 100)]
     assert all(xi > 0 for xi in found)
     assert found == sorted(found)

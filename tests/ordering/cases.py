@@ -8,9 +8,11 @@ from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock
 from tests.ordering.broadcast_cases import BROADCASTS
 from tests.ordering.buffer_cases import BUFFERS
 from tests.ordering.channel_cases import CHANNELS
+from tests.ordering.gossip_cases import GOSSIPS
 from tests.ordering.loss_cases import LOSSES
 from tests.ordering.place_cases import PLACES
 from tests.ordering.request_cases import REQUESTS
+from tests.ordering.rounds_cases import ROUNDS
 from tests.ordering.scene import Case, Together, dark, net, stay
 
 TIES = [
@@ -692,5 +694,7 @@ CASES = [
     *BROADCASTS,
     *PLACES,
     *BUFFERS,
+    *ROUNDS,
+    *GOSSIPS,
 ]
 """All scenarios of the golden files."""

@@ -4,6 +4,7 @@ A part is chosen by ``random.Random(number)``, so number 7 is the same network w
 """
 
 from random import Random
+from typing import Any
 
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import (
@@ -32,7 +33,7 @@ from asyncdp_sim.network.clocks import (
     ScriptedClock,
 )
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, Lognormal, NoTime, Uniform
-from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request
+from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request, Rounds
 from asyncdp_sim.network.topology import LinkFailures, Star, Topology
 
 GRID = 0.25
@@ -86,12 +87,12 @@ def on_a_grid(number: int) -> Network:
         Star(latency=[GRID * rng.randint(0, 2) for _ in range(n)]),
         Star(latency=GRID, failures=failures),
     ]
-    return Network(
-        answers_allowed=[rng.randint(1, 6) for _ in range(n)],
-        updates=20,
-        until=8.0,
-        clock=rng.choice(clocks),
-        availability=rng.choice(
+    parts: dict[str, Any] = {
+        "answers_allowed": [rng.randint(1, 6) for _ in range(n)],
+        "updates": 20,
+        "until": 8.0,
+        "clock": rng.choice(clocks),
+        "availability": rng.choice(
             [
                 Always(),
                 Outages(groups=[[1], [1, 2]], gap=law(1), length=law(1)),
@@ -99,24 +100,26 @@ def on_a_grid(number: int) -> Network:
                 Bernoulli(probability=0.7),
             ]
         ),
-        channel=rng.choice(channels),
-        latency=Latency(
+        "channel": rng.choice(channels),
+        "latency": Latency(
             request=law(),
             query=[law() for _ in range(n)],
             answer=law(),
             acknowledgement=rng.choice([NoTime(), NoTime(), law()]),
         ),
-        compute=[law() for _ in range(n)],
-        topology=rng.choice(topologies),
-        protocol=_protocol(rng, interval=4 * GRID, timeout=20 * GRID, wait=law(1), delay=law()),
-    )
+        "compute": [law() for _ in range(n)],
+        "topology": rng.choice(topologies),
+    }
+    protocol = _protocol(rng, interval=4 * GRID, timeout=20 * GRID, wait=law(1), delay=law())
+    return Network(**parts, protocol=protocol, answers_per_update=per_update(protocol))
 
 
 def off_the_grid(number: int) -> Network:
     """Return a network in which no two owners' times are the same, but for what they share.
 
     Slots, persistent listeners, collision detection and queries that reach all at once bring
-    owners together at one tick; they are left out.
+    owners together at one tick; they are left out. So are, where queries wait for owners, outages
+    that end for several at once.
     """
     rng = Random(f"continuous {number}")
 
@@ -164,16 +167,21 @@ def off_the_grid(number: int) -> Network:
     )
     if channel.kind == "tdma" and getattr(protocol, "own_tick", "drop") == "overlap":
         protocol = protocol.model_copy(update={"own_tick": "drop"})  # two answers in one slot
+    waiting = protocol.kind == "rounds"
+    if waiting:
+        each = {"gap": Exponential(mean=2), "length": Exponential(mean=0.5)}
+        availabilities[-1] = Outages(groups=[[1], [2]], **each)
     return Network(
         answers_allowed=[rng.randint(3, 15) for _ in range(n)],
         updates=30,
+        answers_per_update=per_update(protocol),
         until=12.0,
         clock=rng.choice([PoissonClock(rate=1.5), GammaClock(rate=1.5, cv=0.5)]),
         availability=rng.choice(availabilities),
         channel=channel,
         latency=Latency(
             request=law(),
-            query=Exponential(mean=0.1) if protocol.kind == "broadcast" else law(),
+            query=Exponential(mean=0.1) if waiting or protocol.kind == "broadcast" else law(),
             answer=law(),
             acknowledgement=rng.choice([NoTime(), NoTime(), law()]),
         ),
@@ -181,6 +189,11 @@ def off_the_grid(number: int) -> Network:
         topology=rng.choice(topologies),
         protocol=protocol,
     )
+
+
+def per_update(protocol: Protocol) -> int | None:
+    """Return B of a network with this protocol; None where the protocol makes the updates."""
+    return None if protocol.makes_updates else 1
 
 
 def _losses(rng: Random) -> dict[str, object]:
@@ -208,5 +221,6 @@ def _protocol(rng: Random, interval: float, timeout: float, wait: Law, delay: La
         Push(own_tick=own_tick, offline=offline),
         Broadcast(own_tick=own_tick, offline=offline, **heard),
         Broadcast(answer_at="after-delay", delay=delay, own_tick=own_tick, **heard),
+        Rounds(deadline=rng.choice([None, 3 * interval])),
     ]
     return rng.choice(protocols)

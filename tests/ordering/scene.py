@@ -48,7 +48,7 @@ class Case:
     ``updates``, ``refused``, ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that
     are offline), ``away`` and ``back`` (going off and on line) are complete lists of (time, owner);
     so is ``mishaps``, over all kinds of events that are not usual, in the order of happening.
-    ``released`` (answers charged), ``reads`` and ``stale`` (one number per update), ``on_air``
+    ``released`` (answers charged), ``reads`` and ``stale`` (one number per answer used), ``on_air``
     (airtime in all) and ``ending`` are compared where they are given. ``online`` is the share of
     the run, per owner; left out, all of it. ``open`` has the outcomes of exchanges without an
     update.
@@ -145,7 +145,7 @@ def net(
     network = Network(
         answers_allowed=(10,) * owners if allowed is None else allowed,
         updates=updates,
-        answers_per_update=buffer,
+        answers_per_update=None if protocol.makes_updates else buffer,
         until=until,
         clock=clock,
         latency=Latency(

@@ -35,9 +35,10 @@ def render(rule: str, network: Network, trace: Trace, scheduled: int | None) -> 
 
 def describe(network: Network) -> str:
     lines = []
-    clock = network.clock.model_dump()
-    kind = clock.pop("kind")
-    lines.append(f"clock     {kind} " + ", ".join(f"{k} {_plain(v)}" for k, v in clock.items()))
+    if network.protocol.kind != "rounds":  # there clocks have no say
+        clock = network.clock.model_dump()
+        kind = clock.pop("kind")
+        lines.append(f"clock     {kind} " + ", ".join(f"{k} {_plain(v)}" for k, v in clock.items()))
     laws = {name: getattr(network.latency, name) for name in MESSAGES}
     laws = {**laws, "compute": network.compute, "acknowledgement": network.latency.acknowledgement}
     said = [f"{name} {_plain(law)}" for name, law in laws.items() if law != NoTime()]
@@ -51,7 +52,7 @@ def describe(network: Network) -> str:
     for part in getattr(network.availability, "parts", [network.availability]):
         lines += _presence(part, network.n_owners)
     lines.append(f"answers   {_plain(network.answers_allowed)} allowed")
-    if network.answers_per_update > 1:
+    if network.answers_per_update is not None and network.answers_per_update > 1:
         lines.append(f"buffer    {network.answers_per_update} answers make one update")
     if network.until is not None:
         lines.append(f"until     {network.until:.9g}")

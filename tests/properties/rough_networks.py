@@ -9,8 +9,8 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.latency import Payload
-from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request
+from asyncdp_sim.network.laws import Constant, Law, NoTime
+from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request, Rounds
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec import parse
 from tests.properties.networks import LAWS, PERIODS, availabilities, clocks
@@ -19,6 +19,7 @@ Fields = dict[str, Any]
 
 AIRTIMES = st.sampled_from([0.05, 0.125, 0.25])
 """Some of them divide the grid of the scripted clocks: answers touch."""
+NEVER, ALWAYS = st.just(False), st.just(True)
 SHARES = st.sampled_from([0.1, 0.0, 0.5])
 BURSTS = st.sampled_from(
     [
@@ -143,6 +144,10 @@ def protocols(least: float) -> st.SearchStrategy[Protocol]:
     return requests(least) | pushes | broadcasts()
 
 
+def rounds(least: float) -> st.SearchStrategy[Protocol]:
+    return st.builds(Rounds, deadline=st.sampled_from([least + 0.05, least + 0.5, None]))
+
+
 @st.composite
 def topologies(draw: st.DrawFn, n: int) -> Topology | None:
     kind = draw(st.sampled_from([None, None, "star", "scale-free"]))
@@ -161,19 +166,26 @@ def topologies(draw: st.DrawFn, n: int) -> Topology | None:
 
 
 @st.composite
-def rough_networks(draw: st.DrawFn) -> Network:
-    """Draw a network; every run ends at its horizon at the latest."""
+def rough_networks(draw: st.DrawFn, synchronous: st.SearchStrategy[bool] = NEVER) -> Network:
+    """Draw a network, in rounds if synchronous; every run ends at its horizon at the latest."""
     n = draw(st.integers(1, 4))
+    in_rounds = draw(synchronous)
     channel = draw(channels(n))
     stages: Fields = {
         name: draw(laws(n)) for name in ("request", "query", "answer", "acknowledgement")
     }
     compute = draw(laws(n))
+    if in_rounds and isinstance(channel.loss_query, tuple):  # an owner that is never reached
+        channel = channel.model_copy(update={"loss_query": 0.5})
+    if in_rounds and channel.contended is not None and channel.contended.kind == "csma":
+        stages["query"] = Constant(value=0.25)  # or they listen again and again at one tick
+    least = _least(n, channel, stages, compute)
     if draw(st.booleans()):
         stages["rate_bytes"] = draw(st.sampled_from([480.0, (4800.0,) * n]))
     return Network(
         answers_allowed=draw(st.lists(st.sampled_from([9, 3, 1, 20]), min_size=n, max_size=n)),
         updates=draw(st.sampled_from([30, 8, 1])),
+        answers_per_update=None if in_rounds else 1,
         until=draw(st.sampled_from([6.0, 2.0])),
         ties=draw(st.sampled_from(["declared", "shuffled"])),
         clock=draw(clocks(n)),
@@ -183,7 +195,7 @@ def rough_networks(draw: st.DrawFn) -> Network:
         payload=Payload(),
         topology=draw(topologies(n)),
         compute=compute,
-        protocol=draw(protocols(_least(n, channel, stages, compute))),
+        protocol=draw(rounds(least) if in_rounds else protocols(least)),
     )
 
 

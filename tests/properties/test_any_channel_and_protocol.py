@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, Setting
+from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -22,13 +22,14 @@ from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_ticks
 from tests.properties.networks import FIXED
-from tests.properties.rough_networks import rough_networks
+from tests.properties.rough_networks import ALWAYS, rough_networks
 from tests.unit.learning.problems import records
 
 K = EventKind
 ROUGH = settings(FIXED, max_examples=60)
 SEEDS = st.integers(0, 2**32)
 BUFFERS = st.sampled_from([1, 2, 3])
+ANY = rough_networks(st.sampled_from([False, False, False, True]))
 BEGINS = (K.answer_released, K.answer_resent)
 ARRIVALS = (K.answer_collided, K.answer_lost, K.answer_delivered, K.answer_discarded)
 
@@ -48,7 +49,7 @@ def counted(trace: Trace, *kinds: EventKind) -> list[int]:
 
 
 @ROUGH
-@given(rough_networks(), SEEDS)
+@given(ANY, SEEDS)
 def test_the_seed_decides_and_keeping_events_changes_nothing(network: Network, seed: int) -> None:
     kept, again = traced(network, seed), traced(network, seed)
     bare = simulate(network, scope(seed))
@@ -98,12 +99,25 @@ def the_owners_ledger_balances(network: Network, trace: Trace) -> None:
         assert not np.any(np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight]))
     arrived = trace.ended(Outcome.applied, Outcome.buffered)
     assert arrived.tolist() == counted(trace, K.answer_delivered)
-    assert int(arrived.sum()) // network.answers_per_update == trace.n_updates
-    last = trace.updates["owner"][network.answers_per_update - 1 :: network.answers_per_update]
-    completed = np.bincount(last, minlength=network.n_owners + 1)[1:]
-    assert completed.tolist() == counted(trace, K.update_applied)
+    several = network.answers_per_update
+    if several is None:
+        each_answers_once_a_round(trace)
+    else:
+        assert int(arrived.sum()) // several == trace.n_updates
+        last = trace.updates["owner"][several - 1 :: several]
+        completed = np.bincount(last, minlength=network.n_owners + 1)[1:]
+        assert completed.tolist() == counted(trace, K.update_applied)
     shares = owners["online"]
     assert np.all((shares >= 0) & (shares <= 1) | np.isnan(shares))
+
+
+def each_answers_once_a_round(trace: Trace) -> None:
+    """From one model, and whoever is late or lost is left out; an update has no owner."""
+    pairs = trace.updates[["k", "owner"]].tolist()
+    assert len(set(pairs)) == len(pairs)
+    assert {k for k, _ in pairs} == set(range(1, trace.n_updates + 1))
+    assert not trace.updates["staleness"].any()
+    assert counted(trace, K.update_applied) == [0] * trace.n_owners
 
 
 def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None:
@@ -118,8 +132,9 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
         K.answer_discarded: Outcome.discarded,
         K.answer_delivered: Outcome.applied,
     }
-    for event in trace.events:
-        kind, message, tick = K(event["kind"]), int(event["message"]), int(event["tick"])
+    columns = (trace.events[name].tolist() for name in ("kind", "message", "tick", "detail"))
+    for number, message, tick, detail in zip(*columns, strict=True):
+        kind = K(number)
         assert tick <= trace.end_tick <= end
         if final.get(message) is Outcome.applied:
             continue  # what is sent for want of an acknowledgement is no part of the exchange
@@ -130,7 +145,7 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
             sent[message] += 1
             final[message] = Outcome.in_flight
         elif kind in fates:
-            assert event["detail"] != Detail.duplicate
+            assert detail != Detail.duplicate
             final[message] = fates[kind]
     for row in trace.exchanges:
         message, outcome = int(row["message"]), Outcome(row["outcome"])
@@ -154,7 +169,8 @@ def a_run_ends_for_the_reason_it_gives(network: Network, trace: Trace) -> None:
         assert np.all(left == 0)
     if trace.ending is Ending.silent:
         assert np.any(left > 0)
-        assert network.clock.kind == "scripted" or network.availability.kind == "churn"
+        stops = network.clock.kind == "scripted" and network.protocol.kind != "rounds"
+        assert stops or network.availability.kind == "churn"
     assert trace.ending is not Ending.stalled
 
 
@@ -168,10 +184,11 @@ def a_locked_learner_serves_one_at_a_time(network: Network, trace: Trace) -> Non
 
 def the_absent_do_not_act(network: Network, trace: Trace) -> None:
     """Their clocks' ticks are dropped; where owners vanish they neither listen nor send."""
-    vanishes = network.protocol.offline == "vanish"
+    vanishes = getattr(network.protocol, "offline", "finish") == "vanish"
     away: set[int] = set()
-    for event in trace.events:
-        kind, owner = K(event["kind"]), int(event["owner"])
+    columns = (trace.events[name].tolist() for name in ("kind", "owner"))
+    for number, owner in zip(*columns, strict=True):
+        kind = K(number)
         if kind is K.went_offline:
             assert owner not in away
             away.add(owner)
@@ -202,10 +219,11 @@ def test_whatever_happens() -> None:
     stale = fresh = 0
 
     @settings(FIXED, max_examples=250)
-    @given(rough_networks(), SEEDS)
+    @given(ANY, SEEDS)
     def draw(network: Network, seed: int) -> None:
         nonlocal stale, fresh
-        network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
+        if network.answers_per_update is not None:
+            network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
         parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
         for trace in (traced(network, seed), traced(network, seed + 1)):
             for holds in CHECKS:
@@ -223,7 +241,7 @@ def test_whatever_happens() -> None:
     assert outcomes == set(Outcome)
     assert endings == set(Ending) - {Ending.stalled}
     assert {"ideal", "aloha", "slotted-aloha", "csma", "tdma", "parallel"} <= parts
-    assert {"request", "push", "broadcast"} <= parts
+    assert {"request", "push", "broadcast", "rounds"} <= parts
     assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
     assert min(stale, fresh) >= 10
 
@@ -297,3 +315,26 @@ def test_live_learning_equals_replay_over_buffers(
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)
     assert np.array_equal(lived.clipped, again.clipped)
+
+
+@ROUGH
+@given(rough_networks(ALWAYS), SEEDS, st.integers(0, 2), st.integers(1, 4))
+def test_live_learning_equals_replay_in_rounds(
+    network: Network, seed: int, trim: int, record_every: int
+) -> None:
+    """With as many answers to an update as there are; alone and beside another replicate."""
+    _, gradients = problem(network.n_owners, "current")
+    algorithm = Collab2(step=0.4, trim=trim, initial="uniform")
+    steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
+    reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
+    live = LiveLearning(steps, reply, scope(seed), record_every, "central")
+    trace = simulate(network, scope(seed), learning=live)
+    lived = live.path()
+    both = [trace, simulate(network, scope(seed + 1))]
+    again = replay(both, steps, reply, [scope(seed), scope(seed + 1)], record_every, "central")
+    assert lived.updates.tolist() == again.updates[:1].tolist() == [trace.n_updates]
+    assert np.array_equal(lived.models(0), again.models(0))
+    assert np.array_equal(lived.final, again.final[:1])
+    assert lived.clipped.tolist() == again.clipped[:1].tolist()
+    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    assert len(live._asked) == np.count_nonzero(cut_short)

@@ -34,6 +34,9 @@ def test_fingerprints_tell_layers_apart() -> None:
 
     assert differ() == set()
     assert differ(privacy__epsilon=1.0) == {"models", "curve"}
+    assert differ(privacy__mechanism="none") == {"models", "curve"}
+    other = {"kind": "fedasync", "step": 0.1, "mixing": 0.9}
+    assert differ(algorithm=other) == {"models", "curve"}
     assert differ(run__record_every=2) == {"curve"}
     assert differ(latency__answer={"kind": "constant", "value": 1e-9}) >= {"time", "curve"}
     assert "order" not in differ(latency__answer={"kind": "constant", "value": 0.0})

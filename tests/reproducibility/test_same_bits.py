@@ -7,7 +7,7 @@ import tomli_w
 
 from asyncdp_sim.run import run
 from asyncdp_sim.scenario import dump
-from tests.cli.command import program
+from tests.cli.command import Command, program
 from tests.reproducibility.runs import rows, scenario, tables, written
 
 ALL = {f"{name}.parquet" for name in ("updates", "curve", "owners", "events", "models", "optimum")}
@@ -46,7 +46,12 @@ def test_replicates_differ(tmp_path: Path) -> None:
         assert first != second
 
 
-def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
+def test_the_number_of_workers_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once with a program of its own, from which the workers start as they do for a user."""
+    command = Command(monkeypatch, capsys)
+    monkeypatch.chdir(tmp_path)
     raw = scenario().plain()
     (tmp_path / "run.toml").write_text(tomli_w.dumps(raw), encoding="utf-8")
     raw["sweep"] = {"privacy.epsilon": [2.0]}
@@ -56,9 +61,9 @@ def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
         found = []
         for workers in (1, 2):
             place = tmp_path / f"{verb}-{workers}"
-            said = program(
-                verb, f"{verb}.toml", "--out", place, "--workers", workers, *more, folder=tmp_path
-            )
+            words = (verb, f"{verb}.toml", "--out", place, "--workers", workers, *more)
+            apart = (verb, workers) == ("run", 2)
+            said = program(*words, folder=tmp_path) if apart else command(*words)
             assert said.code == 0, said.err
             found.append((tables(place), (place / "manifest.json").read_bytes()))
         assert found[0] == found[1]

@@ -151,12 +151,15 @@ def growth(
     begin = np.zeros(len(chain))
     for state, probability in start.items():
         begin[index[state]] += probability
-    found = {}
-    for name in [*counts, *sums]:
-        f = np.array(sums.get(name, np.zeros(len(chain))))
+    names = [*counts, *sums]
+    per_time = np.zeros((len(names), len(chain)))
+    for f, name in zip(per_time, names, strict=True):
+        f += sums.get(name, 0.0)
         for x, _, rate, amount in counts.get(name, ()):
             f[x] += rate * amount
-        h = np.linalg.solve(shifted, pi @ f - f)
+    bias = np.linalg.solve(shifted, per_time @ pi - per_time.T).T
+    found = {}
+    for name, f, h in zip(names, per_time, bias, strict=True):
         spread = 2 * pi @ (f * h) if name in sums else 0.0
         for x, y, rate, amount in counts.get(name, ()):
             spread += pi[x] * rate * amount * (amount + 2 * h[y])

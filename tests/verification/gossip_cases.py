@@ -144,8 +144,11 @@ class _TwoPoint:
     shape: str
 
     def rows(self, generator, count, n_features):
-        signs = generator.reshape(count, -1) * np.sqrt(2)
-        return np.broadcast_to(signs, (count, n_features))
+        """Return the given rows, and zeros in place of those that no answer will take."""
+        given = generator.reshape(-1, n_features if self.shape == "vector" else 1)
+        found = np.zeros((count, n_features))
+        found[: len(given)] = np.sqrt(2) * given
+        return found
 
 
 def enumerated(case, steps=None, gradients=None):

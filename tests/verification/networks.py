@@ -36,6 +36,12 @@ def runs(network, seed, count, *, events=False):
         yield simulate(network, streams.within("replicate", number), events=events)
 
 
+def in_windows(trace, length, number):
+    """Return how many updates fall into each of the first windows of a length, in time units."""
+    place = trace.updates["tick"] // to_ticks(length)
+    return np.bincount(place[place < number], minlength=number)
+
+
 class FavouringClock(PoissonClock):
     """Planted bug: the first owner's clock runs 4 % fast."""
 

@@ -89,6 +89,10 @@ CASES = {
 }
 
 
+CI = ("infinite, one clock", "infinite, capture", "two owners", "five owners, capture")
+"""What every run measures; the others' turn comes at night."""
+
+
 @shared
 def sound(name):
     channel, theory, how = CASES[name]
@@ -97,10 +101,10 @@ def sound(name):
 
 def scores():
     """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
+    return [each for name in CI for each in sound(name)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CI)
 def test_answers_survive_as_often_as_they_should(name):
     require(sound(name), error=0.003)
 
@@ -113,7 +117,7 @@ def spoilt(air):
     return Spoilt
 
 
-@pytest.mark.parametrize("name", ["infinite, one clock", "two owners", "ten owners"])
+@pytest.mark.parametrize("name", ["infinite, one clock", "two owners"])
 def test_a_victim_that_survives_a_collision_is_seen(name):
     channel, theory, how = CASES[name]
     found = measure(spoilt(SparingAir)(airtime=channel.airtime), theory, **how, count=20)
@@ -126,9 +130,8 @@ def test_interference_that_does_not_add_up_is_seen():
     assert seen(measure(broken, theory, **how, count=20)[1:]) > 5
 
 
-@pytest.mark.parametrize("name", ["two owners", "ten owners"])
-def test_the_formula_of_an_infinite_population_is_seen(name):
-    channel, theory, how = CASES[name]
+def test_the_formula_of_an_infinite_population_is_seen():
+    channel, theory, how = CASES["two owners"]
     wrong = infinite(aloha_infinite, theory.attempt_rate, channel.airtime)
     assert seen(measure(channel, wrong, **how, count=20)[1:]) > 5
 

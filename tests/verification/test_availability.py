@@ -25,6 +25,7 @@ from .networks import (
     ShareOfAnOrdinaryPeriod,
     ThinnedTwice,
     WholeFirstPeriod,
+    in_windows,
     network,
     own_seed,
     runs,
@@ -54,21 +55,22 @@ def listening(name, kind=Bernoulli, seed=1, count=test_clocks.RUNS, factor=1):
     )
 
 
-def heard(kind=Bernoulli, seed=1, count=2400, factor=1):
+def heard(kind=Bernoulli, seed=1, count=60, windows=60, factor=1):
     """Return scores of the number of updates in a window, which is Poisson."""
-    window, theory = 30.0, thinned((1.0,) * 2, (0.8,) * 2)
-    net = network(2, MANY, until=window, availability=kind(probability=0.8))
-    number = np.array([len(trace.updates) for trace in runs(net, seed, count * factor)])
+    window, theory = 20.0, thinned((1.0,) * 2, (0.8,) * 2)
+    net = network(2, MANY, until=windows * window, availability=kind(probability=0.8))
+    traces = runs(net, seed, count * factor)
+    number = np.array([in_windows(trace, window, windows) for trace in traces])
     mean = theory.mean_count(window)
     return {
-        "mean": [score("updates in a window", number, mean)],
-        "second": [score("their variance", (number - mean) ** 2, mean)],
+        "mean": [score("updates in a window", number.mean(axis=1), mean)],
+        "second": [score("their variance", np.mean((number - mean) ** 2, axis=1), mean)],
     }
 
 
 # Oracle 3: exponential periods
 
-CHAINS = {"periods": (2.0, 0.25, 0.75, 10.0, 310)}
+CHAINS = {"periods": (2.0, 0.25, 0.75, 40.0, 64)}
 """λ, a, b, window, owners."""
 
 
@@ -105,7 +107,7 @@ LAWS = {
 SPANS = [(name, "short") for name in LAWS if name != "exponential"] + [
     (name, "long") for name in ("constant", "lognormal", "gamma")
 ]
-WINDOWS = {"short": (2.5, 60, 90, 0.01), "long": (57.0, 40, 22, 2.5)}
+WINDOWS = {"short": (2.5, 40, 90, 0.01), "long": (57.0, 40, 22, 2.5)}
 """Length, runs, owners, rate of a clock; a period on and one off last 20 in the mean."""
 
 
@@ -176,12 +178,12 @@ def days(name, kind=Diurnal, seed=1, count=test_clocks.RUNS, factor=1):
     }
 
 
-def any_phase(kind=Diurnal, seed=1, count=3200, factor=1):
-    """Return scores of updates in part of a day, by owners that draw their phases.
+def any_phase(kind=Diurnal, seed=1, count=40, factor=1):
+    """Return scores of an owner's updates in part of a day, where each owner draws its phase.
 
-    An owner's count given its phase φ is Poisson with mean Λ_φ, which φ makes vary like a sine.
+    Its count given its phase φ is Poisson with mean Λ_φ, which φ makes vary like a sine.
     """
-    n_owners, rate, period, low, high, window = 3, 2.0, 24.0, 0.2, 1.0, 18.0
+    n_owners, rate, period, low, high, window = 135, 2.0, 24.0, 0.5, 1.0, 18.0
     net = network(
         n_owners,
         MANY,
@@ -191,11 +193,11 @@ def any_phase(kind=Diurnal, seed=1, count=3200, factor=1):
     )
     phases = np.arange(8) / 8
     given = [diurnal_integral(window, [rate], [p], period, low, high) for p in phases]
-    mean, variance = n_owners * np.mean(given), n_owners * (np.mean(given) + np.var(given))
-    number = np.array([len(trace.updates) for trace in runs(net, seed, count * factor)])
+    mean, variance = np.mean(given), np.mean(given) + np.var(given)
+    number = np.array([attempts(trace) for trace in runs(net, seed, count * factor)])
     return {
-        "mean": [score("updates in part of a day", number, mean)],
-        "second": [score("their variance", (number - mean) ** 2, variance)],
+        "mean": [score("updates in part of a day", number.mean(axis=1), mean)],
+        "second": [score("their variance", np.mean((number - mean) ** 2, axis=1), variance)],
     }
 
 
@@ -209,6 +211,17 @@ MEASURES = {
     **{f"diurnal {name}": partial(days, name) for name in DAYS},
     "diurnal, phases drawn": any_phase,
 }
+CI = (
+    "thinning unequal",
+    "thinning, a window",
+    "exponential periods",
+    "short constant",
+    "short empirical",
+    "long gamma",
+    "diurnal phases",
+    "diurnal, phases drawn",
+)
+"""What every run measures; the other laws' turn comes at night."""
 ERRORS = {"mean": 0.003, "tail": 0.01, "second": 0.03, "owners": 0.01, "pairs": CELL}
 
 
@@ -219,44 +232,42 @@ def sound(name):
 
 def scores():
     """Return every score of a sound simulator."""
-    return [each for name in MEASURES for kind in sound(name).values() for each in kind]
+    return [each for name in CI for kind in sound(name).values() for each in kind]
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", CI)
 def test_owners_are_heard_as_they_should_be(name):
     for kind, found in sound(name).items():
         require(found, error=ERRORS[kind])
 
 
 def test_availability_drawn_once_is_seen():
-    assert seen(heard(DrawnOnce, count=100)["second"]) > 5
+    assert seen(heard(DrawnOnce, count=100, windows=1)["second"]) > 5
 
 
 def test_thinning_twice_is_seen():
     assert seen(listening("equal", ThinnedTwice, count=24)["mean"]) > 5
-    assert seen(heard(ThinnedTwice, count=100)["mean"]) > 5
+    assert seen(heard(ThinnedTwice, count=20, windows=5)["mean"]) > 5
 
 
 @pytest.mark.parametrize("law", ["exponential", "gamma"])
 def test_owners_that_all_start_online_are_seen(law):
-    assert seen(alternating(law, "short", OnlineStart)["mean"]) > 5
+    assert seen(alternating(law, "short", OnlineStart, count=24)["mean"]) > 5
 
 
-@pytest.mark.parametrize("law", ["constant", "lognormal", "gamma", "uniform"])
+@pytest.mark.parametrize("law", ["constant", "gamma"])
 def test_a_first_period_like_all_others_is_seen(law):
-    assert seen(alternating(law, "short", WholeFirstPeriod, count=30)["mean"]) > 5
+    assert seen(alternating(law, "short", WholeFirstPeriod, count=20)["mean"]) > 5
 
 
 @pytest.mark.parametrize("law", ["exponential", "empirical"])
 def test_a_first_period_that_is_not_length_biased_is_seen(law):
-    assert seen(alternating(law, "short", ShareOfAnOrdinaryPeriod, count=30)["mean"]) > 5
+    assert seen(alternating(law, "short", ShareOfAnOrdinaryPeriod, count=20)["mean"]) > 5
 
 
 def test_a_phase_ignored_is_seen():
-    for name in DAYS:
-        found = days(name, PhaseIgnored, count=24)
-        assert seen(found["second"]) > 5
-    assert seen(any_phase(PhaseIgnored, count=200)["mean"]) > 5
+    assert seen(days("phases", PhaseIgnored, count=20)["second"]) > 5
+    assert seen(any_phase(PhaseIgnored, count=20)["mean"]) > 5
 
 
 @pytest.mark.nightly

@@ -26,24 +26,25 @@ from .zscores import require, score, seen, two_stages
 RUNS, SKIPPED = 40, 100
 BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}
 CASES = {
-    "once": (0.3, 1, "request", 2501),
-    "twice": (0.5, 2, "push", 2502),
-    "five times": (0.6, 5, "request", 2503),
-    "three times, afresh": (0.4, 3, "fresh", 2504),
-    "unequal": ((0.2, 0.5), 2, "push", 2505),
-    "bursts, once": (BURSTS, 1, "push", 2511),
-    "bursts, twice": (BURSTS, 2, "request", 2512),
-    "bursts, four times": (BURSTS, 4, "push", 2513),
+    "once": (0.3, 1, "request", 800.0, 2501),
+    "twice": (0.5, 2, "push", 550.0, 2502),
+    "five times": (0.6, 5, "request", 700.0, 2503),
+    "three times, afresh": (0.4, 3, "fresh", 500.0, 2504),
+    "unequal": ((0.2, 0.5), 2, "push", 500.0, 2505),
+    "bursts, once": (BURSTS, 1, "push", 2100.0, 2511),
+    "bursts, twice": (BURSTS, 2, "request", 1600.0, 2512),
+    "bursts, four times": (BURSTS, 4, "push", 1400.0, 2513),
 }
-"""Loss, attempts, protocol (or "fresh": request, each attempt computed anew), seed."""
-N_OWNERS, LENGTH = 2, 1000.0
+"""Loss, attempts, protocol (or "fresh": request, each attempt computed anew), length, seed."""
+CI = [name for name in CASES if not name.endswith("once")]
+"""What every run measures; the others' turn comes at night."""
+N_OWNERS = 2
 
 
 def measure(name, *, seed=None, count=RUNS, factor=1):
     """Return scores of the share delivered and of the mean number of attempts."""
-    loss, attempts, protocol, usual = CASES[name]
+    loss, attempts, protocol, length, usual = CASES[name]
     fresh, bursts = protocol == "fresh", isinstance(loss, dict)
-    length = LENGTH * (3 if bursts else 1)
     net = network(
         N_OWNERS,
         2**31 - 1,
@@ -94,10 +95,10 @@ def sound(name):
 
 def scores():
     """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
+    return [each for name in CI for each in sound(name)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CI)
 def test_shares_delivered_and_attempts(name):
     require(sound(name), error=0.003)
 
@@ -105,10 +106,9 @@ def test_shares_delivered_and_attempts(name):
 def test_answers_in_succession_are_not_as_the_first():
     """The chain runs on from answer to answer: the oracle tells the two formulas apart."""
     bursts = theory.GilbertElliott(**BURSTS)
-    (delivered, _), length = sound("bursts, twice"), 3 * LENGTH - SKIPPED
+    delivered, _ = sound("bursts, twice")
     first, mean = 1 - bursts.all_lost(2), 1 - bursts.undelivered(2)
     assert abs(first - mean) / mean > 5 * delivered.error
-    assert length > 0
 
 
 class TestPlantedBugs:
@@ -155,7 +155,7 @@ class TestPlantedBugs:
 
         sound_draws = GilbertElliott.draws
         monkeypatch.setattr(GilbertElliott, "draws", draws)
-        assert seen(measure("bursts, four times", count=20)) > 5
+        assert seen(measure("bursts, four times")) > 5
 
     def test_what_is_sent_again_is_charged_again(self, monkeypatch):
         assert answers_of_a_budget() == {BUDGET}

@@ -22,7 +22,7 @@ from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.updating import shares as shares_of
 
-SIGMA, T, RUNS = 0.02, 20_000, 20
+SIGMA, T, RUNS = 0.02, 10_000, 20
 OBJECTIVE = Quadratic.from_records(
     [np.ones((100, 1))] * 2, [np.zeros(100), np.full(100, 10.0)], SIGMA, None
 )

@@ -19,10 +19,10 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen
 
-RUNS, N, JOB, WARM, UNTIL = 60, 10, 0.3, 20.0, 620.0
+RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
 
 
-def staleness(job, *, protocol=None, clock=None, until=UNTIL, seed=1, count=RUNS, n_owners=N):
+def staleness(job, until, *, protocol=None, clock=None, seed=1, count=RUNS, n_owners=N):
     """Return, per run, the staleness of jobs read after the warm-up and surely done by the end."""
     parts = {} if clock is None else {"clock": clock}
     net = network(
@@ -56,16 +56,18 @@ def compared(name, found, chance):
 def scores():
     overlap = Push(own_tick="overlap")
     law = overlapping(N, 1.0, JOB, 60)
-    exponential = staleness(Exponential(mean=JOB), protocol=overlap)
-    busy = staleness(Exponential(mean=1.0), clock=SaturatedClock())
+    exponential = staleness(Exponential(mean=JOB), 520.0, protocol=overlap)
+    busy = staleness(Exponential(mean=1.0), 120.0, clock=SaturatedClock())
     return (
-        *compared("every tick a job", staleness(Constant(value=JOB), protocol=overlap), law),
+        *compared("every tick a job", staleness(Constant(value=JOB), 420.0, protocol=overlap), law),
         score(
             "every tick a job, exponential",
             [each.mean() for each in exponential],
             overlapping_mean(N, 1.0, JOB),
         ),
-        *compared("one job at a time", staleness(Constant(value=JOB)), one_at_a_time(N, 1.0, JOB)),
+        *compared(
+            "one job at a time", staleness(Constant(value=JOB), 340.0), one_at_a_time(N, 1.0, JOB)
+        ),
         score("always busy", [each.mean() for each in busy], always_busy_mean(N)),
     )
 
@@ -105,17 +107,17 @@ class TestPlantedBugs:
 
         monkeypatch.setattr(Learner, "read", read)
         with pytest.raises(InvariantError, match="do not balance"):
-            staleness(Constant(value=JOB), count=1)
+            staleness(Constant(value=JOB), 620.0, count=1)
 
     def test_own_ticks_overlap_where_they_should_be_dropped(self):
-        found = staleness(Constant(value=JOB), protocol=Push(own_tick="overlap"))
+        found = staleness(Constant(value=JOB), 320.0, protocol=Push(own_tick="overlap"), count=20)
         assert seen(compared("", found, one_at_a_time(N, 1.0, JOB))) > 5
 
     def test_infinitely_many_owners_for_ten(self):
-        found = staleness(Constant(value=JOB))
+        found = staleness(Constant(value=JOB), 320.0, count=20)
         law = overlapping(N, 1.0 / (1 + JOB), JOB, 60)
         assert seen(compared("", found, law)) > 5
 
     def test_a_locked_learner_has_no_staleness(self):
-        found = staleness(Constant(value=JOB), protocol=Request(), count=20)
+        found = staleness(Constant(value=JOB), 120.0, protocol=Request(), count=20)
         assert all(each.max() == 0 for each in found)

@@ -8,11 +8,24 @@ from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipStat
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
+from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
+from asyncdp_sim.learning.algorithms.noisy_statistics import (
+    NoisyStatistics,
+    NoisyStatisticsSteps,
+    Statistics,
+)
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Asks, Indices, Setting, Steps, Turn
 
 Algorithm = Annotated[
-    AsyncGossip | Collab1 | Collab2 | ParameterServer | FedAsync | FedBuff,
+    AsyncGossip
+    | Collab1
+    | Collab2
+    | ParameterServer
+    | FedAsync
+    | FedBuff
+    | NoisyStatistics
+    | GossipGraph,
     Field(discriminator="kind"),
 ]
 """Every algorithm; a new one joins by its line here."""
@@ -30,12 +43,17 @@ __all__ = [
     "FedAsyncSteps",
     "FedBuff",
     "FedBuffSteps",
+    "GossipGraph",
+    "GossipGraphSteps",
     "GossipState",
     "GossipSteps",
     "Indices",
+    "NoisyStatistics",
+    "NoisyStatisticsSteps",
     "ParameterServer",
     "ParameterServerSteps",
     "Setting",
+    "Statistics",
     "Steps",
     "Turn",
 ]

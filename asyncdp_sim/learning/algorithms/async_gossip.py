@@ -78,13 +78,15 @@ class GossipSteps:
         return self.n_features
 
     def init(self, replicates: Sequence[Scope]) -> GossipState:
-        """Return the models at k = 0, one row per replicate."""
+        """Return the models at k = 0, in Θ, one row per replicate."""
         shape = (len(replicates), self.n_owners + 1, self.n_features)
         if self.initial == "uniform":
             draws = [scope.generator("initial").random(shape[1:]) for scope in replicates]
             models = np.stack(draws)
         else:
             models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
+        if self.theta_max is not None:  # bounds on gradients hold in Θ, from the first query on
+            np.clip(models, -self.theta_max, self.theta_max, out=models)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 

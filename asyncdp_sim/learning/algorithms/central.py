@@ -103,8 +103,10 @@ class CentralSteps:
         return "as-read"
 
     def start(self, replicates: Sequence[Scope]) -> Array:
-        """Return the models at k = 0, one row per replicate."""
-        return start(self.initial, replicates, self.n_features)
+        """Return the models at k = 0, in Θ, one row per replicate."""
+        model = start(self.initial, replicates, self.n_features)
+        project(model, self.theta_max)
+        return model
 
     def query(self, state: CentralState, turn: Turn) -> Array:
         """Return θ for each replicate, shape (r, p)."""

@@ -117,7 +117,7 @@ class GatheredSteps:
 
     def _trimmed(self, state: GatheredState) -> Array:
         shape = (len(state.answers), *state.model.shape)
-        ranked = np.full(shape, np.inf)  # what is absent ranks last
+        ranked = np.full(shape, np.nan)  # what is absent ranks last
         count = np.zeros(len(state.model), dtype=np.int64)
         for place, (turn, answers) in enumerate(zip(state.turns, state.answers, strict=True)):
             ranked[place, turn.replicates] = answers
@@ -126,7 +126,9 @@ class GatheredSteps:
         cut = np.minimum(self.trim, (np.maximum(count, 1) - 1) // 2)
         rank = np.arange(len(ranked))[:, None]
         kept = (rank >= cut) & (rank < count - cut)
-        total = np.where(kept[:, :, None], ranked, 0.0).sum(axis=0)
+        total = np.zeros_like(state.model)
+        for used, answers in zip(kept, ranked, strict=True):  # a sum in one order for every shape
+            total[used] += answers[used]
         return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
 
     def move(self, state: GatheredState, step: float, rows: Indices | None) -> None:

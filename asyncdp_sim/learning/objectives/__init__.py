@@ -9,18 +9,23 @@ from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Loss
+from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.learning.objectives.models import LinearModel
-from asyncdp_sim.learning.objectives.objective import Objective
+from asyncdp_sim.learning.objectives.objective import Objective, Records
+from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
+from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
 from asyncdp_sim.learning.objectives.ridge import Ridge
 from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
-Model = Annotated[Ridge | Logistic | SVM | Huber, Field(discriminator="kind")]
+Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, Field(discriminator="kind")]
 """Every model; a new one joins the union here."""
 
 __all__ = [
+    "MLP",
     "SVM",
     "Constants",
     "Hinge",
@@ -35,7 +40,11 @@ __all__ = [
     "Model",
     "Norm",
     "Objective",
+    "Perceptron",
+    "PerceptronObjective",
+    "PerceptronRecords",
     "Quadratic",
+    "Records",
     "Ridge",
     "Squared",
     "constants",

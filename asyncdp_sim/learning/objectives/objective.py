@@ -1,5 +1,6 @@
 """What judges models: fitness, optimum and gradients, whatever the loss."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -43,7 +44,7 @@ class Objective(Protocol):
 
     @property
     def optimum(self) -> Array:
-        """θ* = argmin of f over Θ, shape (p,)."""
+        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
 
     @property
     def least(self) -> float:
@@ -54,6 +55,30 @@ class Objective(Protocol):
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point per row."""
+
+
+class Records(Protocol):
+    """The owners' records, for what f cannot tell: clipped gradients and the largest ones."""
+
+    @property
+    def features(self) -> Sequence[Array]:
+        """Rows of the model's design, owner by owner."""
+
+    @property
+    def targets(self) -> Sequence[Array]:
+        """Targets, owner by owner."""
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
+
+    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+
+    def largest_gradient(self, models: Array) -> Array:
+        """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models, shape (N,)."""
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
 
 
 def positive(least: float) -> float:

@@ -121,6 +121,18 @@ class LinearRecords:
                 largest[owner] = max(largest[owner], peak)
         return largest
 
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return sup of ‖∇ℓ‖ over Θ and these records; None where it is infinite."""
+        steepest = self.loss.steepest
+        if theta_max is None and not np.isfinite(steepest(np.inf, 0.0)):
+            return None
+        box = 0.0 if theta_max is None else theta_max  # a bounded slope needs no box
+        reach = [
+            np.max(steepest(box * np.abs(x).sum(axis=1), np.abs(y)) * length)
+            for x, y, length in zip(self.features, self.targets, self.lengths, strict=True)
+        ]
+        return float(max(reach))
+
 
 _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""

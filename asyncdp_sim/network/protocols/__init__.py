@@ -5,11 +5,12 @@ from typing import Annotated
 from pydantic import Field
 
 from asyncdp_sim.network.protocols.broadcast import Broadcast
+from asyncdp_sim.network.protocols.gossip import Gossip
 from asyncdp_sim.network.protocols.push import Push
 from asyncdp_sim.network.protocols.request import Request
 from asyncdp_sim.network.protocols.rounds import Rounds
 
-Protocol = Annotated[Request | Push | Broadcast | Rounds, Field(discriminator="kind")]
+Protocol = Annotated[Request | Push | Broadcast | Rounds | Gossip, Field(discriminator="kind")]
 """Every protocol; a new one joins by its line here."""
 
-__all__ = ["Broadcast", "Protocol", "Push", "Request", "Rounds"]
+__all__ = ["Broadcast", "Gossip", "Protocol", "Push", "Request", "Rounds"]

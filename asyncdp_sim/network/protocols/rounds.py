@@ -26,11 +26,11 @@ _EMPTY = 10**5
 class Rounds(Spec):
     """The synchronous protocol; owners do not act on their clocks.
 
-    All owners whose budget is not spent are asked at once, from the same model. An owner that is
-    offline, or still at work on an older query, gets to the query when it is back, or done; one
-    that does not listen, where availability is drawn for each query, is left out of the round.
-    The round ends when every query has been answered or has failed, and its answers make one
-    update; without any there is none. The next round begins at once.
+    All owners that have budget left, and have not left themselves, are asked at once, from the
+    same model. An owner that is offline, or still at work on an older query, gets to the query
+    when it is back, or done; one that does not listen, where availability is drawn for each query,
+    is left out of the round. The round ends when every query has been answered or has failed, and
+    its answers make one update; without any there is none. The next round begins at once.
 
     Attributes
     ----------
@@ -96,12 +96,9 @@ class Rounds(Spec):
         learner.hold()
         while not learner.done and empty < _EMPTY:
             taking_part = [owner for owner in owners if learner.awaits(owner.number)]
-            opened = _opened(taking_part, learner)
             if len(taking_part) == 0:
                 break
-            if len(opened) == 0:  # all are at work on late answers, which may be their last
-                yield learner.presence(taking_part[0].number)
-                continue
+            opened = [(owner, _ask(owner, learner)) for owner in taking_part]
             over = learner.until_idle()
             for owner, exchange in opened:
                 kernel.start(_serve(owner, learner, exchange))
@@ -117,15 +114,11 @@ class Rounds(Spec):
         learner.finish()
 
 
-def _opened(owners: Sequence[Owner], learner: Learner) -> list[tuple[Owner, Exchange]]:
-    """Read the model for every owner that may answer once more."""
-    found = []
-    for owner in owners:
-        if owner.promised < learner.answers_left[owner.number]:
-            owner.promised += 1
-            message = learner.begin(owner.number)
-            found.append((owner, learner.read(owner.number, message, learner.kernel._now)))
-    return found
+def _ask(owner: Owner, learner: Learner) -> Exchange:
+    """Read the model for an owner; of all it was asked before, nothing can be released any more."""
+    owner.promised += 1
+    message = learner.begin(owner.number)
+    return learner.read(owner.number, message, learner.kernel._now)
 
 
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
@@ -139,8 +132,11 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     else:
         heard = link is not None and link.hears(exchange.message, owner.query is not None)
     while heard and exchange.ended is None and (owner.dark > 0 or owner.busy):
-        yield learner.presence(number)
-        heard = learner.awaits(number)
+        if learner.awaits(number):
+            yield learner.presence(number)
+        else:  # it has left for good
+            learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
+            heard = False
     if isinstance(link, Link):
         if heard and exchange.ended is None:
             owner.busy = True

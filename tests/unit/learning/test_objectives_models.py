@@ -38,14 +38,14 @@ def scenario(model: Any, sensitivity: int = 1, **changed: Any) -> Scenario:
         "algorithm": {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"},
         "privacy": {"epsilon": 500.0, "sensitivity": SENSITIVITIES[sensitivity]},
     }
-    if not model.loss.classifies:
+    if not model.classifies:
         del raw["data"]["labels"]
     return parse(Scenario, {**raw, **changed})
 
 
 def boundless(model: Any, sensitivity: int) -> bool:
-    """Whether this is a domain bound of the ridge loss without a box: there is none."""
-    return model.kind == "ridge" and model.theta_max is None and sensitivity == 3
+    """Whether this is a domain bound without a box where there is none."""
+    return model.kind in ("ridge", "mlp") and model.theta_max is None and sensitivity == 3
 
 
 PAIRS = [(m, s) for m in MODELS for s in range(4) if not boundless(m, s)]
@@ -104,13 +104,16 @@ def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
     assert np.all(last < 0.02 * first)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "svm", "huber"])
+@pytest.mark.parametrize("kind", ["logistic", "svm", "huber", "mlp"])
 def test_the_command_runs_each_model_alike_on_one_worker_and_two(
     kind: str, command: Command, tmp_path: Any
 ) -> None:
     changed = SMALL.replace('kind = "ridge"', f'kind = "{kind}"')
     if kind == "huber":
         changed = changed.replace("regularisation", "delta = 0.5\nregularisation")
+    elif kind == "mlp":
+        changed = changed.replace("regularisation", "hidden = 2\nregularisation")
+        changed = changed.replace("rho", 'initial = "uniform"\nrho')
     else:
         changed = changed.replace("features = 2", "features = 2\nlabels = true")
     file = tmp_path / "small.toml"
@@ -125,7 +128,7 @@ def test_the_command_runs_each_model_alike_on_one_worker_and_two(
     import pyarrow.parquet as pq
 
     coordinates = pq.read_table(tmp_path / "1" / "optimum.parquet").num_rows
-    assert coordinates == (3 if kind == "svm" else 2)
+    assert coordinates == {"svm": 3, "mlp": 9}.get(kind, 2)
     replayed = command.done("replay", tmp_path / "1")
     assert replayed.code == 0
 

@@ -1,9 +1,18 @@
 """Record gradients of every model: clipped, measured and bounded like a loop over records."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Squared
+from asyncdp_sim.learning.objectives import (
+    Hinge,
+    HuberLoss,
+    LinearModel,
+    LinearRecords,
+    LogisticLoss,
+    Squared,
+)
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.privacy import Domain
@@ -15,6 +24,16 @@ LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
 
 def name(loss):
     return type(loss).__name__
+
+
+def model(phi, box=None, *, constant=False):
+    """A linear model of any loss, with or without an intercept."""
+
+    class Any(LinearModel):
+        intercept: ClassVar[bool] = constant
+        loss = property(lambda self: phi)  # noqa: ARG005
+
+    return Any(kind="any", regularisation=1.0, theta_max=box)
 
 
 def data(loss, sizes=(50, 9), p=4):
@@ -108,7 +127,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_reached(loss, intercept,
     p, rng = 3, np.random.default_rng(7)
     domain = Domain(row_norm=1.5, target_max=2.0, norm=norm)
     box = 0.5 if isinstance(loss, Squared) else None
-    bound = domain.xi(box, p, loss, intercept=intercept)
+    bound = domain.xi(model(loss, box, constant=intercept), p)
     x = rng.normal(size=(4000, p)) * 3
     x[0] = 0 if norm == "l2-as-published" else [9, 0, 0]
     x[0] = [9.0] * 3 if norm == "l2-as-published" else x[0]
@@ -129,12 +148,13 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_reached(loss, intercept,
 def test_a_domain_needs_a_box_for_the_squared_loss_alone():
     domain = Domain(row_norm=1.5, target_max=2.0)
     with pytest.raises(ValueError, match="theta_max"):
-        domain.xi(None, 3)
+        domain.xi(model(Squared()), 3)
     for loss, bound in [(LogisticLoss(), 1.5), (Hinge(), 1.5), (HuberLoss(0.7), 0.7 * 1.5)]:
-        assert domain.xi(None, 3, loss) == domain.xi(8.0, 3, loss) == pytest.approx(bound)
-    assert domain.xi(None, 3, Hinge(), intercept=True) == 2.5
+        assert domain.xi(model(loss), 3) == pytest.approx(bound)
+        assert domain.xi(model(loss, 8.0), 3) == pytest.approx(bound)
+    assert domain.xi(model(Hinge(), constant=True), 3) == 2.5
     wide = Domain(row_norm=1.5, target_max=2.0, norm="l2-as-published")
-    assert wide.xi(None, 3, Hinge(), intercept=True) == pytest.approx(np.hypot(1.5, 1))
+    assert wide.xi(model(Hinge(), constant=True), 3) == pytest.approx(np.hypot(1.5, 1))
 
 
 @pytest.mark.parametrize("theta_max", [None, 0.8])

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import LinearRecords
+from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.privacy import Clip, Declared, Domain
 
 ORDER = {"l1": 1, "l2-as-published": 2}
@@ -60,26 +60,28 @@ def test_a_domains_bound_is_never_exceeded_and_is_tight(
 ) -> None:
     domain = Domain(row_norm=0.7, target_max=1.5, norm=norm)
     worst = corner_search(domain, theta_max, p)
-    assert worst <= domain.xi(theta_max, p) * ULPS
-    assert worst == pytest.approx(domain.xi(theta_max, p), rel=1e-9)  # no larger than need be
+    bound = domain.xi(Ridge(regularisation=1.0, theta_max=theta_max), p)
+    assert worst <= bound * ULPS
+    assert worst == pytest.approx(bound, rel=1e-9)  # no larger than need be
 
 
 def test_a_domain_needs_a_bounded_box() -> None:
     with pytest.raises(ValueError, match="bounded Θ"):
-        Domain(row_norm=1.0, target_max=1.0).xi(None, 3)
+        Domain(row_norm=1.0, target_max=1.0).xi(Ridge(regularisation=1.0), 3)
 
 
 @pytest.mark.parametrize("kind", [Declared, Clip])
 def test_a_named_bound_is_itself(kind: type) -> None:
-    assert kind(bound=2.5).xi(None, 3) == 2.5
-    assert kind(bound=2.5, norm="l2-as-published").xi(1.0, 300) == 2.5
+    assert kind(bound=2.5).xi(Ridge(regularisation=1.0), 3) == 2.5
+    boxed = Ridge(regularisation=1.0, theta_max=1.0)
+    assert kind(bound=2.5, norm="l2-as-published").xi(boxed, 300) == 2.5
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_no_record_contributes_more_than_a_clips_bound(norm: str) -> None:
     """A mean over one record is that record's clipped gradient."""
     rng = np.random.default_rng(3)
-    bound = Clip(bound=0.8, norm=norm).xi(None, 3)
+    bound = Clip(bound=0.8, norm=norm).xi(Ridge(regularisation=1.0), 3)
     x = [rng.normal(size=(1, 3)) * 10 ** rng.uniform(-3, 3) for _ in range(300)]
     y = [rng.normal(size=1) * 10 for _ in range(300)]
     records = LinearRecords(x, y, bound, "l1" if norm == "l1" else "l2")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Domain, Privacy, spent
 from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise, NoNoise, laplace_scale
@@ -135,7 +136,7 @@ def test_budgets_say_how_many_answers() -> None:
     ],
 )
 def test_what_does_not_fit_three_owners_is_named(fields: dict, keys: list[str]) -> None:
-    assert [fault.key for fault in Privacy(**fields).faults(3, None)] == keys
+    assert [fault.key for fault in Privacy(**fields).faults(3, Ridge(regularisation=1.0))] == keys
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), [1.0, 0.0], []])

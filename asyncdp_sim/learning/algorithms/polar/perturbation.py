@@ -37,13 +37,13 @@ def draw_weights(
 ) -> Array:
     """Draw the weights W of one window for several clients.
 
-    The cells (a step and a server) over which a condition sums are drawn together. Let B be
-    uniform on [0, M̄]. Where B ≤ M, all cells are positive and share M. Else at least one cell is
-    positive and one negative, chosen at random, and each other is negative with probability
-    (B − M)/(2B); the positive cells share (B + M)/2, the negative ones −(B − M)/2. What is shared
-    is split uniformly. So cells are exchangeable (E W is M over their number), sizes are about
-    alike for both signs, Σ|W| is max(B, M), and no open set of allowed weights is left out: two
-    cells are uniform on all that is allowed, W_1 on [(M − M̄)/2, (M + M̄)/2].
+    The cells (a step and a server) over which a condition sums are drawn together. Let B be uniform
+    on [0, M̄]. Where B ≤ M, all cells are positive and share M. Else q of the m cells, chosen at
+    random, are negative, q being Bin(m, (B − M)/(2B)) kept within 1 … m − 1; the positive cells
+    share (B + M)/2, the negative ones −(B − M)/2. What is shared is split uniformly. So cells are
+    exchangeable (E W is M over their number), sizes are about alike for both signs, Σ|W| is max(B,
+    M), and no open set of allowed weights is left out: two cells are uniform on all that is
+    allowed, W_1 on [(M − M̄)/2, (M + M̄)/2].
 
     Parameters
     ----------

@@ -1,0 +1,167 @@
+"""What colluding parties learn of an owner: how far off they are, against its ε."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analysis.labels import label, put
+from analysis.picture import Picture
+from analysis.source import Result
+from analysis.style import BAND, MARKERS, THEORY, canvas, colours, small_panels, style
+from analysis.words import number
+from asyncdp_sim.privacy.collusion import advantage_bound, averaging_advantage
+
+Array = npt.NDArray[np.float64]
+MOST_ANSWERS = 1000
+BEHIND = 10.0  # of the largest finite ε, where ∞ stands
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is known of an owner's gradients in one run or several of the same scenario.
+
+    Attributes
+    ----------
+    name : str
+        Of the line.
+    epsilon : float
+        The owner's ε, over all of its answers.
+    answers : float
+        How many of its answers are known, in the mean.
+    single, mean : float
+        Error of one gradient that was worked out, and of the mean of all, in root mean square
+        relative to a gradient's size.
+    noise, averaged_noise : float
+        What both should be by the noise alone.
+    """
+
+    name: str
+    epsilon: float
+    answers: float
+    single: float
+    mean: float
+    noise: float
+    averaged_noise: float
+
+
+def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
+    """Draw errors of single gradients, and of the mean of a run's, against ε.
+
+    Parameters
+    ----------
+    rows : sequence of Learned
+    results : sequence of Result
+        The runs, for their label.
+    """
+    names = list(dict.fromkeys(row.name for row in rows))
+    shades = colours(len(names))
+    with style():
+        figure, panels = small_panels(2, 1.6)
+        for axes, measured, theory, said in (
+            (panels[0], "single", "noise", "error of one gradient (relative)"),
+            (panels[1], "mean", "averaged_noise", "error of their mean (relative)"),
+        ):
+            for name, shade, marker in zip(names, shades, MARKERS * 2, strict=False):
+                line = sorted((r for r in rows if r.name == name), key=lambda row: row.epsilon)
+                _draw(axes, line, measured, theory, shade, marker)
+            axes.axhline(1.0, color=BAND, linestyle=":", linewidth=1.0, zorder=0)
+            axes.set_ylabel(said)
+        _scale(panels, rows)
+        keys = [
+            Line2D([], [], color=shade, marker=marker, markersize=4.5, linewidth=0.9, label=name)
+            for name, shade, marker in zip(names, shades, MARKERS * 2, strict=False)
+        ]
+        rule = Line2D(
+            [], [], color=BAND, linestyle=":", linewidth=1.0, label="as long as a gradient"
+        )
+        figure.legend(handles=[*keys, rule], loc="outside upper left", ncols=2)
+        put(figure, label(results))
+    caption = (
+        "What the other owners know of the gradients of the owner that is the learner, from the "
+        "queries that they are sent: root mean square error relative to a gradient, of one "
+        "gradient (left) and of the mean of all that are worked out in a run (right). Markers: "
+        "recovered from the runs; lines: by its noise alone; at ε = ∞ what rounding leaves."
+    )
+    fields = {name: np.array([getattr(row, name) for row in rows]) for name in _COLUMNS}
+    return Picture("collusion", figure, fields, caption)
+
+
+_COLUMNS = ("name", "epsilon", "answers", "single", "noise", "mean", "averaged_noise")
+
+
+def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
+    """Draw how well averaging K answers tells a record, against K, and what ε allows any test."""
+    counts = np.unique(np.geomspace(1, MOST_ANSWERS, 40).astype(int))
+    shades = colours(len(epsilons))
+    table: dict[str, npt.NDArray[Any]] = {"answers": counts}
+    with style():
+        figure, axes = canvas(height=3.4)
+        for epsilon, shade in zip(epsilons, shades, strict=True):
+            found = np.array([averaging_advantage(epsilon, int(count)) for count in counts])
+            axes.plot(counts, found, color=shade)
+            axes.axhline(advantage_bound(epsilon), color=shade, linestyle="--", linewidth=0.9)
+            table |= {f"advantage_{epsilon:g}": found}
+            table |= {f"bound_{epsilon:g}": np.full(len(counts), advantage_bound(epsilon))}
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(1, MOST_ANSWERS)
+        axes.set_xlabel("answers $K$ that share the budget $\\epsilon$, all seen")
+        axes.set_ylabel("true less false positive rate")
+        axes.grid(axis="y")
+        keys = [
+            Line2D([], [], color=shade, label=f"ε = {number(epsilon)}")
+            for epsilon, shade in zip(epsilons, shades, strict=True)
+        ]
+        allowed = Line2D([], [], color=THEORY, linestyle="--", linewidth=0.9, label="ε allows")
+        figure.legend(handles=[*keys, allowed], loc="outside upper left", ncols=6)
+        put(figure, label(results))
+    caption = (
+        "How well the mean of an owner's K answers tells whether one record was replaced, in the "
+        "worst case, if noise is scaled for K answers (lines), and the most that any test can do "
+        "with them whoever colludes, tanh(ε/2) (dashed)."
+    )
+    return Picture("averaging", figure, table, caption)
+
+
+def _draw(
+    axes: Axes, line: Sequence[Learned], measured: str, theory: str, shade: str, marker: str
+) -> None:
+    """Draw one line: markers where measured, the line where noise says what to expect."""
+    x = _places(line)
+    found = np.array([getattr(row, measured) for row in line])
+    expected = np.array([getattr(row, theory) for row in line])
+    noisy = expected > 0
+    axes.plot(x, found, marker, color=shade, markersize=4.5)
+    axes.plot(x[noisy], expected[noisy], color=shade, linewidth=0.9)
+
+
+def _places(rows: Sequence[Learned]) -> Array:
+    """Return where budgets stand on the axis, ∞ behind the largest finite one."""
+    epsilon = np.array([row.epsilon for row in rows])
+    finite = epsilon[np.isfinite(epsilon)]
+    return np.where(np.isfinite(epsilon), epsilon, BEHIND * finite.max(initial=1.0))
+
+
+def _scale(panels: Sequence[Axes], rows: Sequence[Learned]) -> None:
+    """Put both panels on the same logarithmic axes, with ∞ at the right end."""
+    names = {
+        place: number(row.epsilon) for row, place in zip(rows, _places(rows).tolist(), strict=True)
+    }
+    for axes in panels:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(sorted(names)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: names.get(place, "")))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(axis="y")
+        axes.set_xlabel("$\\epsilon$ of the owner that is the learner")
+    low = min(axes.get_ylim()[0] for axes in panels)
+    high = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_ylim(low, high)

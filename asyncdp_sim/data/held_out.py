@@ -1,0 +1,86 @@
+"""Rows of every owner that are kept apart: nothing is trained on them, and models are judged."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from asyncdp_sim.data.splitting import Rows
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.streams import Scope, Streams
+
+HeldOutShare = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+"""Share of every owner's rows, in [0, 1)."""
+
+
+def trained_on(share: float, records: Sequence[int]) -> tuple[int, ...]:
+    """Return how many of each owner's rows are left to train on: n − round(share·n).
+
+    Rounding is to the nearest whole number, of two to the even one.
+    """
+    return tuple(n - round(share * n) for n in records)
+
+
+def faults(share: float, records: Sequence[int]) -> list[Fault]:
+    """Return a fault where an owner has no row left to train on, or where no row is kept apart."""
+    left = trained_on(share, records) if share > 0 else ()
+    if 0 in left:
+        owner = left.index(0)
+        given = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
+        return [Fault("data.held_out", given, "allowed is a share that leaves every owner one row")]
+    if len(left) > 0 and sum(left) == sum(records):
+        given = f"{share:g}, which is less than half a row of every owner"
+        return [Fault("data.held_out", given, "allowed is 0, or a share that keeps rows apart")]
+    return []
+
+
+def keep_apart(
+    share: float, records: Sequence[int], streams: Streams | Scope
+) -> tuple[list[Rows], list[Rows]]:
+    """Return the places of each owner's rows to train on, and of those kept apart.
+
+    Owner i's are drawn from the stream ``("data", "owner", i, "held-out")``, so that adding owners
+    changes nothing, and a larger share keeps apart what a smaller one does, and more.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1); of n rows, round(share·n) are kept apart.
+    records : sequence of int
+        Rows per owner.
+    streams : Streams or Scope
+        The run's random streams; nothing is drawn where the share is 0.
+
+    Returns
+    -------
+    list of array, list of array
+        From 0 to n − 1, ascending, owner by owner.
+
+    Raises
+    ------
+    DataError
+        On ``data.held_out``, where an owner has no row left to train on, or no row is kept apart.
+    """
+    wrong = faults(share, records)
+    if len(wrong) > 0:
+        raise DataError(wrong)
+    if share == 0:
+        return [np.arange(n) for n in records], [np.arange(0) for _ in records]
+    kept, apart = [], []
+    for owner, (n, left) in enumerate(zip(records, trained_on(share, records), strict=True), 1):
+        order = streams.generator("data", "owner", owner, "held-out").permutation(n)
+        apart.append(np.sort(order[: n - left]))
+        kept.append(np.sort(order[n - left :]))
+    return kept, apart
+
+
+def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:
+    """Return what was kept apart in a sentence, for the user; nothing where nothing was."""
+    held, left = sum(map(len, apart)), sum(map(len, kept))
+    if held == 0:
+        return ()
+    return (
+        f"{held} of the owners' {held + left} rows are held out: nothing is trained on them, and "
+        "n_i counts the others.",
+    )

@@ -1,0 +1,201 @@
+"""What a learner makes of answers that it cannot trust.
+
+It knows, without looking at data, how long an honest answer can be, and can bound what it takes by
+that. A bound stops answers that are too long; it does not stop those of honest length that point
+the wrong way.
+"""
+
+from dataclasses import dataclass
+from math import log
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.spec import Positive, Spec
+
+QUANTILE = 0.99
+"""Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class HonestAnswers:
+    """What is public of the length of honest answers ∇f_i + b_i w.
+
+    Attributes
+    ----------
+    reach : float
+        Bound on ‖∇f_i‖₁, declared or enforced: Ξ, or √p Ξ where Ξ bounds an L2 norm.
+    scale : array (N,)
+        b_i ≥ 0, of Laplace noise.
+    n_features : int
+        p.
+    shape : str
+        "vector": w has p draws. "scalar-as-published": one draw, p times.
+    """
+
+    reach: float
+    scale: Array
+    n_features: int
+    shape: Literal["vector", "scalar-as-published"] = "vector"
+
+    def length(self, quantile: float) -> Array:
+        """Return L1 norms that honest answers exceed with probability at most 1 − q, shape (N,).
+
+        B_i = reach + b_i F⁻¹(q). ‖w‖₁ is a sum of p unit exponentials, so that F is the
+        distribution function of Gamma(p, 1); one draw on all coordinates has ‖w‖₁ = p|w| and
+        F⁻¹(q) = −p ln(1 − q). Where ‖∇f_i‖₁ = reach and both point the same way, the probability
+        is 1 − q.
+
+        Parameters
+        ----------
+        quantile : float
+            q in (0, 1).
+        """
+        if self.shape == "scalar-as-published":
+            return self.reach - self.scale * self.n_features * log(1 - quantile)
+        from scipy.special import gammaincinv  # only where a bound is worked out
+
+        return np.asarray(self.reach + self.scale * gammaincinv(self.n_features, quantile))
+
+
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """Scale answers down to ‖a‖₁ ≤ B_i; what is not finite counts as zero.
+
+    Attributes
+    ----------
+    bounds : array (N,)
+        B_i > 0.
+    """
+
+    bounds: Array
+
+    def accept(self, owners: Indices, answers: Array) -> Array:
+        """Return a min(1, B_i/‖a‖₁) for each row, shape (r, p)."""
+        bounds = self.bounds[owners]
+        known = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
+        with np.errstate(over="ignore"):
+            share = bounds / np.maximum(np.abs(known).sum(axis=1), bounds)
+        return np.asarray(known * share[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Trimming:
+    """Take answers with ‖a‖₁ > B_i, or that are not finite, for zero.
+
+    Attributes
+    ----------
+    bounds : array (N,)
+        B_i > 0.
+    """
+
+    bounds: Array
+
+    def accept(self, owners: Indices, answers: Array) -> Array:
+        """Return each row as it is or as zeros, shape (r, p)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = np.abs(answers).sum(axis=1) <= self.bounds[owners]
+        return np.where(fits[:, None], answers, 0.0)
+
+
+class AcceptAll(Spec):
+    """The learner takes answers as they come, as published."""
+
+    kind: Literal["all"] = "all"
+
+    def rule(self, honest: HonestAnswers) -> None:  # noqa: ARG002
+        """Return None: nothing is done to answers."""
+        return
+
+    def faults(self, mechanism: str) -> list[Fault]:  # noqa: ARG002
+        """Return nothing: it fits any mechanism."""
+        return []
+
+    def words(self) -> str:
+        """Return what becomes of answers."""
+        return "answers are taken as they come"
+
+
+class Bounded(Spec):
+    """What the kinds that bound answers have in common.
+
+    Attributes
+    ----------
+    bound : float, optional
+        B > 0, the L1 norm that is allowed of every owner's answers. Absent:
+        :meth:`HonestAnswers.length`, which needs Laplace noise.
+    quantile : float, optional
+        q in (0, 1), where there is no ``bound``; 0.99.
+    """
+
+    bound: Positive | None = None
+    quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.bound is not None and self.quantile is not None:
+            allowed = "allowed is bound or quantile, not both"
+            raise faults_of([Fault("quantile", show(self.quantile), allowed)])
+        return self
+
+    def bounds(self, honest: HonestAnswers) -> Array:
+        """Return B_i, shape (N,)."""
+        if self.bound is not None:
+            return np.full(len(honest.scale), self.bound)
+        return honest.length(QUANTILE if self.quantile is None else self.quantile)
+
+    def faults(self, mechanism: str) -> list[Fault]:
+        """Return a fault where the bound is to be worked out from a noise that is not Laplace's."""
+        if self.bound is not None or mechanism == "laplace":
+            return []
+        allowed = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
+        return [Fault("acceptance.bound", "nothing", allowed)]
+
+    def _limit(self) -> str:
+        if self.bound is not None:
+            return f"longer than {self.bound:g} (L1)"
+        most = 1 - (QUANTILE if self.quantile is None else self.quantile)
+        return f"longer (L1) than honest ones are with probability {most:.3g} at most"
+
+
+class ClipAnswers(Bounded):
+    """Longer answers are scaled down to the bound.
+
+    Noise makes answers long, so that a bound near the gradient's own size clips honest ones and
+    shortens their mean: E clip(g + w) is not g, but about g B/E‖w‖₁ where B ≪ E‖w‖₁.
+    """
+
+    kind: Literal["clip"] = "clip"
+
+    def rule(self, honest: HonestAnswers) -> Clipping:
+        """Return what the learner does."""
+        return Clipping(self.bounds(honest))
+
+    def words(self) -> str:
+        """Return what becomes of answers."""
+        return f"answers {self._limit()} are scaled down"
+
+
+class TrimAnswers(Bounded):
+    """Longer answers count as zero gradients; their updates and rounds take place all the same.
+
+    (``algorithm.trim`` of Collab is another thing: a trimmed mean over the answers of a round.)
+    """
+
+    kind: Literal["trim"] = "trim"
+
+    def rule(self, honest: HonestAnswers) -> Trimming:
+        """Return what the learner does."""
+        return Trimming(self.bounds(honest))
+
+    def words(self) -> str:
+        """Return what becomes of answers."""
+        return f"answers {self._limit()} count as zero"
+
+
+AcceptanceSpec = Annotated[AcceptAll | ClipAnswers | TrimAnswers, Field(discriminator="kind")]
+"""Everything that a learner may do to answers; a new one joins by its line here."""

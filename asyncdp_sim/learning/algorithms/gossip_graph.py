@@ -1,0 +1,217 @@
+"""Asynchronous learning by gossip on any graph, of which Async (Algorithm 1) is the star."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.learning.algorithms.central import Initial, project
+from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.spec import Positive
+from asyncdp_sim.streams import Scope
+
+
+@dataclass(eq=False)
+class GossipGraphState:
+    """The nodes' models, with a leading replicate axis; advanced in place.
+
+    Attributes
+    ----------
+    models : array (R, M, p)
+        θ of every node, in order of their numbers.
+    clipped : array of int (R,)
+        Updates in which the projection onto Θ changed a model.
+    judged : int or None
+        The place of the model that is judged; None is the mean of all.
+    moves : list
+        This update's replicates, nodes (by place) and their new models.
+    """
+
+    models: Array
+    clipped: Indices
+    judged: int | None
+    moves: list[tuple[Indices, Indices, Array]] = field(default_factory=list)
+
+    @property
+    def central(self) -> Array:
+        """The model that is judged, shape (R, p)."""
+        if self.judged is not None:
+            return self.models[:, self.judged].copy()
+        # Summed node by node: how ``sum`` groups its terms may change with R.
+        total = np.add.accumulate(self.models, axis=1)[:, -1]
+        return np.asarray(total / self.models.shape[1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GossipGraphSteps:
+    """Gossip with its numbers filled in.
+
+    When the edge between nodes i and j wakes, with θ̄ = (θ_i + θ_j)/2 and Q_i the owner's answer
+    to it, a node that holds data and a learner, which holds none, take
+
+        θ_i ← Π_Θ[θ̄ − (ρ/(T²σπ_i)) (γ_i σθ̄ + (n_i/n) Q_i)],  θ_L ← Π_Θ[θ̄ − (ρ/(T²σ)) γ_L σθ̄],
+
+    π_i being the share of wake-ups that are node i's (1 for a learner), so that a node's steps
+    follow the gradient of its part γ_i g + (n_i/n) f_i of f at the same pace, however often it
+    wakes; Σ γ = 1. With a learner γ_L = 1/2 and γ_i = 1/(2N), which is Algorithm 1 of Async with
+    the step of its proof (α_L = α_i/N, η = 1/(2N)); without, γ_i = 1/N.
+
+    Attributes
+    ----------
+    n_nodes, n_features : int
+        M, p.
+    shrink : array (N,)
+        1 − ργ_i/(T²π_i).
+    shrink_learner : float or None
+        1 − ρ/(2T²); None without a learner.
+    step : array (N,)
+        (ρ/(T²σπ_i)) n_i/n.
+    theta_max : float or None
+        The box Θ.
+    initial : str
+        Where all models start.
+    judged : int or None
+        The place of the model that is judged; None is the mean of all.
+    """
+
+    n_nodes: int
+    n_features: int
+    shrink: Array
+    shrink_learner: float | None
+    step: Array
+    theta_max: float | None
+    initial: Initial
+    judged: int | None
+
+    @property
+    def answers_per_update(self) -> None:
+        """As many as a wake-up has: one of an owner and the learner, two of two owners."""
+        return
+
+    @property
+    def answer_size(self) -> int:
+        """P: an answer is a gradient."""
+        return self.n_features
+
+    @property
+    def apply_at(self) -> Literal["as-read"]:
+        """Two nodes' models do not change while they are busy with each other."""
+        return "as-read"
+
+    def init(self, replicates: Sequence[Scope]) -> GossipGraphState:
+        """Return the models at k = 0, in Θ; "uniform" draws each node's own, in their order."""
+        shape = (len(replicates), self.n_nodes, self.n_features)
+        if self.initial == "uniform":
+            models = np.stack([s.generator("initial").random(shape[1:]) for s in replicates])
+        else:
+            models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
+        if self.theta_max is not None:
+            np.clip(models, -self.theta_max, self.theta_max, out=models)
+        clipped = np.zeros(len(replicates), dtype=np.int64)
+        return GossipGraphState(models, clipped, self.judged)
+
+    def query(self, state: GossipGraphState, turn: Turn) -> Array:
+        """Return θ̄ of the owner and its peer, shape (r, p)."""
+        rows = turn.replicates
+        points: Array = state.models[rows, self._places(turn)]
+        points += state.models[rows, self._peers(turn)]
+        points *= 0.5
+        return points
+
+    def central(self, state: GossipGraphState, turn: Turn) -> Array:
+        """Return the models that are judged, shape (r, p)."""
+        return np.asarray(state.central[turn.replicates])
+
+    def apply(self, state: GossipGraphState, turn: Turn, points: Array, answers: Array) -> None:
+        """Work out the owner's step, and that of a learner; both are taken at the update."""
+        owners, rows = turn.owners, turn.replicates
+        answers *= self.step[owners, None]
+        state.moves.append((rows, self._places(turn), self.shrink[owners, None] * points - answers))
+        if self.shrink_learner is not None:
+            state.moves.append((rows, self._peers(turn), self.shrink_learner * points))
+
+    def update(self, state: GossipGraphState, rows: Indices | None = None) -> None:  # noqa: ARG002
+        """Take the steps of both nodes."""
+        outside = np.zeros(len(state.clipped), dtype=np.bool_)
+        for replicates, nodes, models in state.moves:
+            beyond = project(models, self.theta_max)
+            if beyond is not None:
+                outside[replicates] |= beyond
+            state.models[replicates, nodes] = models
+        state.clipped += outside
+        state.moves = []
+
+    def _places(self, turn: Turn) -> Indices:
+        """Return where the owners' models stand."""
+        return turn.owners if self.shrink_learner is None else turn.owners + 1
+
+    def _peers(self, turn: Turn) -> Indices:
+        """Return where their peers' models stand."""
+        if turn.peers is None:
+            raise ValueError("gossip needs to know whose models are averaged")
+        return turn.peers if self.shrink_learner is not None else turn.peers - 1
+
+
+class GossipGraph(AlgorithmSpec):
+    """Private learning by gossip on the graph of the protocol.
+
+    Attributes
+    ----------
+    rho : float
+        ρ > 0; owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks.
+    initial : str
+        All models start at 0 ("zeros"), at 1 ("ones"), or each coordinate of each model is drawn
+        from U[0, 1) ("uniform").
+    judged : str
+        The model whose fitness is recorded: the learner's or, without one, the mean of all nodes',
+        which nobody holds ("central"); or owner 1's ("owner").
+    """
+
+    protocols: ClassVar[tuple[str, ...]] = ("gossip",)
+
+    kind: Literal["gossip-graph"] = "gossip-graph"
+    rho: Positive
+    initial: Initial = "zeros"
+    judged: Literal["central", "owner"] = "central"
+
+    @property
+    def answers_per_update(self) -> None:
+        """One or two, as the edge has it."""
+        return
+
+    def steps(self, setting: Setting) -> GossipGraphSteps:
+        """Fill in the numbers.
+
+        Raises
+        ------
+        SpecError
+            If the protocol has no graph.
+        """
+        protocol, n_owners = setting.protocol, setting.n_owners
+        if getattr(protocol, "kind", None) != "gossip":
+            raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
+        graph = protocol.graph
+        often = np.zeros(n_owners + 1)
+        shares = protocol.edge_shares(n_owners)
+        for (a, b), share in zip(graph.edges(n_owners), shares, strict=True):
+            often[a] += share
+            often[b] += share
+        pi = often[1:]
+        rate = self.rho / setting.horizon**2
+        judged = 0 if graph.learner else None
+        if self.judged == "owner":
+            judged = 1 if graph.learner else 0
+        gamma = 1 / (2 * n_owners) if graph.learner else 1 / n_owners
+        return GossipGraphSteps(
+            n_nodes=len(graph.nodes(n_owners)),
+            n_features=setting.n_features,
+            shrink=1 - rate * gamma / pi,
+            shrink_learner=1 - rate / 2 if graph.learner else None,
+            step=rate / setting.sigma * setting.weights / pi,
+            theta_max=setting.theta_max,
+            initial=self.initial,
+            judged=judged,
+        )

@@ -1,0 +1,97 @@
+"""Owners that lie: they multiply what they send, noise and all.
+
+What they send is a function of noisy answers, so their own ε is what it was; what suffers is the
+model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it.)
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import show
+from asyncdp_sim.learning.algorithms import Array
+from asyncdp_sim.spec import NonNegative, Positive, Spec
+
+_NAMED = 5
+
+
+class Liars(Spec):
+    """Owners that multiply what they send.
+
+    Attributes
+    ----------
+    owners : list of int
+        Their numbers, 1…N, each once, and not all; ``[]`` is nobody.
+    """
+
+    kind: str
+    owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+
+    @property
+    def multiplier(self) -> float:
+        """What they multiply their noisy answers by."""
+        raise TypeError(f"{self.kind} has no multiplier")
+
+    def factors(self, n_owners: int) -> Array:
+        """Return a_i per owner, shape (N,): 1 where owner i is honest."""
+        found = np.ones(n_owners)
+        found[[owner - 1 for owner in self.owners]] = self.multiplier
+        return found
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return owners that there are not, owners named twice, and that nobody is honest."""
+        allowed = None
+        if max(self.owners, default=0) > n_owners:
+            allowed = f"allowed are owner numbers 1 to {n_owners}"
+        elif len(set(self.owners)) < len(self.owners):
+            allowed = "allowed is every owner once"
+        elif len(self.owners) == n_owners:
+            allowed = f"allowed are at most {n_owners - 1}: one owner at least is honest"
+        return [] if allowed is None else [Fault("adversary.owners", show(self.owners), allowed)]
+
+    def words(self) -> str:
+        """Return who lies, and how."""
+        if len(self.owners) == 0:
+            return "no owner lies"
+        return f"{_named(self.owners)}: what is sent is {self.multiplier:g} times the noisy answer"
+
+
+class Flip(Liars):
+    """They answer the opposite, ``factor`` > 0 times as long: a_i = −``factor``.
+
+    With alike owners and a share λ of them that flip, the learner follows (1 − λ − λ·factor) ∇f:
+    the wrong way from λ = 1/(1 + factor) on.
+    """
+
+    kind: Literal["flip"] = "flip"
+    factor: Positive = 1.0
+
+    @property
+    def multiplier(self) -> float:
+        """−``factor``."""
+        return -self.factor
+
+
+class Scale(Liars):
+    """They answer ``factor`` ≥ 0 times what they should: a_i = ``factor``; 0 says nothing."""
+
+    kind: Literal["scale"] = "scale"
+    factor: NonNegative
+
+    @property
+    def multiplier(self) -> float:
+        """``factor``."""
+        return self.factor
+
+
+Adversary = Annotated[Flip | Scale, Field(discriminator="kind")]
+"""Every way for owners to lie; a new one joins by its line here."""
+
+
+def _named(owners: Sequence[int]) -> str:
+    listed = ", ".join(str(owner) for owner in owners[:_NAMED])
+    more = "" if len(owners) <= _NAMED else f" and {len(owners) - _NAMED} more"
+    return f"owner {listed} lies" if len(owners) == 1 else f"owners {listed}{more} lie"

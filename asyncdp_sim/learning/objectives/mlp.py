@@ -1,0 +1,108 @@
+"""A small neural network: one hidden layer, and a fitness that is not convex."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.learning.objectives.logistic import LogisticLoss
+from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.models import Regularised
+from asyncdp_sim.learning.objectives.objective import Objective, Records
+from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
+from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.records import Norm
+from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.spec import Count
+
+
+class MLP(Regularised):
+    """A multilayer perceptron, z = w₂ᵀ tanh(W₁x + b₁) + b₂, ℓ = φ(z, y) (Collab, Remark 1).
+
+    θ has p = H(``data.features`` + 2) + 1 coordinates, thresholds included, which the regulariser
+    holds too; :class:`~asyncdp_sim.learning.objectives.perceptron.Perceptron` has their layout.
+    f is not convex: θ* is the best of several local minima, and ψ < 0 says that a run found a
+    better model. No theorem of the papers and no formula for quadratic losses speaks of it.
+
+    Attributes
+    ----------
+    hidden : int
+        H ≥ 1 hidden units.
+    loss : str
+        "squared" is φ = (y − z)² (no ½), "logistic" φ = ln(1 + e^{−yz}) with y ∈ {−1, 1}.
+    regularisation, regulariser, theta_max
+        See :class:`~asyncdp_sim.learning.objectives.models.Regularised`.
+    """
+
+    intercept: ClassVar[bool] = True
+
+    kind: Literal["mlp"] = "mlp"
+    hidden: Count
+    loss: Literal["squared", "logistic"] = "squared"
+
+    @property
+    def classifies(self) -> bool:
+        """Whether targets are labels −1 and 1."""
+        return self.phi.classifies
+
+    @property
+    def phi(self) -> Loss:
+        """φ."""
+        return SQUARED if self.loss == "squared" else LogisticLoss()
+
+    def start_faults(self, initial: str | None) -> list[Fault]:
+        """Return a fault where all hidden units start alike: their gradients are then alike too."""
+        if initial in ("uniform", None):
+            return []
+        allowed = "allowed is uniform with model.kind = mlp: hidden units must start apart"
+        return [Fault("algorithm.initial", initial, allowed)]
+
+    def numbers(self, features: int) -> int:
+        """Return p, the coordinates of a model of so many features."""
+        return Perceptron(features, self.hidden).numbers
+
+    def predictions(self, rows: Array, theta: Array) -> Array:
+        """Return z, shape (n,), for rows of :meth:`design` and one model (p,)."""
+        net = self._net([rows])
+        return net.outputs(theta, net.active(rows, theta))
+
+    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
+        """Return f over the owners' records, ``features`` being rows of :meth:`design`."""
+        net = self._net(features)
+        return PerceptronObjective(net, features, targets, self.phi, self.sigma, self.theta_max)
+
+    def records(
+        self, features: Sequence[Array], targets: Sequence[Array], clip: float | None, norm: Norm
+    ) -> Records:
+        """Return the records' gradients, clipped to norm ≤ ``clip`` where it is given."""
+        return PerceptronRecords(self._net(features), features, targets, self.phi, clip, norm)
+
+    def _net(self, features: Sequence[Array]) -> Perceptron:
+        return Perceptron(features[0].shape[1] - 1, self.hidden)
+
+    def gradient_bound(
+        self, row_norm: float, target_max: float, n_features: int, norm: Norm
+    ) -> float | None:
+        """Return Ξ over Θ and all records of ‖x‖ ≤ ``row_norm``, |y| ≤ ``target_max``.
+
+        It is an upper bound: sup|φ'| times that of ‖∂z/∂θ‖, each over its own worst case. It
+        holds for ‖θ‖_∞ ≤ max(θ_max, 1), so that models may start in [0, 1)ᵖ whatever Θ is.
+
+        Parameters
+        ----------
+        row_norm, target_max : float
+        n_features : int
+            d.
+        norm : str
+            Of ‖x‖ and ‖∇ℓ‖.
+
+        Returns
+        -------
+        float or None
+            None where Θ is the whole space: w₂ multiplies the gradient of W₁.
+        """
+        if self.theta_max is None:
+            return None
+        net, box = Perceptron(n_features, self.hidden), max(self.theta_max, 1.0)
+        steepest = float(self.phi.steepest(net.reach(box), target_max))
+        return steepest * float(net.longest(box, self.longest(row_norm, norm), norm))

@@ -1,0 +1,109 @@
+"""A network with one hidden layer: its outputs, and how they change with its parameters.
+
+z = w₂ᵀa + b₂ with a = tanh(W₁x + b₁) and H hidden units, so that
+
+∂z/∂w₂ = a, ∂z/∂b₂ = 1, ∂z/∂(W₁, b₁)_h = w₂_h (1 − a_h²) (x, 1).
+
+All functions take stacks of models, θ of shape (…, p); each model is a matrix product of its own,
+so that its bits do not depend on how many there are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.learning.objectives.losses import Array
+from asyncdp_sim.learning.objectives.records import Norm
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The shape of a network, and the layout of its p = H(d + 2) + 1 parameters.
+
+    θ holds hidden unit after hidden unit, each with its d weights and then its threshold (a row of
+    W₁ and b₁), then w₂, then b₂. Rows x of features come with their constant: (x, 1).
+
+    Attributes
+    ----------
+    inputs : int
+        d ≥ 1, without the constant.
+    hidden : int
+        H ≥ 1.
+    """
+
+    inputs: int
+    hidden: int
+
+    @property
+    def numbers(self) -> int:
+        """P."""
+        return self.hidden * (self.inputs + 2) + 1
+
+    def parts(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Return views of (W₁, b₁) (…, H, d + 1), w₂ (…, H) and b₂ (…, 1)."""
+        end = self.hidden * (self.inputs + 1)
+        units = theta[..., :end].reshape(*theta.shape[:-1], self.hidden, self.inputs + 1)
+        return units, theta[..., end:-1], theta[..., -1:]
+
+    def active(self, x: Array, theta: Array) -> Array:
+        """Return a, shape (…, H, n), of rows (x, 1) of shape (n, d + 1)."""
+        sums = self.parts(theta)[0] @ x.T
+        return np.asarray(np.tanh(sums, out=sums))
+
+    def outputs(self, theta: Array, active: Array) -> Array:
+        """Return z, shape (…, n), of activations a."""
+        _, weights, threshold = self.parts(theta)
+        return np.asarray((weights[..., None, :] @ active)[..., 0, :] + threshold)
+
+    def pulled(self, x: Array, theta: Array, active: Array, slope: Array) -> Array:
+        """Return Σ_j s_j ∂z_j/∂θ, shape (…, p), for slopes s of shape (…, n)."""
+        _, weights, _ = self.parts(theta)
+        inner = active * active
+        np.subtract(1, inner, out=inner)
+        inner *= slope[..., None, :]
+        found = np.empty(theta.shape)
+        units, outer, threshold = self.parts(found)
+        np.multiply(weights[..., None], inner @ x, out=units)
+        outer[...] = (active @ slope[..., None])[..., 0]
+        threshold[..., 0] = slope.sum(axis=-1)
+        return found
+
+    def lengths(self, theta: Array, active: Array, rows: Array, norm: Norm) -> Array:
+        """Return ‖∂z/∂θ‖ ≥ 1, shape (…, n), for rows of norms ‖(x, 1)‖ (n,) in the same norm.
+
+        L1: 1 + Σ_h |a_h| + |w₂_h|(1 − a_h²)‖(x, 1)‖₁; L2 is the root of the sum of the squares.
+        """
+        weights = np.abs(self.parts(theta)[1])[..., None, :]
+        bends = 1 - active * active
+        if norm == "l1":
+            through = (weights @ bends)[..., 0, :]
+            return np.asarray(1 + np.abs(active).sum(axis=-2) + through * rows)
+        through = ((weights * weights) @ (bends * bends))[..., 0, :]
+        return np.asarray(np.sqrt(1 + (active * active).sum(axis=-2) + through * rows**2))
+
+    def longest(self, box: float, rows: Array | float, norm: Norm) -> Array:
+        """Return a bound of ‖∂z/∂θ‖ over ‖θ‖_∞ ≤ ``box`` for rows of norms ``rows``.
+
+        With c = box‖(x, 1)‖, a unit adds at most max_{t ≤ 1} t + c(1 − t²) in L1, which is
+        c + 1/(4c), or 1 where c ≤ ½; in L2 its square adds at most max_{u ≤ 1} u + c²(1 − u)²,
+        which is max(1, c²).
+        """
+        c = box * np.asarray(rows)
+        if norm == "l1":
+            c = np.maximum(c, 0.5)
+            return np.asarray(1 + self.hidden * (c + 1 / (4 * c)))
+        return np.asarray(np.sqrt(1 + self.hidden * np.maximum(1, c * c)))
+
+    def reach(self, box: float) -> float:
+        """Return a bound of |z| over ‖θ‖_∞ ≤ ``box``: all activations at ±1."""
+        return box * (self.hidden + 1)
+
+    def stacks(self, models: int, rows: int) -> Iterator[slice]:
+        """Split so many models, each met by so many rows, so that activations stay in the cache."""
+        together = max(1, _CACHE // (self.hidden * rows))
+        return (slice(first, first + together) for first in range(0, models, together))
+
+
+_CACHE = 2**15
+"""Numbers in a stack of activations."""

@@ -1,0 +1,127 @@
+"""Record gradients of a network with one hidden layer, clipped or measured without forming them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.records import Norm
+
+
+@dataclass(frozen=True, eq=False)
+class PerceptronRecords:
+    """Owners' records; ∇ℓ = φ'(z, y) ∂z/∂θ.
+
+    Attributes
+    ----------
+    net : Perceptron
+    features : sequence of array (n_i, d + 1)
+        Rows (x, 1).
+    targets : sequence of array (n_i,)
+    loss : Loss
+        φ.
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
+    norm : str
+        The norm of ``clip`` and of :meth:`largest_gradient`.
+    """
+
+    net: Perceptron
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    loss: Loss
+    clip: float | None = None
+    norm: Norm = "l1"
+
+    @cached_property
+    def lengths(self) -> list[Array]:
+        """‖(x, 1)‖ of every record, one array per owner."""
+        order = 1 if self.norm == "l1" else 2
+        return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return the mean (clipped) record gradient, one owner and point per row.
+
+        Rows of one owner are taken together, each a matrix product of its own.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        """
+        found = np.empty(points.shape)
+        for owner in sorted(set(owners.tolist())):
+            rows = np.flatnonzero(owners == owner)
+            for some in self.net.stacks(len(rows), len(self.targets[owner])):
+                found[rows[some]] = self._mean(owner, points[rows[some]])
+        return found
+
+    def _mean(self, owner: int, theta: Array) -> Array:
+        """Return one owner's mean (clipped) record gradient at each model (r, p)."""
+        x, y = self.features[owner], self.targets[owner]
+        active = self.net.active(x, theta)
+        slope = self.loss.slope(self.net.outputs(theta, active), y)
+        if self.clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
+            bound = self.clip / self.net.lengths(theta, active, self.lengths[owner], self.norm)
+            np.clip(slope, -bound, bound, out=slope)
+        return self.net.pulled(x, theta, active, slope) / len(y)
+
+    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        found = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            active = self.net.active(x, theta)
+            slope = self.loss.slope(self.net.outputs(theta, active), y)
+            found[row] = self.net.pulled(x, theta, active, slope) / len(y)
+        return found
+
+    def largest_gradient(self, models: Array) -> Array:
+        """Return, per owner, the largest unclipped record gradient at any of the models.
+
+        Parameters
+        ----------
+        models : array (m, p)
+
+        Returns
+        -------
+        array (N,)
+            max over records and models of |φ'(z, y)|‖∂z/∂θ‖, in the norm of these records.
+        """
+        largest = np.zeros(len(self.targets))
+        for owner, (x, y) in enumerate(zip(self.features, self.targets, strict=True)):
+            for some in self.net.stacks(len(models), len(y)):
+                theta = models[some]
+                active = self.net.active(x, theta)
+                slope = np.abs(self.loss.slope(self.net.outputs(theta, active), y))
+                slope *= self.net.lengths(theta, active, self.lengths[owner], self.norm)
+                largest[owner] = max(largest[owner], float(slope.max()))
+        return largest
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return an upper bound of ‖∇ℓ‖ over Θ and these records; None where Θ is the whole space.
+
+        max sup|φ'| · :meth:`Perceptron.longest`, sup|φ'| over |z| ≤ θ_max(H + 1).
+        """
+        if theta_max is None:
+            return None
+        reach, bounds = self.net.reach(theta_max), []
+        for y, length in zip(self.targets, self.lengths, strict=True):
+            steepest = self.loss.steepest(reach, np.abs(y))
+            bounds.append(np.max(steepest * self.net.longest(theta_max, length, self.norm)))
+        return float(max(bounds))

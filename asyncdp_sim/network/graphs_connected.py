@@ -1,0 +1,85 @@
+"""What every gossip graph is: owners, perhaps a learner, and paths between all of them."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.topology.contents import Remembering
+from asyncdp_sim.network.topology.failures import LEARNER
+from asyncdp_sim.network.topology.routed import enumerated
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Edge = tuple[int, int]
+"""Two nodes, the smaller number first; owners are numbered from 1, the learner is 0."""
+
+
+class Graph(Remembering):
+    """An undirected, connected graph without loops; its nodes are owners 1 to N.
+
+    Attributes
+    ----------
+    kind : str
+        The graph's name.
+    """
+
+    learner: ClassVar[bool] = False
+    """Whether node 0, the learner, is one of the nodes; it holds no data."""
+    remedy: ClassVar[str] = "add edges"
+
+    kind: str
+
+    @abstractmethod
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        """Return pairs of linked nodes, in any order."""
+
+    def edges(self, n_owners: int) -> tuple[Edge, ...]:
+        """Return the edges in ascending order; that order numbers their clocks."""
+        if n_owners not in self._edges:
+            found = {(min(pair), max(pair)) for pair in self.links(n_owners)}
+            self._edges[n_owners] = tuple(sorted(found))
+        return self._edges[n_owners]
+
+    def nodes(self, n_owners: int) -> range:
+        """Return the nodes, in order."""
+        return range(LEARNER if self.learner else 1, n_owners + 1)
+
+    def build(self, n_owners: int) -> "nx.Graph":
+        """Return the graph as networkx has it."""
+        import networkx as nx  # takes long to import
+
+        graph = nx.Graph()
+        graph.add_nodes_from(self.nodes(n_owners))
+        graph.add_edges_from(self.edges(n_owners))
+        return graph
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return why it is no connected graph of so many owners."""
+        if not self.learner and n_owners < 2:
+            allowed = "allowed are 2 owners or more, since there is no learner to talk to"
+            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
+        return self._misfits(n_owners) or self._split(n_owners)
+
+    def _misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return what else does not fit the number of owners."""
+        return []
+
+    def _split(self, n_owners: int) -> list[Fault]:
+        """Return a fault where some nodes have no path to the first."""
+        import networkx as nx
+
+        first, *others = self.nodes(n_owners)
+        reached = nx.node_connected_component(self.build(n_owners), first)
+        cut = [str(node) for node in others if node not in reached]
+        if len(cut) == 0:
+            return []
+        who = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
+        allowed = f"allowed is a connected graph: {self.remedy}"
+        return [Fault("graph", f"one in which {who} no path to owner {first}", allowed)]
+
+    @cached_property
+    def _edges(self) -> dict[int, tuple[Edge, ...]]:
+        return {}

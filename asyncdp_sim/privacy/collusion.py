@@ -1,0 +1,190 @@
+"""What parties learn of an owner when they put together what each of them sees.
+
+Steps are public, so that models tell answers. An owner that plays the learner and adds no noise
+to its own gradient (Collab's remark) shows it, exactly, to anybody who sees two successive
+queries and knows the answers of all others; with N = 2 that is the other owner. A learner that
+colludes with owners sees every answer of another one, and can average them.
+
+What an owner's ε says holds against all of them, for it is about all of its answers together:
+whoever sees them tells with an advantage of at most tanh(ε/2) whether one record was replaced.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt, tanh
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Array, GossipSteps, Indices
+from asyncdp_sim.privacy.tap import Transcript
+
+
+@dataclass(frozen=True, eq=False)
+class Recovered:
+    """Answers of an owner that others have worked out.
+
+    Attributes
+    ----------
+    k : array of int (m,)
+        Updates made before each.
+    points, answers : array (m, p)
+        The queries that the owner was sent, and its answers; NaN where Π_Θ hides a coordinate.
+    """
+
+    k: Indices
+    points: Array
+    answers: Array
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[int, Array, Array]], n_features: int) -> "Recovered":
+        """Return what was found, one k, query and answer after another."""
+        shape = (len(found), n_features)
+        return cls(
+            np.array([k for k, _, _ in found], dtype=np.int64),
+            np.array([point for _, point, _ in found]).reshape(shape),
+            np.array([answer for _, _, answer in found]).reshape(shape),
+        )
+
+
+def from_rounds(
+    seen: Transcript, hidden: int, weights: Array, sizes: Array, sigma: float
+) -> Recovered:
+    """Return answers of one owner from successive queries of synchronous learning.
+
+    θ[k+1] = θ[k] − s_k (σθ[k] + Σ w_i Q_i) is solved for
+    Q_h = ((θ[k] − θ[k+1])/s_k − σθ[k] − Σ_{i≠h} w_i Q_i)/w_h, in every round but the last one.
+
+    Parameters
+    ----------
+    seen : Transcript
+        Rows of h are read for nothing but who answered; all owners answer in every round.
+    hidden : int
+        h, from 0.
+    weights : array (N,)
+        w_i = n_i/n.
+    sizes : array (T,)
+        s_k: ρ/(T²k) in Collab's Algorithm 1, c_1/√k in its Algorithm 2, where Π_Θ does nothing.
+    sigma : float
+        σ.
+    """
+    n_owners, found = len(weights), []
+    others = np.flatnonzero(np.arange(n_owners) != hidden)
+    rounds = int(seen.k[-1]) + 1
+    place = np.full((rounds, n_owners), -1)
+    place[seen.k, seen.owners] = np.arange(len(seen.k))
+    for k in range(rounds - 1):
+        before, after = seen.points[place[k, others[0]]], seen.points[place[k + 1, others[0]]]
+        known = weights[others] @ seen.answers[place[k, others]]
+        answer = ((before - after) / sizes[k] - sigma * before - known) / weights[hidden]
+        found.append((k, before, answer))
+    return Recovered.of(found, seen.points.shape[1])
+
+
+def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recovered:
+    """Return answers of one owner from the queries to all others, in asynchronous learning.
+
+    Between two updates of colluders let there be one, of the hidden owner h. The first one's
+    θ_L follows from its query, and the second's query θ̄ and copy θ_c give the θ_L = 2θ̄ − θ_c
+    that h left: m_L θ̄_h = θ_L gives the query that h was sent, and 2θ̄_h − θ_L its copy before.
+    Where two successive updates of h are such, the copies before both are known, and
+    Q_h = (m_h θ̄_h − θ_h⁺)/s_h. With N = 2 uniform owners that is one in eight of h's answers.
+
+    Parameters
+    ----------
+    seen : Transcript
+        Rows of h are read for nothing but who answered; no answer may be stale.
+    hidden : int
+        h, from 0.
+    steps : GossipSteps
+        The public rule; models start at 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If the models start where colluders do not know.
+    """
+    if steps.initial == "uniform":
+        raise ValueError("models must start at zeros or ones, given uniform")
+    bound = np.inf if steps.theta_max is None else steps.theta_max
+    inside = bound * (1 - 1e-9)  # a coordinate that rounding moved off the bound is on it
+    shrink = np.broadcast_to(steps.shrink_copy, steps.step.shape)
+    central = np.full(steps.n_features, 0.0 if steps.initial == "zeros" else 1.0)
+    copies = np.tile(central, (steps.n_owners, 1))
+    owners, queries = seen.owners, seen.points
+    last: tuple[int, Array] | None = None
+    found: list[tuple[int, Array, Array]] = []
+    for k, owner in enumerate(owners.tolist()):
+        if owner == hidden:
+            continue
+        if k > 1 and owners[k - 1] == owners[k - 2] == hidden:
+            last = None
+        elif k > 0 and owners[k - 1] == hidden:
+            left = 2 * queries[k] - copies[owner]
+            point = np.where(np.abs(left) < inside, left, np.nan) / steps.shrink_central
+            copy = 2 * point - central  # of h, before that update
+            if last is not None:
+                told = np.where(np.abs(copy) < inside, copy, np.nan)
+                answer = (shrink[hidden] * last[1] - told) / steps.step[hidden]
+                found.append((*last, answer))
+            last = (k - 1, point)
+        central = np.clip(steps.shrink_central * queries[k], -bound, bound)
+        own = shrink[owner] * queries[k] - steps.step[owner] * seen.answers[k]
+        copies[owner] = np.clip(own, -bound, bound)
+    return Recovered.of(found, steps.n_features)
+
+
+def averaged_deviation(xi: float, records: int, epsilon: float, answers: int) -> float:
+    """Return the standard deviation of each coordinate of the mean of an owner's K answers.
+
+    √2 b/√K with b = 2ΞK/(nε): 2√2 Ξ √K/(nε). Averaging takes noise away as 1/√K, but a budget
+    that is spread over K answers adds it as K, so that all of them together tell less of the
+    mean gradient than a single one would that had the whole budget.
+
+    Parameters
+    ----------
+    xi : float
+        Ξ ≥ 0, the bound on a record gradient's L1 norm.
+    records, answers : int
+        n ≥ 1 and K ≥ 1.
+    epsilon : float
+        ε > 0 over the K answers; infinite without noise.
+    """
+    return 2 * sqrt(2) * xi * sqrt(answers) / (records * epsilon)
+
+
+def averaging_advantage(epsilon: float, answers: int) -> float:
+    """Return how well the mean of K answers tells whether one record was replaced.
+
+    Let the record move one coordinate of every answer by the most it can, 2Ξ/n = bε/K. The best
+    threshold on the mean is half-way, and its true less its false positive rate is
+    P(|Σ_j w_j| < ε/2) over K unit Laplace variables. Their sum is a difference of two
+    Gamma(K, 1): P(Σ w > x) = Σ_{j<K} C(K−1+j, j) 2^{−(K+j)} Q(K − j, x), with Q the regularised
+    upper incomplete gamma function (j arrivals of one Poisson process before K of another). For
+    K = 1 it is 1 − e^{−ε/2}, what the best of all tests has; for large K about ε/√(4πK).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0 over the K answers.
+    answers : int
+        K ≥ 1.
+    """
+    from scipy.special import gammaincc, gammaln
+
+    j = np.arange(answers, dtype=float)
+    chance = gammaln(answers + j) - gammaln(answers) - gammaln(j + 1) - (answers + j) * np.log(2)
+    above = float(np.exp(chance) @ gammaincc(answers - j, epsilon / 2))
+    return 1 - 2 * above
+
+
+def advantage_bound(epsilon: float) -> float:
+    """Return the largest advantage that ε-differential privacy allows any test: tanh(ε/2).
+
+    True less false positive rate, (e^ε − 1)/(e^ε + 1), whatever is done with all of an owner's
+    answers and whatever else is known.
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath (2015), The composition theorem for differential privacy.
+    """
+    return tanh(epsilon / 2)

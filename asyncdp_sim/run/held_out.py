@@ -1,0 +1,108 @@
+"""What models are worth on rows that nothing was trained on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.objectives import LinearModel, Loss, Model, Squared
+from asyncdp_sim.privacy import Domain
+
+Array = npt.NDArray[np.float64]
+Predict = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Held-out rows, and the loss that judges models on them, without regulariser.
+
+    Attributes
+    ----------
+    features : array (m, p)
+        Rows that θ multiplies.
+    targets : array (m,)
+    records : int
+        How many rows they stand for, ≥ 0; m unless the loss is squared.
+    loss : Loss
+        φ.
+    predict : callable
+        From rows (m, p) and a model to predictions z (m,); θᵀx by default.
+    """
+
+    features: Array
+    targets: Array
+    records: int
+    loss: Loss
+    predict: Predict = np.matmul
+
+    @classmethod
+    def of(
+        cls, features: Array, targets: Array, loss: Loss, predict: Predict = np.matmul
+    ) -> "HeldOut":
+        """Return the judge over rows (m, p) and their targets (m,).
+
+        Under a linear model's squared loss the triangular factor of (X, y) stands for the rows:
+        ‖y − Xθ‖ = ‖r − Rθ‖, with p + 1 rows at most and without cancellation.
+        """
+        records = len(targets)
+        linear = predict is np.matmul
+        if linear and isinstance(loss, Squared) and records > features.shape[1] + 1:
+            factor = np.asarray(np.linalg.qr(np.column_stack([features, targets]), mode="r"))
+            features, targets = np.asfortranarray(factor[:, :-1]), factor[:, -1].copy()
+        return cls(features, targets, records, loss, predict)
+
+    def mean_loss(self, models: Array) -> Array:
+        """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            return self._mean(models, self.loss.value)
+
+    def error_rate(self, models: Array) -> Array:
+        """Return the share of labels that sgn(z) misses, for models (J, p).
+
+        A prediction of 0 counts as half an error; NaN without rows, or where a model diverged.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._mean(models, lambda z, y: (1 - y * np.sign(z)) / 2)
+
+    def _mean(self, models: Array, judged: Callable[[Array, Array], Array]) -> Array:
+        if self.records == 0:
+            return np.full(len(models), np.nan)
+        found = [judged(self.predict(self.features, model), self.targets).sum() for model in models]
+        return np.array(found) / self.records
+
+
+def held_out(
+    dataset: Dataset, model: Model, sensitivity: object
+) -> tuple[tuple[HeldOut, ...], HeldOut | None]:
+    """Return the judges over each owner's held-out rows, and that over all of them.
+
+    Where training rows are brought into a bounded domain, rows to be predicted are scaled alike,
+    but their targets stay as they are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    model : Model
+    sensitivity : Sensitivity or None
+    """
+    features, targets = list(dataset.held_out_features), list(dataset.held_out_targets)
+    if len(features) == 0:
+        return (), None
+    if isinstance(sensitivity, Domain):
+        features, _ = sensitivity.confine(features, targets)
+    features = model.design(features)
+    predict = np.matmul if isinstance(model, LinearModel) else model.predictions
+    pairs = zip(features, targets, strict=True)
+    each = [HeldOut.of(x, y, model.phi, predict) for x, y in pairs]
+    return tuple(each), _together(each)
+
+
+def _together(each: Sequence[HeldOut]) -> HeldOut:
+    """Return one judge over the rows of several, of which every row counts the same."""
+    x = np.concatenate([one.features for one in each])
+    y = np.concatenate([one.targets for one in each])
+    records = sum(one.records for one in each)
+    known = HeldOut.of(np.asfortranarray(x), y, each[0].loss, each[0].predict)
+    return replace(known, records=records)

@@ -1,0 +1,135 @@
+"""What colluding owners learn of the one that is the learner, from what the runs send them.
+
+``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, tapped, and adds
+figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
+"""
+
+import sys
+from math import fsum, sqrt
+from pathlib import Path
+
+import numpy as np
+
+from analysis import captions
+from analysis.collusion import Learned, averaging, by_epsilon
+from analysis.picture import save, write
+from analysis.source import Sweep, not_a_result, open_directory
+from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.collusion import Recovered, from_exchanges, from_rounds
+from asyncdp_sim.privacy.tap import Tap
+from asyncdp_sim.run.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.streams import Scope, Streams
+
+HIDDEN = 0
+"""The owner that plays the learner, from 0; all others collude."""
+
+
+def tapped(scenario: Scenario) -> tuple[Problem, Tap, Array]:
+    """Run a scenario with all that is sent noted; return the final models (R, p) too."""
+    problem = prepare(scenario, build_dataset(scenario))
+
+    def scopes() -> list[Scope]:
+        streams = Streams(scenario.run.seed)
+        return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
+
+    traces = [simulate(scenario.network, scope) for scope in scopes()]
+    task, tap = problem.task, Tap(problem.task.steps)
+    path = replay(traces, tap, task.reply, scopes(), task.record_every, task.asks)
+    return problem, tap, path.final
+
+
+def recover(problem: Problem, tap: Tap, replicate: int) -> Recovered:
+    """Return what all owners but one know of its answers.
+
+    Raises
+    ------
+    SpecError
+        If nothing is worked out for this algorithm.
+    """
+    steps, seen = problem.task.steps, tap.transcript(replicate)
+    if isinstance(steps, GossipSteps):
+        return from_exchanges(seen, HIDDEN, steps)
+    if isinstance(steps, Collab1Steps):
+        sizes = steps.rate / np.arange(1, int(seen.k[-1]) + 2)
+        return from_rounds(seen, HIDDEN, steps.weights, sizes, steps.sigma)
+    raise SpecError([Fault("algorithm.kind", "another", "allowed: async-gossip, collab-1")])
+
+
+def learned(scenario: Scenario, name: str) -> Learned:
+    """Return how well a scenario's hidden owner is known; NaN where nothing is worked out."""
+    problem, tap, _ = tapped(scenario)
+    reply, p = problem.task.reply, problem.task.steps.n_features
+    sizes: list[float] = []
+    singles: list[float] = []
+    means: list[float] = []
+    counts: list[int] = []
+    for replicate in range(scenario.run.replicates):
+        found = recover(problem, tap, replicate)
+        whole = np.isfinite(found.answers).all(axis=1)
+        points, answers = found.points[whole], found.answers[whole]
+        counts.append(len(points))
+        if len(points) > 0:
+            exact = reply.gradients.gradient(np.full(len(points), HIDDEN), points)
+            sizes += np.square(exact).sum(axis=1).tolist()
+            singles += np.square(answers - exact).sum(axis=1).tolist()
+            means.append(float(np.square((answers - exact).mean(axis=0)).sum()))
+    some = [1 / count for count in counts if count > 0]
+    size = float(np.mean(sizes)) if len(some) > 0 else np.nan
+    noise = 2 * p * float(reply.noise.scale[HIDDEN]) ** 2  # E‖b w‖²
+    return Learned(
+        name=name,
+        epsilon=float(problem.epsilon[HIDDEN]),
+        answers=float(np.mean(counts)),
+        single=sqrt(fsum(singles) / max(1, len(singles)) / size),
+        mean=sqrt(fsum(means) / max(1, len(means)) / size),
+        noise=sqrt(noise / size),
+        averaged_noise=sqrt(noise * fsum(some) / max(1, len(some)) / size),
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Add the figures to a sweep directory; return 0 done, 2 the input is wrong."""
+    try:
+        if len(arguments) != 1:
+            allowed = "allowed is a sweep directory: python -m scenarios.collusion DIR"
+            raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
+        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
+    except InputError as error:
+        sys.stderr.write("\n".join(error.lines()) + "\n")
+        return 2
+    return 0
+
+
+def study(directory: Path) -> list[Path]:
+    """Run every cell of a sweep again, tapped; draw what the others learn, and return where.
+
+    Raises
+    ------
+    ResultError
+        If the directory is no sweep.
+    SpecError
+        If nothing is worked out for a cell's algorithm.
+    """
+    sweep = open_directory(directory)
+    if not isinstance(sweep, Sweep):
+        raise not_a_result(directory, "a result without a sweep")
+    others = [path for path in sweep.paths if path != "privacy.epsilon"]
+    rows = [
+        learned(load(cell.result.directory / "scenario.toml")[0], cell.label(others))
+        for cell in sweep.cells
+    ]
+    results = [cell.result for cell in sweep.cells]
+    noisy = [result for row, result in zip(rows, results, strict=True) if np.isfinite(row.epsilon)]
+    finite = sorted({row.epsilon for row in rows if np.isfinite(row.epsilon)})
+    entries = [(by_epsilon(rows, results), results), (averaging(finite, noisy), noisy)]
+    folder = directory / "figures"
+    write(folder / "captions-of-collusion.md", captions.page(entries, []).encode())
+    return [save(picture, folder) for picture, _ in entries]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

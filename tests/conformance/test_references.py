@@ -1,0 +1,199 @@
+"""Every algorithm without noise equals a few lines written from its formula; others are refused.
+
+The references know owners, read times and answers from the trace alone, one replicate at a time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.trace import Trace
+from tests.conformance.members import examples, kind, members, said
+from tests.conformance.test_algorithms import (
+    BOX,
+    RECORDS,
+    SIGMA,
+    P,
+    T,
+    reply_of,
+    scopes,
+    steps_of,
+    traces_of,
+)
+
+Model = np.ndarray
+SILENT = LaplaceNoise(np.zeros(len(RECORDS[0])))
+N = len(RECORDS[0])
+SHARE = np.array([len(y) for y in RECORDS[1]]) / sum(len(y) for y in RECORDS[1])
+
+
+def slope(owner: int, theta: Model) -> Model:
+    """Owner i's (from 0) mean gradient of (y − θᵀx)²."""
+    x, y = RECORDS[0][owner], RECORDS[1][owner]
+    return 2 * x.T @ (x @ theta - y) / len(y)
+
+
+def boxed(theta: Model) -> Model:
+    return np.clip(theta, -BOX, BOX)
+
+
+def async_gossip(spec: Any, trace: Trace, theta: Model) -> Model:
+    rate = spec.rho / (T**2 * SIGMA)
+    central = rate / 2 if spec.central_step == "proof" else rate * (N - 1) / N
+    copies = {i: theta[i + 1].copy() for i in range(N)}
+    learner = theta[0].copy()
+    for i in trace.updates["owner"] - 1:
+        bar = (learner + copies[i]) / 2
+        step = SIGMA * bar / (2 * N) + SHARE[i] * slope(i, bar)
+        copies[i] = boxed(bar - N * rate * step)
+        learner = boxed(bar - central * SIGMA * bar)
+    return learner
+
+
+def rounds(trace: Trace) -> list[list[int]]:
+    """Return the owners (from 0) of every round's answers."""
+    used = trace.updates
+    return [(used["owner"][used["k"] == k] - 1).tolist() for k in range(1, trace.n_updates + 1)]
+
+
+def descent(spec: Any, owners: list[int], theta: Model) -> Model:
+    answers = np.array([slope(i, theta) for i in owners])
+    if getattr(spec, "trim", 0) > 0:
+        cut = min(spec.trim, (len(owners) - 1) // 2)
+        return SIGMA * theta + np.sort(answers, axis=0)[cut : len(owners) - cut].mean(axis=0)
+    return SIGMA * theta + SHARE[owners] @ answers / SHARE[owners].sum()
+
+
+def collab_1(spec: Any, trace: Trace, theta: Model) -> Model:
+    theta = boxed(theta)
+    for k, owners in enumerate(rounds(trace), 1):
+        theta = boxed(theta - spec.rho / (T**2 * k) * descent(spec, owners, theta))
+    return theta
+
+
+def collab_2(spec: Any, trace: Trace, theta: Model) -> Model:
+    theta, mean, lead = boxed(theta), np.zeros(P), 1 / np.sqrt(T)
+    for k, owners in enumerate(rounds(trace), 1):
+        mean = (k - 1) / (lead + k) * mean + (lead + 1) / (lead + k) * theta
+        theta = boxed(theta - spec.step / np.sqrt(k) * descent(spec, owners, theta))
+    return mean
+
+
+def parameter_server(spec: Any, trace: Trace, theta: Model) -> Model:
+    theta = boxed(theta)
+    for k, owners in enumerate(rounds(trace), 1):
+        theta = boxed(theta - spec.step * k**-spec.exponent * descent(spec, owners, theta))
+    return theta
+
+
+def worth(spec: Any, late: int) -> float:
+    if spec.weighting == "polynomial":
+        return float((1 + late) ** -spec.exponent)
+    beyond = max(0, late - spec.patience) if spec.weighting == "hinge" else 0
+    return float(1 / (spec.exponent * beyond + 1))
+
+
+def fedasync(spec: Any, trace: Trace, theta: Model) -> Model:
+    path = [theta]
+    for _, _, owner, _, late, *_ in trace.updates.tolist():
+        read = path[-1 - late]
+        local = read - spec.step * (SIGMA * read + N * SHARE[owner - 1] * slope(owner - 1, read))
+        mixing = spec.mixing * worth(spec, late)
+        path.append(boxed((1 - mixing) * path[-1] + mixing * local))
+    return path[-1]
+
+
+def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
+    path, used = [theta], trace.updates
+    for k in range(1, trace.n_updates + 1):
+        total = np.zeros(P)
+        for _, _, owner, _, late, *_ in used[used["k"] == k].tolist():
+            read = path[-1 - late]
+            local = SIGMA * read + N * SHARE[owner - 1] * slope(owner - 1, read)
+            total += worth(spec, late) * spec.step * local
+        path.append(boxed(path[-1] - spec.server_step / spec.buffer * total))
+    return path[-1]
+
+
+def noisy_statistics(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: ARG001
+    answered = trace.updates["owner"] - 1
+    share = SHARE[answered] / SHARE[answered].sum()
+    gram, moment = SIGMA / 2 * np.eye(P), np.zeros(P)
+    for weight, i in zip(share, answered, strict=True):
+        x, y = RECORDS[0][i], RECORDS[1][i]
+        gram += weight * x.T @ x / len(y)
+        moment += weight * x.T @ y / len(y)
+    return boxed(np.linalg.solve(gram, moment))
+
+
+REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
+    "async-gossip": async_gossip,
+    "collab-1": collab_1,
+    "collab-2": collab_2,
+    "parameter-server": parameter_server,
+    "fedasync": fedasync,
+    "fedbuff": fedbuff,
+    "noisy-statistics": noisy_statistics,
+}
+ELSEWHERE = {
+    "gossip-graph": "tests/unit/learning/test_gossip_graph.py, row by row",
+}
+"""Algorithms whose reference needs more than the trace, and where it is."""
+WHOLE = [spec for spec in examples(Algorithm) if spec.kind in REFERENCES and spec.sample is None]
+
+
+def test_every_algorithm_has_a_reference() -> None:
+    assert {kind(member) for member in members(Algorithm)} == REFERENCES.keys() | ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("algorithm", WHOLE, ids=said)
+def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
+    quadratic = Quadratic.from_records(*RECORDS, SIGMA, BOX)
+    steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)
+    answers = reply_of(algorithm, quadratic).gradients
+    path = replay(traces, steps, Reply(answers, SILENT), scopes(), 1)
+    initial = steps.init(scopes())
+    for r, trace in enumerate(traces):
+        start = initial.central[r]
+        if hasattr(initial, "copies"):
+            start = np.vstack([start[None], initial.copies[r]])
+        expected = REFERENCES[algorithm.kind](algorithm, trace, start)
+        assert trace.n_updates > 5
+        assert np.allclose(path.final[r], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", members(Algorithm), ids=kind)
+@pytest.mark.parametrize("protocol", members(Protocol), ids=kind)
+def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> None:
+    if kind(protocol) in algorithm.protocols:
+        return
+    spec = next(each for each in examples(Algorithm) if type(each) is algorithm)
+    asked = next(each for each in examples(Protocol) if type(each) is protocol)
+    with pytest.raises(SpecError) as caught:
+        parse(
+            Scenario,
+            {
+                "schema": 1,
+                "id": "wrong-pair",
+                "run": {"updates": 5},
+                "owners": {"count": 3, "records": 20},
+                "data": {"kind": "gaussian", "features": 2},
+                "model": {"kind": "ridge", "regularisation": 0.1},
+                "protocol": asked.model_dump(exclude_none=True),
+                "algorithm": spec.model_dump(exclude_none=True),
+                "privacy": {"mechanism": "none"},
+            },
+        )
+    faults = {fault.key: fault for fault in caught.value.faults}
+    assert f"algorithm {spec.kind} runs on " in faults["protocol.kind"].allowed

@@ -1,0 +1,198 @@
+"""``model.kind = "mlp"``, from the file to the result."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.objectives import MLP, Model
+from asyncdp_sim.privacy import Domain
+from asyncdp_sim.run import manifest, run
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.scenario import load
+from asyncdp_sim.spec import parse
+from tests.cli.command import Command
+
+FILE = """schema = 1
+id = "net"
+
+[run]
+seed = 2
+replicates = 3
+updates = 600
+record_every = 100
+
+[owners]
+count = 4
+records = 40
+
+[data]
+kind = "gaussian"
+features = 3
+
+[model]
+kind = "mlp"
+hidden = 5
+regularisation = 0.01
+
+[algorithm]
+kind = "async-gossip"
+rho = 180.0
+initial = "uniform"
+
+[privacy]
+mechanism = "none"
+"""
+LABELS = (
+    FILE.replace("features = 3", "features = 3\nlabels = true")
+    .replace("hidden = 5", 'hidden = 5\nloss = "logistic"')
+    .replace("rho = 180.0", "rho = 900.0")
+)
+
+
+def scenario(folder: Path, text: str = FILE):
+    file = folder / "net.toml"
+    file.write_text(text, encoding="utf-8")
+    return load(file)[0]
+
+
+@pytest.mark.parametrize("text", [FILE, LABELS], ids=["squared", "logistic"])
+def test_noise_free_learning_descends(text: str, tmp_path: Path) -> None:
+    """Gradients, step and θ* belong together: f falls, and ψ to a small part of its start."""
+    outcome = run(scenario(tmp_path, text))
+    curve = outcome.learned.curve
+    assert np.all(np.diff(curve["fitness"].reshape(3, 7)[:, :4], axis=1) < 0)
+    first, last = (curve["relative_fitness"][curve["k"] == k] for k in (0, 600))
+    assert np.all((last >= 0) & (last < 0.1 * first))
+    assert outcome.learned.models.shape == (3, 5 * (3 + 2) + 1)
+    constants = manifest(outcome)["constants"]
+    assert constants["smoothness"] is constants["xi"] is constants["xi_g"] is None
+
+
+@pytest.mark.parametrize("initial", ["zeros", "ones"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        'kind = "async-gossip"\nrho = 180.0',
+        'kind = "fedasync"\nstep = 0.1\nmixing = 0.5',
+        'kind = "fedbuff"\nstep = 0.1\nserver_step = 1.0\nbuffer = 2',
+    ],
+)
+def test_units_that_start_alike_are_refused(algorithm: str, initial: str, tmp_path: Path) -> None:
+    begun = FILE.replace('kind = "async-gossip"\nrho = 180.0', algorithm)
+    with pytest.raises(SpecError) as caught:
+        scenario(tmp_path, begun.replace('"uniform"', f'"{initial}"'))
+    assert caught.value.lines() == [
+        f"{tmp_path / 'net.toml'}: algorithm.initial: given {initial}; allowed is uniform with "
+        "model.kind = mlp: hidden units must start apart"
+    ]
+
+
+def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
+    """What the refusal spares: from ones, all units have one gradient; from zeros, none moves."""
+    here = scenario(tmp_path)
+    objective = prepare(here, build_dataset(here)).task.objective
+    for start, still in ((0.0, True), (1.0, False)):
+        found = objective.gradient(np.array([0]), np.full((1, 26), start))[0]
+        units = found[:20].reshape(5, 4)
+        assert np.array_equal(units, np.tile(units[0], (5, 1)))
+        assert (np.abs(found[:25]).max() == 0) == still
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("hidden = 5\n", "", "model.hidden: given nothing; this field is required"),
+        ("hidden = 5", "hidden = 0", "model.hidden: given 0; allowed is a whole number ≥ 1"),
+        ("hidden = 5", "hidden = 2.5", "model.hidden: given 2.5; allowed is a whole number"),
+        (
+            "hidden = 5",
+            'hidden = 5\nloss = "hinge"',
+            "model.loss: given 'hinge'; allowed: squared, logistic",
+        ),
+        (
+            "hidden = 5",
+            'hidden = 5\nloss = "logistic"',
+            "data.labels: given false; allowed is true with model.kind = mlp, "
+            "which learns labels ±1",
+        ),
+        (
+            'mechanism = "none"',
+            'epsilon = 1.0\nsensitivity = { kind = "domain", row_norm = 1.0, target_max = 1.0 }',
+            "model.theta_max: given nothing; a domain bound needs model.theta_max",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(old: str, new: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        scenario(tmp_path, FILE.replace(old, new))
+    assert caught.value.lines() == [f"{tmp_path / 'net.toml'}: {line}"]
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2-as-published"])
+@pytest.mark.parametrize("theta_max", [0.3, 2.0])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_bound_of_a_domain_holds_over_the_box_and_at_the_start(
+    loss: str, theta_max: float, norm: str
+) -> None:
+    """Also where the start in [0, 1) lies outside Θ."""
+    rng = np.random.default_rng(7)
+    model = MLP(hidden=4, loss=loss, regularisation=1.0, theta_max=theta_max)
+    domain = Domain(row_norm=1.5, target_max=2.0, norm=norm)
+    x = rng.normal(size=(200, 3)) * 3
+    y = np.where(rng.normal(size=200) < 0, -1.0, 1.0) * (2 if loss == "squared" else 1)
+    [x], [y] = domain.confine([x], [y])
+    boxed = rng.uniform(-theta_max, theta_max, (500, 21))
+    boxed[::2] = np.sign(boxed[::2]) * theta_max
+    records = model.records(model.design([x]), [y], None, "l1" if norm == "l1" else "l2")
+    met = records.largest_gradient(np.concatenate([boxed, rng.random((500, 21))]))
+    bound = domain.xi(model, 3)
+    assert bound / 5 < met[0] <= bound
+
+
+def test_predictions_are_what_the_objective_judges(tmp_path: Path) -> None:
+    here = scenario(tmp_path)
+    problem = prepare(here, build_dataset(here))
+    theta = np.random.default_rng(1).normal(size=26)
+    pairs = zip(problem.records.features, problem.records.targets, strict=True)
+    each = [here.model.phi.value(here.model.predictions(x, theta), y) for x, y in pairs]
+    told = 0.01 / 2 * theta @ theta + np.concatenate(each).mean()
+    assert float(problem.task.objective.fitness(theta)) == pytest.approx(told, rel=1e-13)
+
+
+def test_it_is_a_model_like_any_other() -> None:
+    found = parse(Model, {"kind": "mlp", "hidden": 8, "regularisation": 0.1})
+    assert isinstance(found, MLP)
+    assert found.loss == "squared"
+    assert not found.classifies
+    assert found.numbers(10) == 97
+    assert MLP(hidden=1, regularisation=0.1, regulariser="square").sigma == 0.2
+
+
+def test_check_and_run_say_what_they_always_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = Command(monkeypatch, capsys)
+    scenario(tmp_path)
+    said = command.done("check", tmp_path / "net.toml")
+    assert "privacy: none, the answers are exact gradients" in said.out
+    command.done("run", tmp_path / "net.toml", "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "optimum.parquet").exists()
+
+
+def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path: Path) -> None:
+    """Also each owner's own optimum, as for any other model."""
+    asked = FILE.replace("features = 3", "features = 3\nheld_out = 0.25").replace(
+        "updates = 600", "updates = 40\nalone = true"
+    )
+    outcome = run(scenario(tmp_path, asked))
+    rows, targets = outcome.dataset.held_out_features, outcome.dataset.held_out_targets
+    judges, theta = outcome.problem.held_out, outcome.learned.models[0]
+    units, outer = theta[:20].reshape(5, 4), theta[20:25]
+    for judge, x, y in zip(judges, rows, targets, strict=True):
+        z = np.tanh(x @ units[:, :3].T + units[:, 3]) @ outer + theta[25]
+        assert judge.mean_loss(theta[None])[0] == pytest.approx(np.mean((y - z) ** 2))
+    assert outcome.alone is not None
+    assert outcome.alone.shape == (4, 26)
+    assert np.isfinite(outcome.summary["held_out_final"]["mean"])

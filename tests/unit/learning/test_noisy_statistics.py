@@ -1,0 +1,334 @@
+"""Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.rivals import main
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import (
+    NoisyStatistics,
+    NoisyStatisticsSteps,
+    Setting,
+    Statistics,
+    Turn,
+)
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.network.latency import Payload
+from asyncdp_sim.privacy import Domain
+from asyncdp_sim.result import read_table
+from asyncdp_sim.run import Outcome, manifest, run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.sweep import sweep
+
+NO_POINTS = np.zeros((1, 2))
+ONCE = {"kind": "per-owner-cap", "answers": 1}
+DOMAIN = {"kind": "domain", "row_norm": 3.0, "target_max": 5.0}
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "request": {"kind": "request", "busy": "queue"},
+    "push": {"kind": "push"},
+    "broadcast": {"kind": "broadcast", "interval": 0.5},
+    "rounds": {"kind": "rounds"},
+}
+EACH = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+def scenario(
+    protocol: str | dict[str, Any] = "request", learning: str = "replay", **parts: Any
+) -> Scenario:
+    table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
+    fields = {
+        "id": "statistics",
+        "run": {"updates": 5, "replicates": 4, "learning": learning},
+        "owners": {"count": 5, "records": [20, 30, 40, 50, 60]},
+        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
+        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
+        "compute": {"kind": "exponential", "mean": 0.2},
+        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
+        "protocol": table,
+        "algorithm": {"kind": "noisy-statistics"},
+        "privacy": {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE},
+        **parts,
+    }
+    found: Scenario = parse(Scenario, fields)
+    return found
+
+
+def scopes(count: int) -> list[Scope]:
+    return [Streams(1).within("replicate", number) for number in range(1, count + 1)]
+
+
+def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:
+    """Two owners with a quarter and three quarters of the records, two features, σ = 0.2."""
+    setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, theta_max)
+    return NoisyStatistics(**fields).steps(setting, np.full(2, noise))
+
+
+@EACH
+def test_without_noise_the_last_answer_gives_the_optimum(protocol: str) -> None:
+    outcome = run(scenario(protocol, privacy={"mechanism": "none", "budget": ONCE}))
+    optimum = outcome.problem.task.objective.optimum
+    assert np.abs(optimum).max() > 0.1
+    for trace in outcome.traces:
+        assert sorted(trace.updates["owner"].tolist()) == [1, 2, 3, 4, 5]
+        assert trace.n_updates == (1 if protocol == "rounds" else 5)
+    assert np.abs(outcome.learned.models - optimum).max() <= 1e-12 * np.abs(optimum).max()
+
+
+def test_before_that_it_is_the_optimum_of_those_who_answered() -> None:
+    made = scenario(privacy={"mechanism": "none", "budget": ONCE}, run={"updates": 2})
+    outcome = run(made)
+    data = outcome.dataset
+    for trace, theta in zip(outcome.traces, outcome.learned.models, strict=True):
+        some = (trace.updates["owner"] - 1).tolist()
+        x = np.concatenate([data.features[i] for i in some])
+        y = np.concatenate([data.targets[i] for i in some])
+        hessian = x.T @ x / len(y) + 0.05 * np.eye(3)
+        assert theta == pytest.approx(np.linalg.solve(hessian, x.T @ y / len(y)), rel=1e-12)
+
+
+def test_two_answers_by_hand() -> None:
+    """Of ¼ (1, 0; 0, 2 | 3, 4) and ¾ (5, 2; 2, 6 | −1, 8), with σ/2 = 0.1."""
+    steps = one()
+    state = steps.init(scopes(1))
+    for owner, answer, exact in (
+        (0, [1.0, 0.0, 2.0, 3.0, 4.0], [3 / 1.1, 4 / 2.1]),
+        (1, [5.0, 2.0, 6.0, -1.0, 8.0], np.linalg.solve([[4.1, 1.5], [1.5, 5.1]], [0.0, 7.0])),
+    ):
+        before = state.central.copy()
+        steps.apply(state, Turn(np.array([owner])), NO_POINTS, np.array([answer]))
+        assert np.array_equal(state.central, before)
+        steps.update(state)
+        assert state.central[0] == pytest.approx(exact, rel=1e-14)
+
+
+def test_the_ridge_by_hand() -> None:
+    """b = 0.1: v = 2b², τ = 2c√(2v) = 0.4c; λ = τ − ¼ where λ_min is ¼, and 0 beyond τ."""
+    answer = np.array([[0.25, 0.0, 2.0, 1.0, 1.0]])
+    for caution, ridge in ((1.25, 0.25), (0.5, 0.0)):
+        steps = one(noise=0.1, caution=caution)
+        state = steps.init(scopes(1))
+        steps.apply(state, Turn(np.array([1])), NO_POINTS, answer.copy())
+        steps.update(state)
+        exact = [1 / (0.25 + ridge + 0.1), 1 / (2.0 + ridge + 0.1)]
+        assert state.central[0] == pytest.approx(exact, rel=1e-12)
+
+
+def test_noise_of_several_owners_adds_up_by_weight() -> None:
+    """√(¼² + ¾²) of one owner's deviation, in units of the Gram block; no gram, so λ = τ."""
+    domain = Domain(row_norm=2.0, target_max=3.0)
+    setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, None)
+    steps = NoisyStatistics(gram_share=0.4).steps(setting, np.array([0.1, 0.1]), domain)
+    assert (steps.units.gram, steps.units.moment) == pytest.approx((4 / 0.4, 6 / 0.6))
+    state = steps.init(scopes(1))
+    for owner in (0, 1):
+        answer = np.array([[0.0, 0.0, 0.0, 1.0, 2.0]])
+        steps.apply(state, Turn(np.array([owner])), NO_POINTS, answer)
+    steps.update(state)
+    floor = 2 * 1.25 * np.sqrt(2 * 2 * 0.1**2 * (0.25**2 + 0.75**2)) * 10
+    assert state.central[0] == pytest.approx(np.array([10.0, 20.0]) / (floor + 0.1), rel=1e-12)
+
+
+def test_the_box_is_kept_and_counted() -> None:
+    steps = one(theta_max=0.5)
+    state = steps.init(scopes(2))
+    answers = np.array([[1.0, 0.0, 1.0, 9.0, 0.1], [1.0, 0.0, 1.0, 0.1, 0.1]])
+    steps.apply(state, Turn(np.array([0, 1])), np.zeros((2, 2)), answers)
+    steps.update(state)
+    assert state.central[0].tolist() == [0.5, pytest.approx(0.1 / 1.1)]
+    assert state.clipped.tolist() == [1, 0]
+    steps.update(state, np.array([1]))
+    assert state.clipped.tolist() == [1, 0]
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_neighbours_are_at_most_two_xi_over_n_apart(data: st.DataObject) -> None:
+    """‖a(D) − a(D')‖₁ ≤ 2Ξ/n for any two datasets that differ in one record, brought into it."""
+    p, n = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    row_norm, target_max = (data.draw(st.floats(1e-2, 10.0)) for _ in range(2))
+    share = data.draw(st.floats(0.05, 0.95))
+    domain = Domain(row_norm=row_norm, target_max=target_max)
+    numbers = st.floats(-20.0, 20.0)
+    wild = st.lists(numbers, min_size=p + 1, max_size=p + 1)
+    rows = np.array(data.draw(st.lists(wild, min_size=n, max_size=n)))
+    other = rows.copy()
+    other[0] = data.draw(wild)
+    units = NoisyStatistics(gram_share=share).units(domain)
+    found = []
+    for each in (rows, other):
+        features, targets = domain.confine([each[:, :p]], [each[:, p]])
+        objective = Quadratic.from_records(features, targets, 0.1, None)
+        found.append(Statistics.of(objective, units).blocks[0])
+    assert np.abs(found[0] - found[1]).sum() <= 2 * NoisyStatistics.xi / n * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("p", [2, 5])
+def test_the_bound_is_reached(p: int) -> None:
+    domain = Domain(row_norm=0.7, target_max=3.0)
+    axes = [np.eye(p)[:1] * 0.7, -np.eye(p)[1:2] * 0.7]
+    units = NoisyStatistics(gram_share=0.3).units(domain)
+    ends = [
+        Statistics.of(Quadratic.from_records([x], [np.array([y])], 0.1, None), units).blocks[0]
+        for x, y in zip(axes, (3.0, 3.0), strict=True)
+    ]
+    assert np.abs(ends[0]).sum() == pytest.approx(1.0)
+    assert np.abs(ends[0] - ends[1]).sum() == pytest.approx(2.0)
+
+
+@EACH
+def test_live_equals_replay(protocol: str) -> None:
+    lived, replayed = (run(scenario(protocol, how)) for how in ("live", "replay"))
+    assert lived.fingerprints == replayed.fingerprints
+    assert np.array_equal(lived.learned.models, replayed.learned.models)
+    assert len(np.unique(lived.learned.models[:, 0])) == 4
+
+
+@pytest.mark.parametrize("protocol", ["push", "rounds"])
+def test_bits_do_not_depend_on_how_many_there_are(protocol: str) -> None:
+    many = run(scenario(protocol, run={"updates": 5, "replicates": 33})).learned.models
+    for count in (1, 2, 3):
+        few = run(scenario(protocol, run={"updates": 5, "replicates": count})).learned.models
+        assert np.array_equal(few, many[:count])
+
+
+def test_owners_that_miss_a_deadline_answer_in_a_later_round() -> None:
+    made = scenario(
+        protocol={"kind": "rounds", "deadline": 1.0},
+        latency={},
+        compute={"kind": "exponential", "mean": 1.0},
+        privacy={"mechanism": "none", "budget": ONCE},
+    )
+    outcome = run(made)
+    assert max(trace.n_updates for trace in outcome.traces) > 1
+    optimum = outcome.problem.task.objective.optimum
+    for trace, theta in zip(outcome.traces, outcome.learned.models, strict=True):
+        assert sorted(trace.updates["owner"].tolist()) == [1, 2, 3, 4, 5]
+        assert theta == pytest.approx(optimum, rel=1e-12)
+
+
+def drawn(epsilon: float = 20.0) -> Outcome:
+    return run(scenario(privacy={"epsilon": epsilon, "sensitivity": DOMAIN, "budget": ONCE}))
+
+
+def test_it_is_private_and_the_ledger_is_spent(tmp_path: Path) -> None:
+    outcome = drawn()
+    said = outcome.summary
+    assert (said["private"], said["epsilon_true"], said["bound_exceeded"]) == (True, 20.0, None)
+    assert said["max_spent_ratio"] == 1.0
+    assert outcome.problem.xi == manifest(outcome)["constants"]["noise_bound"] == 1.0
+    write(outcome, tmp_path / "result")
+    owners = read_table(tmp_path / "result", "owners")
+    assert owners["epsilon_spent"].tolist() == [20.0] * 20
+    assert owners["answers_released"].tolist() == [1] * 20
+    scale = outcome.problem.task.reply.noise.scale
+    assert scale == pytest.approx(2 / (np.array([20, 30, 40, 50, 60]) * 20.0))
+    assert any("the bounded domain scaled" in warning for warning in outcome.warnings)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-307])
+def test_noise_that_drowns_everything_leaves_a_model(epsilon: float) -> None:
+    """λ ≈ τ: no matrix is singular, and θ is near 0."""
+    assert np.isfinite(list(drawn(epsilon).summary["psi_final"].values())).all()
+
+
+def test_an_answer_that_is_not_finite_spoils_its_replicate_alone() -> None:
+    mean = np.array([[np.inf, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.1, 2.2]])
+    found = one().solve(mean, np.zeros(2))
+    assert np.isnan(found[0]).all()
+    assert found[1] == pytest.approx([1.0, 2.0])
+
+
+def test_an_answer_counts_its_own_bytes() -> None:
+    """p = 3: nine numbers in an answer, three in a query, of 8 bytes, and 40 of a header."""
+    sized = scenario(latency={"rate_bytes": 100.0}).network
+    assert (sized.answer_bytes, sized.query_bytes) == (9 * 8 + 40, 3 * 8 + 40)
+    assert sized.transfer_times("answer") == (1.12,) * 5
+    air = scenario(channel={"kind": "aloha", "rate_bytes": 1000.0}).network
+    assert air.airtime == pytest.approx(0.112)
+    other = {"kind": "async-gossip", "rho": 1.0}
+    plain = scenario(latency={"rate_bytes": 100.0}, algorithm=other).network
+    assert plain.answer_bytes == plain.query_bytes == Payload().size(3)
+    assert scenario().network.query_numbers is None
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "horizon": ({"budget": {"kind": "horizon"}}, r"privacy\.budget: given 5 answers; an owner an"),
+    "many answers": (
+        {"budget": {"kind": "per-owner-cap", "answers": [1, 1, 1, 1, 2]}},
+        r"privacy\.budget: given 2 answers; an owner answers once: allowed is \{ kind = \"per-own",
+    ),
+    "clip": (
+        {"sensitivity": {"kind": "clip", "bound": 1.0}},
+        r"privacy\.sensitivity\.kind: given 'clip'; .*: allowed is domain",
+    ),
+    "declared": (
+        {"sensitivity": {"kind": "declared", "bound": 1.0}},
+        r"privacy\.sensitivity\.kind: given 'declared'",
+    ),
+    "l2": ({"sensitivity": {**DOMAIN, "norm": "l2-as-published"}}, r"privacy\.sensitivity\.norm"),
+    "scalar": ({"noise": "scalar-as-published"}, r"privacy\.noise: given 'scalar-as-published'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
+    changed, said = REFUSED[case]
+    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **changed}
+    with pytest.raises(SpecError, match=said) as caught:
+        scenario(privacy=privacy)
+    assert len(caught.value.faults) == 1
+
+
+def test_other_models_and_copies_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"model\.kind: given 'huber'; .*: allowed is ridge"):
+        scenario(model={"kind": "huber", "regularisation": 0.1, "delta": 1.0, "theta_max": 5.0})
+    copies = {"kind": "broadcast", "interval": 0.5, "payload": "all-copies"}
+    with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'"):
+        scenario(protocol=copies)
+
+
+def test_a_horizon_of_one_answer_is_one_answer() -> None:
+    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
+    outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))
+    assert outcome.summary["max_spent_ratio"] == 1.0
+    assert not any("ended before" in warning for warning in outcome.warnings)
+
+
+def test_every_sign_of_a_row_has_the_same_length() -> None:
+    """‖vech(xxᵀ)‖₁ = (‖x‖₁² + ‖x‖₂²)/2, whatever the signs."""
+    for signs in product([-1.0, 1.0], repeat=3):
+        x = np.array(signs) * [0.2, 0.5, 0.3]
+        one_row = Quadratic.from_records([x[None]], [np.ones(1)], 0.1, None)
+        upper = np.abs(Statistics.of(one_row, NoisyStatistics().units()).blocks[0, :6]).sum()
+        assert upper == pytest.approx((np.abs(x).sum() ** 2 + x @ x) / 2)
+
+
+def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
+    """Two steps of one rival: the better one is drawn, beside statistics, for each N."""
+    gossip = [
+        {"name": f"gradients, step {rho:g}", "algorithm": {"kind": "async-gossip", "rho": rho}}
+        for rho in (0.1, 1e-6)
+    ]
+    swept = {"owners.count": [2, 4], "variant": [{"name": "statistics"}, *gossip]}
+    sweep(scenario(owners={"count": 2, "records": 30}, sweep=swept), tmp_path / "sweep")
+    assert main([str(tmp_path / "sweep")]) == 0
+    drawn = tmp_path / "sweep" / "figures"
+    assert (drawn / "rivals.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    table = pd.read_csv(drawn / "rivals.csv")
+    one_shot, many = "noisy-statistics", "async-gossip"
+    assert table["rival"].tolist() == [f"{n}, domain, per-owner-cap" for n in (one_shot, many)] * 2
+    assert table["owners"].tolist() == [2, 2, 4, 4]
+    assert set(table["setting"]) == {"statistics", "gradients, step 0.1"}
+    assert table["epsilon"].tolist() == [20.0] * 4
+    assert (table["psi_low"] <= table["psi"]).all()
+    assert (table["time"] > 0).all()
+    assert main([str(tmp_path)]) == 2

@@ -1,0 +1,239 @@
+"""Synchronous algorithms: against short references, by brute force, live, and in whole runs."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    Collab1,
+    Collab2,
+    ParameterServer,
+    Setting,
+    Turn,
+)
+from asyncdp_sim.learning.algorithms.gathered import GatheredState
+from asyncdp_sim.learning.answers import Reply, Sample
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Rounds
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Trace
+from tests.unit.learning.problems import records
+
+N, P, T, SIGMA = 3, 4, 30, 0.3
+SIZES = (30, 10, 20)
+X, Y = records(N, SIZES, P)
+WEIGHTS = np.array(SIZES) / sum(SIZES)
+SILENT = LaplaceNoise(np.zeros(N))
+
+
+def objective(box: float | None = None) -> Quadratic:
+    return Quadratic.from_records(X, Y, SIGMA, box)
+
+
+def scopes(count: int = 1) -> list[Scope]:
+    return [Streams(3).within("replicate", number) for number in range(1, count + 1)]
+
+
+def network(**parts: Any) -> Network:
+    """Everybody answers every round, in an order of its own."""
+    fields = {"answers_allowed": (T,) * N, "updates": T, "compute": Exponential(mean=0.2)}
+    return Network(**{"protocol": Rounds(), "answers_per_update": None, **fields, **parts})
+
+
+def learned(algorithm: Algorithm, reply: Reply, box: float | None = None) -> tuple[Trace, Path]:
+    trace = simulate(network(), scopes()[0])
+    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, box))
+    return trace, replay([trace], steps, reply, scopes(), 1, "central")
+
+
+def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
+    """∇f, record by record: σθ + (1/n) Σ 2(θᵀx − y)x; or over some of each owner's records."""
+    total = SIGMA * theta
+    for i in range(N):
+        some = range(SIZES[i]) if rows is None else rows[i].tolist()
+        each = [2 * (X[i][j] @ theta - Y[i][j]) * X[i][j] for j in some]
+        total = total + WEIGHTS[i] * np.mean(each, axis=0)
+    return total
+
+
+@pytest.mark.parametrize("box", [None, 0.5])
+def test_algorithm_1_is_its_ten_lines(box: float | None) -> None:
+    algorithm = Collab1(rho=0.3 * T**2, initial="ones")
+    _, path = learned(algorithm, Reply(objective(box), SILENT), box)
+    bound = np.inf if box is None else box
+    theta = np.clip(np.ones(P), -bound, bound)
+    assert np.array_equal(path.models(0)[0], theta)
+    for k in range(1, T + 1):
+        theta = np.clip(theta - 0.3 / k * gradient(theta), -bound, bound)
+        assert np.abs(path.models(0)[k] - theta).max() <= 1e-12
+    assert (path.clipped[0] > 0) == (box is not None)
+
+
+@pytest.mark.parametrize("box", [None, 0.5])
+def test_algorithm_2_is_its_ten_lines(box: float | None) -> None:
+    """θ̄[1] has no weight in θ̄[2] = θ[1]; the last step is in no average."""
+    _, path = learned(Collab2(step=0.2, initial="ones"), Reply(objective(box), SILENT), box)
+    bound = np.inf if box is None else box
+    theta, average = np.clip(np.ones(P), -bound, bound), np.full(P, 77.0)
+    for k in range(1, T + 1):
+        lead = 1 / sqrt(T)
+        average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
+        theta = np.clip(theta - 0.2 / sqrt(k) * gradient(theta), -bound, bound)
+        assert np.abs(path.models(0)[k] - average).max() <= 1e-12
+    assert (path.clipped[0] > 0) == (box is not None)
+
+
+@pytest.mark.parametrize("batch", [None, 4])
+def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
+    """Its batches are the rows of one stream, in the order in which answers arrive."""
+    algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
+    sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
+    trace, path = learned(algorithm, Reply(objective(), SILENT, sample))
+    draws = None if batch is None else scopes()[0].generator("batch").random((N * T, batch))
+    orders = trace.updates["owner"].reshape(T, N) - 1
+    assert len({tuple(order) for order in orders.tolist()}) == 6
+    theta = np.zeros(P)
+    for k in range(1, T + 1):
+        rows = None
+        if draws is not None:
+            rows = [np.empty(0, int)] * N
+            for place, owner in enumerate(orders[k - 1]):
+                rows[owner] = (draws[N * (k - 1) + place] * SIZES[owner]).astype(int)
+        theta = theta - 0.1 * k**-0.75 * gradient(theta, rows)
+        assert np.abs(path.models(0)[k] - theta).max() <= 1e-12
+
+
+def gathered(
+    trim: int, replicates: int, features: int, turns: list[Turn], answers: list[Any]
+) -> Any:
+    """Return the direction of one round at θ = 0 and σ = 0: the mean of its answers."""
+    setting = Setting(np.full(9, 1 / 9), features, 1, 0.0, None)
+    steps = Collab1(rho=1.0, trim=trim).steps(setting)
+    state = steps.init(scopes(replicates))
+    for turn, found in zip(turns, answers, strict=True):
+        steps.apply(state, turn, np.zeros_like(found), found.copy())
+    rows = np.unique(np.concatenate([turn.rows for turn in turns]))
+    steps.update(state, rows)
+    assert isinstance(state, GatheredState)
+    assert (state.turns, state.answers) == ([], [])
+    return -state.central
+
+
+@pytest.mark.parametrize("trim", [1, 2, 3])
+def test_the_trimmed_mean_by_brute_force(trim: int) -> None:
+    """With 0 to 9 answers, often fewer than 2·trim + 1: one or two are kept at least."""
+    rng = np.random.default_rng(trim)
+    counts = np.array([9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 2, 5])
+    answers = np.round(rng.normal(size=(9, len(counts), 2)), 1)  # some are equal
+    turns, found = [], []
+    for number in range(9):
+        rows = np.flatnonzero(counts > number)
+        turns.append(Turn(np.full(len(rows), number), rows=rows))
+        found.append(answers[number, rows])
+    means = gathered(trim, len(counts), 2, turns, found)
+    for row, count in enumerate(counts):
+        for feature in range(2):
+            kept = sorted(answers[:count, row, feature])
+            for _ in range(trim):
+                kept = kept[1:-1] if len(kept) > 2 else kept
+            expected = sum(kept) / len(kept) if kept else 0.0
+            assert means[row, feature] == pytest.approx(expected, abs=1e-15)
+
+
+def test_lies_do_not_move_a_trimmed_mean() -> None:
+    """Of five answers one is −1000, one +1000: what is left is the middle three's mean."""
+    answers = [np.array([[value]]) for value in (1.0, -1000.0, 2.0, 1000.0, 6.0)]
+    turns = [Turn(np.array([i]), rows=np.array([0])) for i in range(5)]
+    assert gathered(1, 1, 1, turns, answers)[0, 0] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("trim", [0, 1])
+def test_one_coordinate_of_one_replicate_has_the_same_bits_alone(trim: int) -> None:
+    """Nine answers of one number each, summed alone or beside another replicate."""
+    answers = np.random.default_rng(5).normal(size=(9, 2, 1))
+    alone, both = np.array([0]), np.array([0, 1])
+    one = [Turn(np.array([i]), rows=alone) for i in range(9)]
+    two = [Turn(np.array([i, i]), rows=both) for i in range(9)]
+    found = gathered(trim, 1, 1, one, list(answers[:, :1]))
+    assert found[0, 0] == gathered(trim, 2, 1, two, list(answers))[0, 0]
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
+def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost: float) -> None:
+    answers = np.array([[[1.0], [1.0]], [[lost], [2.0]], [[0.0], [3.0]]])
+    alone, both = np.array([0]), np.array([0, 1])
+    one = [Turn(np.array([i]), rows=alone) for i in range(2)]
+    two = [Turn(np.array([i, i]), rows=both) for i in range(2)]
+    two.append(Turn(np.array([2]), rows=np.array([1])))
+    both_found = [answers[0], answers[1], answers[2, 1:]]
+    found = gathered(1, 1, 1, one, [answers[0, :1], answers[1, :1]])
+    together = gathered(1, 2, 1, two, both_found)
+    assert np.array_equal(found[0], together[0], equal_nan=True)
+
+
+def test_weights_are_those_of_the_owners_that_answered() -> None:
+    """Owners 1 and 3 of weights 1/2, 1/6, 1/3 answer 2 and 7: (1/2·2 + 1/3·7)/(5/6) = 4."""
+    steps = Collab1(rho=1.0).steps(Setting(WEIGHTS, 1, 1, 0.0, None))
+    state = steps.init(scopes(2))
+    for owner, answer in ((2, 7.0), (0, 2.0)):
+        turn = Turn(np.array([owner]), rows=np.array([1]))
+        steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
+    steps.update(state, np.array([1]))
+    assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
+
+
+MEETINGS: dict[str, dict[str, Any]] = {
+    "deadline": {"protocol": Rounds(deadline=0.3)},
+    "deadline, query": {
+        "protocol": Rounds(deadline=0.4),
+        "latency": Latency(query=Exponential(mean=0.2), answer=Exponential(mean=0.1)),
+    },
+    "losses": {"channel": Ideal(loss=0.4, loss_query=0.2)},
+    "sent again": {"channel": Ideal(loss=0.4, retransmissions=2, resend="fresh")},
+    "bernoulli": {"availability": Bernoulli(probability=(0.3, 0.9, 0.6))},
+}
+ALGORITHMS = {
+    "collab-1": Collab1(rho=0.3 * T**2, trim=1, initial="uniform"),
+    "collab-2": Collab2(step=0.2, initial="uniform"),
+    "parameter-server": ParameterServer(step=0.1, batch=3, initial="uniform"),
+}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
+@pytest.mark.parametrize("parts", MEETINGS.values(), ids=MEETINGS)
+def test_live_equals_replay_however_many_answer(
+    algorithm: Algorithm, parts: dict[str, Any]
+) -> None:
+    """To the bit, whatever the number of replicates; they end at different k."""
+    made = network(until=4.0, **parts)
+    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, 0.8))
+    sample = None if algorithm.sample is None else Sample(LinearRecords(X, Y), algorithm.sample)
+    reply = Reply(objective(0.8), LaplaceNoise(np.array([0.2, 1.0, 0.4])), sample)
+    traces, lives = [], []
+    for scope in scopes(33):
+        live = LiveLearning(steps, reply, scope, 4, "central")
+        traces.append(simulate(made, scope, learning=live))
+        lives.append(live.path())
+    assert len({trace.n_updates for trace in traces}) > 1
+    sizes = {len(row) for trace in traces for row in np.split(trace.updates, _ends(trace))}
+    assert sizes >= {1, 2, 3}
+    for count in (1, 2, 3, 33):
+        path = replay(traces[:count], steps, reply, scopes(count), 4, "central")
+        for row, live in enumerate(lives[:count]):
+            assert np.array_equal(path.models(row), live.models(0))
+            assert np.array_equal(path.ks(row), live.ks(0))
+            assert path.clipped[row] == live.clipped[0]
+
+
+def _ends(trace: Trace) -> np.ndarray:
+    return np.flatnonzero(np.diff(trace.updates["k"])) + 1

@@ -1,0 +1,234 @@
+"""Rounds: who is asked, when a run ends, what is refused, and what theory says."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import InvariantError, SpecError
+from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.measures import summarise
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
+from asyncdp_sim.network.channels import Aloha, Ideal
+from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
+from asyncdp_sim.network.laws import Constant, Exponential, Uniform
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.protocols import Push, Rounds, rounds
+from asyncdp_sim.network.topology import LinkFailures, Star
+from asyncdp_sim.spans import EXCHANGE, spans
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.rounds import mean_round
+from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Recorder, Trace
+from tests.ordering.rounds_cases import joins
+
+SLOW = Exponential(mean=0.5)
+
+
+def network(deadline: float | None = None, **parts: Any) -> Network:
+    fields = {"answers_allowed": (20, 20, 20), "updates": 12, "protocol": Rounds(deadline=deadline)}
+    availability = parts.pop("availability", None)
+    made = Network(**{"answers_per_update": None, **fields, **parts})
+    # A copy is not validated: an availability may be one of the tests' own.
+    return made if availability is None else made.model_copy(update={"availability": availability})
+
+
+def traced(deadline: float | None = None, seed: int = 1, **parts: Any) -> Trace:
+    scope = Streams(seed).within("replicate", 1)
+    return simulate(network(deadline, **parts), scope, events=True)
+
+
+@pytest.mark.parametrize("deadline", [None, 0.7])
+def test_clocks_have_no_say(deadline: float | None) -> None:
+    clocks = [
+        PoissonClock(rate=(1.0, 5.0, 0.2)),
+        DeterministicClock(),
+        ScriptedClock(times=[[]] * 3),
+    ]
+    found = [traced(deadline, clock=clock, compute=SLOW) for clock in clocks]
+    for trace in found:
+        assert trace.exchanges.tolist() == found[0].exchanges.tolist()
+        assert not np.isin(trace.events["kind"], [EventKind.clock_tick]).any()
+
+
+def test_rounds_without_duration_all_happen_at_time_0() -> None:
+    trace = traced(answers_allowed=(3, 1, 2))
+    assert (trace.end_tick, trace.ending) == (0, Ending.spent)
+    assert trace.updates[["k", "owner"]].tolist() == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 1),
+        (2, 3),
+        (3, 1),
+    ]
+    assert trace.update_ticks.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 20])
+def test_who_was_left_out_is_asked_again_whatever_its_budget(budget: int) -> None:
+    """Owner 2 joins at 2.5; with a deadline of 1 it is asked at 0, 1 and 2, and answers at 2.75."""
+    parts = {"answers_allowed": (20, budget), "compute": Constant(value=0.25)}
+    trace = traced(1.0, availability=joins(2, 2.5), updates=3, **parts)
+    mine = trace.exchanges[trace.exchanges["owner"] == 2]
+    assert (mine["read_tick"] // 10**9).tolist() == [0, 1, 2]
+    outcomes = [Outcome.abandoned, Outcome.abandoned, Outcome.applied]
+    assert mine["outcome"].tolist() == outcomes
+    assert trace.update_ticks.tolist() == [10**9, 2 * 10**9, 275 * 10**7]
+
+
+def test_a_query_that_waits_for_its_owner_ends_with_its_round() -> None:
+    """Owner 2 is away for the whole run: nothing of the rounds that are over is kept open."""
+
+    class Diary:
+        def __init__(self) -> None:
+            self.asked: set[int] = set()
+            self.most = 0
+
+        def read(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
+            self.asked.add(message)
+            self.most = max(self.most, len(self.asked))
+
+        def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
+            self.asked.remove(message)
+
+        def forget(self, message: int) -> None:
+            self.asked.remove(message)
+
+        def update(self) -> None:
+            pass
+
+    diary, made = Diary(), network(1.0, availability=joins(2, 100), until=8.5, compute=SLOW)
+    trace = simulate(made, Streams(1).within("replicate", 1), learning=diary)
+    ended = trace.exchanges["outcome"][trace.exchanges["owner"] == 2]
+    assert ended.tolist() == [Outcome.abandoned] * 8 + [Outcome.unreleased]
+    assert diary.most <= 2 * 3  # the old round's as the new one begins
+
+
+def test_everybody_leaves_and_the_run_ends() -> None:
+    """While queries travel, while owners compute, with and without a deadline."""
+    for seed in range(1, 31):
+        lifetime = Churn(join=Exponential(mean=0.3), lifetime=Exponential(mean=1.0))
+        parts = {"availability": lifetime, "latency": Latency(query=SLOW), "compute": SLOW}
+        for deadline in (None, 1.0):
+            trace = traced(deadline, seed, updates=10**6, answers_allowed=(10**6,) * 3, **parts)
+            assert trace.ending is Ending.silent
+            assert trace.end_tick < 60 * 10**9
+
+
+def test_links_that_fail_delay_rounds_and_stop_none() -> None:
+    failures = LinkFailures(gap=Exponential(mean=1.0), length=Exponential(mean=1.0))
+    trace = traced(topology=Star(latency=0.05, failures=failures), compute=SLOW)
+    assert trace.ending is Ending.updates
+    assert len(trace.updates) == 36  # nobody is ever left out
+    plain = traced(topology=Star(latency=0.05), compute=SLOW)
+    assert trace.end_tick > plain.end_tick
+
+
+def test_who_does_not_listen_is_left_out() -> None:
+    trace = traced(availability=Bernoulli(probability=(1.0, 0.5, 0.0)), updates=15)
+    missed = trace.events[trace.events["kind"] == EventKind.query_lost]
+    assert set(missed["owner"].tolist()) == {2}
+    assert set(missed["detail"].tolist()) == {Detail.offline}
+    assert trace.ended(Outcome.abandoned).tolist() == [0, len(missed), 0]
+    assert trace.owners["attempts"].tolist() == [15, 15, 0]  # who never listens is not asked
+    assert trace.owners["online"][1] == 1 - len(missed) / 15
+
+
+def test_rounds_that_bring_nothing_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Owner 1 never hears its query; owner 2's budget is spent by and by."""
+    monkeypatch.setattr(rounds, "_EMPTY", 50)
+    trace = traced(answers_allowed=(5, 5), channel=Ideal(loss_query=(1.0, 0.0)))
+    assert (trace.ending, trace.n_updates) == (Ending.stalled, 5)
+    assert trace.owners["attempts"].tolist() == [55, 5]
+
+
+def test_a_fresh_answer_is_to_the_same_model() -> None:
+    """Whose model was read goes with the query, however often it is answered."""
+    kernel = Kernel()
+    recorder = Recorder(2, kernel)
+    learner = Learner(kernel, recorder, 5, (3, 3))
+    first = learner.read(2, learner.begin(2), 0, 7)
+    assert learner.repeat(first).peer == 7
+
+
+def test_the_tables_contradict_an_update_of_nothing() -> None:
+    trace = traced(compute=SLOW)
+    for number in (0, 5, 12):
+        ticks = np.insert(trace.update_ticks, number, trace.update_ticks[max(0, number - 1)])
+        with pytest.raises(InvariantError, match=r"numbered one by one|go back in time"):
+            replace(trace, update_ticks=ticks, events=None)
+
+
+def test_measures_and_spans_know_rounds() -> None:
+    """An exchange lasts until its answer is there, or the round is over, or it is known lost."""
+    parts = {"compute": SLOW, "channel": Ideal(loss=0.2), "availability": Churn(lifetime=SLOW)}
+    trace = traced(0.6, answers_allowed=(99,) * 3, updates=99, seed=4, **parts)
+    ends = dict(trace.exchanges[["message", "end_tick"]].tolist())
+    for span in spans(trace.events, trace.end_tick):
+        if span.name == EXCHANGE:
+            assert span.end == ends[span.message]
+    said = summarise([traced(compute=SLOW)])
+    assert (said.updates, said.p_repeat, said.mean_staleness) == (12, None, 0.0)
+    assert (said.utilisation, said.updates_until_all) == (1.0, 1.0)
+
+
+SAID: dict[str, tuple[dict[str, Any], float | str]] = {
+    "slowest": ({"compute": SLOW}, 1 / mean_round(3, 2.0)),
+    "constant part": (
+        {"latency": Latency(query=SLOW, answer=Constant(value=0.1)), "topology": Star(latency=0.2)},
+        1 / (0.1 + 2 * 0.2 + mean_round(3, 2.0)),
+    ),
+    "no chance": ({"compute": Constant(value=0.25)}, 4.0),
+    "one owner": ({"compute": Uniform(low=0, high=1), "answers_allowed": (12,)}, 2.0),
+    "just enough": ({"compute": SLOW, "answers_allowed": (12,) * 3}, 1 / mean_round(3, 2.0)),
+    "not enough": ({"compute": SLOW, "answers_allowed": (12, 11, 12)}, "a budget of 11 answers"),
+    "instant": ({}, "rounds take no time"),
+    "deadline": ({"compute": SLOW, "protocol": Rounds(deadline=9.0)}, "may end at the deadline"),
+    "unequal": ({"compute": (SLOW, SLOW, Exponential(mean=0.6))}, "not equally fast"),
+    "unlike": ({"compute": (SLOW, Constant(value=0.5), SLOW)}, "times have different laws"),
+    "two times": ({"compute": SLOW, "latency": Latency(query=SLOW)}, "one exponential time"),
+    "uniform": ({"compute": Uniform(low=0, high=1)}, "one exponential time"),
+    "lost": ({"compute": SLOW, "channel": Ideal(loss=0.1)}, "messages are lost"),
+    "shared": ({"compute": SLOW, "channel": Aloha(airtime=0.1)}, "share a channel"),
+    "heard": ({"compute": SLOW, "latency": Latency(acknowledgement=SLOW)}, "acknowledgements"),
+    "away": ({"compute": SLOW, "availability": OnOff(on=SLOW, off=SLOW)}, "availability is on-off"),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), SAID.values(), ids=SAID)
+def test_theory_predicts_throughput_or_says_why_not(
+    parts: dict[str, Any], expected: float | str
+) -> None:
+    found = {each.quantity: each for each in predict(network(**parts))}
+    assert found.keys() == {"throughput", "mean_staleness", "mean_online"}
+    assert found["mean_staleness"].value == 0
+    said = found["throughput"]
+    if isinstance(expected, str):
+        assert said.value is None
+        assert expected in said.reason
+    else:
+        assert said.value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"clock": PoissonClock(population="superposed")}, r"protocol\.kind: given 'rounds'; sup"),
+        ({"protocol": Rounds(deadline=0.4), "compute": Constant(value=0.5)}, "at least 0.5, so no"),
+        ({"answers_per_update": 1}, r"answers_per_update: given 1; allowed is nothing"),
+        ({"protocol": Push()}, r"answers_per_update: given nothing; allowed is a number"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said) as refused:
+        network(**parts)
+    assert len(refused.value.faults) == 1
+
+
+def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:
+    trace = traced(0.5, compute=(Constant(value=0.5), Constant(value=0.6), Constant(value=9.0)))
+    assert set(trace.updates["owner"].tolist()) == {1}
+    assert trace.n_updates == 12

@@ -1,0 +1,148 @@
+"""What colluders work out of an owner's answers, exactly."""
+
+from math import exp, pi, sqrt, tanh
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
+from asyncdp_sim.privacy.collusion import (
+    Recovered,
+    advantage_bound,
+    averaged_deviation,
+    averaging_advantage,
+    from_exchanges,
+    from_rounds,
+)
+from asyncdp_sim.privacy.mechanisms import laplace_scale
+from asyncdp_sim.privacy.tap import Tap, Transcript
+from asyncdp_sim.run import run
+from asyncdp_sim.run.problem import Problem
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from scenarios.collusion import tapped
+
+ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
+GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}
+HIDDEN = 1
+
+
+def scenario(n_owners: int = 2, **parts: Any) -> Scenario:
+    fields: dict[str, Any] = {
+        "id": "collusion",
+        "run": {"updates": 60, "replicates": 2},
+        "owners": {"count": n_owners, "records": [10, 30, 20][:n_owners]},
+        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "privacy": {"epsilon": 300.0, "sensitivity": {"kind": "clip", "bound": 5.0}},
+    }
+    return parse(Scenario, fields | parts)
+
+
+def blind(seen: Transcript) -> Transcript:
+    """What all owners but the hidden one see: its rows are not there."""
+    theirs = (seen.owners == HIDDEN)[:, None]
+    points, answers = (np.where(theirs, np.nan, a) for a in (seen.points, seen.answers))
+    return Transcript(seen.k, seen.owners, points, answers)
+
+
+def truth(seen: Transcript, found: Recovered) -> tuple[np.ndarray, np.ndarray]:
+    """The hidden owner's queries and answers at the updates that were worked out."""
+    rows = [np.flatnonzero((seen.k == k) & (seen.owners == HIDDEN))[0] for k in found.k]
+    return seen.points[rows], seen.answers[rows]
+
+
+def recovered(problem: Problem, seen: Transcript) -> Recovered:
+    steps = problem.task.steps
+    if isinstance(steps, GossipSteps):
+        return from_exchanges(blind(seen), HIDDEN, steps)
+    assert isinstance(steps, Collab1Steps)
+    sizes = steps.rate / np.arange(1, 61)
+    return from_rounds(blind(seen), HIDDEN, steps.weights, sizes, steps.sigma)
+
+
+@pytest.mark.parametrize("n_owners", [2, 3])
+@pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
+def test_answers_are_worked_out_to_rounding(parts: dict[str, Any], n_owners: int) -> None:
+    problem, tap, _ = tapped(scenario(n_owners, **parts))
+    for replicate in range(2):
+        seen = tap.transcript(replicate)
+        found = recovered(problem, seen)
+        points, answers = truth(seen, found)
+        assert len(found.k) == 59 if parts is ROUNDS else len(found.k) > 3
+        np.testing.assert_allclose(found.points, points, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.answers, answers, rtol=0, atol=1e-9)
+
+
+def test_an_infinite_budget_gives_the_gradient_itself_away() -> None:
+    clip = {"kind": "clip", "bound": 5.0}
+    budgets = {"epsilon": [1.0, float("inf")], "sensitivity": clip}
+    problem, tap, _ = tapped(scenario(privacy=budgets, **ROUNDS))
+    found = recovered(problem, tap.transcript(0))
+    owners = np.full(len(found.k), HIDDEN)
+    exact = problem.task.reply.gradients.gradient(owners, found.points)
+    assert np.abs(found.answers - exact).max() < 1e-11
+    assert np.abs(exact).max() > 0.1
+
+
+@pytest.mark.parametrize("text", ["text", "proof"])
+def test_coordinates_on_the_bound_stay_hidden(text: str) -> None:
+    """The projection says only that they were beyond it; the others are worked out as before."""
+    model = {"kind": "ridge", "regularisation": 0.1, "theta_max": 0.8}
+    algorithm = {"kind": "async-gossip", "rho": 200.0, "central_step": text}
+    problem, tap, _ = tapped(scenario(model=model, algorithm=algorithm))
+    seen = tap.transcript(0)
+    found = recovered(problem, seen)
+    _, answers = truth(seen, found)
+    hidden = np.isnan(found.answers)
+    assert 0 < hidden.sum() < hidden.size
+    np.testing.assert_allclose(found.answers[~hidden], answers[~hidden], rtol=0, atol=1e-9)
+
+
+def test_only_lone_updates_are_worked_out() -> None:
+    """H's updates at k = 1 and 4 are alone, those at 6 and 7 are not: the answer of 1 is known."""
+    problem, _, _ = tapped(scenario(**GOSSIP))
+    steps = problem.task.steps
+    assert isinstance(steps, GossipSteps)
+    owners = np.array([0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0])
+    zeros = np.zeros((len(owners), 3))
+    found = from_exchanges(Transcript(np.arange(11), owners, zeros, zeros), 1, steps)
+    assert found.k.tolist() == [1]
+    nothing = from_exchanges(Transcript(np.arange(3), owners[:3], zeros, zeros), 1, steps)
+    assert nothing.answers.shape == (0, 3)
+
+
+def test_a_secret_start_is_refused() -> None:
+    algorithm = {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"}
+    problem, tap, _ = tapped(scenario(algorithm=algorithm))
+    with pytest.raises(ValueError, match="given uniform"):
+        recovered(problem, tap.transcript(0))
+
+
+@pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
+def test_a_tap_changes_nothing(parts: dict[str, Any]) -> None:
+    given = scenario(**parts)
+    problem, tap, models = tapped(given)
+    outcome = run(given)
+    assert np.array_equal(models, outcome.learned.models)
+    assert isinstance(tap, Tap)
+    used = np.concatenate([trace.updates["owner"] for trace in outcome.traces]) - 1
+    assert np.array_equal(np.concatenate([tap.transcript(r).owners for r in range(2)]), used)
+    assert tap.answer_size == tap.n_features == problem.task.objective.n_features
+
+
+def test_the_mean_of_all_answers() -> None:
+    scale = laplace_scale(3.0, np.array([50.0]), np.array([200.0]), np.array([0.5]))[0]
+    assert averaged_deviation(3.0, 200, 0.5, 50) == pytest.approx(sqrt(2) * scale / sqrt(50))
+    assert averaged_deviation(3.0, 200, float("inf"), 50) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_averaging_never_tells_more_than_epsilon_allows(epsilon: float) -> None:
+    assert averaging_advantage(epsilon, 1) == pytest.approx(1 - exp(-epsilon / 2))
+    found = [averaging_advantage(epsilon, count) for count in (1, 2, 5, 30, 1000)]
+    assert found == sorted(found, reverse=True)
+    assert all(0 < each < advantage_bound(epsilon) for each in found)
+    assert advantage_bound(epsilon) == tanh(epsilon / 2)
+    assert averaging_advantage(0.1, 5000) == pytest.approx(0.1 / sqrt(4 * pi * 5000), rel=1e-3)

@@ -1,0 +1,285 @@
+"""The spectrum of averaging, and the long run of meetings, against slow and exact twins."""
+
+from itertools import chain, combinations, product
+from math import inf, pi, sin
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.clocks import GammaClock, PoissonClock
+from asyncdp_sim.network.graphs import Complete, Edges, Geometric, GossipGraph, Ring, Star
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
+from asyncdp_sim.network.protocols import Gossip
+from asyncdp_sim.theory import lock, spectral
+from asyncdp_sim.theory.meetings import meetings
+from asyncdp_sim.theory.predictions import predict
+
+PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
+KNOWN = {Star(): spectral.star, Ring(): spectral.ring, Complete(): spectral.complete}
+
+
+def averaging(n_nodes, edge):
+    """W by its definition."""
+    apart = np.zeros(n_nodes)
+    apart[edge[0]], apart[edge[1]] = 1, -1
+    return np.eye(n_nodes) - np.outer(apart, apart) / 2
+
+
+def placed(graph: GossipGraph, n_owners):
+    """The number of nodes, and the edges between nodes from 0."""
+    nodes = graph.nodes(n_owners)
+    return len(nodes), [(a - nodes[0], b - nodes[0]) for a, b in graph.edges(n_owners)]
+
+
+def uniform(edges):
+    return np.full(len(edges), 1 / len(edges))
+
+
+class TestSpectrum:
+    @pytest.mark.parametrize("graph", [Star(), Ring(), Complete(), Geometric(radius=0.9), PATH])
+    def test_the_mean_update_is_the_mean_of_the_updates(self, graph: GossipGraph) -> None:
+        n_nodes, edges = placed(graph, 4)
+        share = np.arange(1.0, len(edges) + 1)
+        share /= share.sum()
+        mean = spectral.mean_update(n_nodes, edges, share)
+        slow = sum(p * averaging(n_nodes, edge) for p, edge in zip(share, edges, strict=True))
+        assert np.allclose(mean, slow, rtol=0, atol=1e-15)
+        assert np.allclose(mean.sum(axis=0), 1, rtol=0, atol=1e-15)
+
+    def test_the_star_is_the_papers_matrix(self) -> None:
+        n, known = 4, np.eye(5)
+        known[0, 0] -= 1 / 2
+        for i in range(1, n + 1):
+            known[i, i] -= 1 / (2 * n)
+            known[0, i] = known[i, 0] = 1 / (2 * n)
+        n_nodes, edges = placed(Star(), n)
+        assert np.allclose(spectral.mean_update(n_nodes, edges, uniform(edges)), known)
+
+    @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
+    @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
+    def test_closed_forms(self, graph: GossipGraph, n_owners: int) -> None:
+        n_nodes, edges = placed(graph, n_owners)
+        mean = spectral.mean_update(n_nodes, edges, uniform(edges))
+        exact = KNOWN[graph](n_owners)
+        assert spectral.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
+        assert spectral.contraction(Gossip(graph=graph), n_owners) == exact
+
+    @pytest.mark.parametrize(
+        ("n_owners", "star", "ring", "complete"),
+        [
+            (2, 0.75, 0.0, 0.0),
+            (3, 1 - 1 / 6, 0.5, 0.5),
+            (10, 0.95, 1 - (1 - 0.8090169943749475) / 10, 1 - 1 / 9),
+            (86, 1 - 1 / 172, 1 - 2 * sin(pi / 86) ** 2 / 86, 1 - 1 / 85),
+        ],
+    )
+    def test_closed_forms_by_hand(
+        self, n_owners: int, star: float, ring: float, complete: float
+    ) -> None:
+        found = [formula(n_owners) for formula in KNOWN.values()]
+        assert found == pytest.approx([star, ring, complete], rel=0, abs=1e-12)
+        assert spectral.star(1) == 0
+
+    @pytest.mark.parametrize("n_owners", [2, 3, 10])
+    def test_lambda_as_printed_is_one(self, n_owners: int) -> None:
+        one = averaging(n_owners + 1, (0, 1))
+        apart = one - np.ones((n_owners + 1,) * 2) @ one / (n_owners + 1)
+        assert np.linalg.norm(apart, 2) ** 2 == pytest.approx(1)
+
+    def test_it_is_one_less_half_the_algebraic_connectivity_per_edge(self) -> None:
+        graph = Geometric(radius=0.6, graph=3)
+        known = nx.algebraic_connectivity(graph.build(12), method="lanczos")
+        left = spectral.contraction(Gossip(graph=graph), 12)
+        assert left == pytest.approx(1 - known / (2 * len(graph.edges(12))), rel=0, abs=1e-9)
+
+    def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
+        clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
+        left = spectral.contraction(Gossip(graph=Ring(), clock=clock), 4)
+        _, edges = placed(Ring(), 4)
+        mean = sum(p * averaging(4, e) for p, e in zip([3, 1, 1, 1], edges, strict=True)) / 6
+        assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
+        assert left != pytest.approx(spectral.ring(4))
+
+    @pytest.mark.parametrize(
+        ("ask", "key"),
+        [
+            (lambda: spectral.star(0), "n_owners"),
+            (lambda: spectral.ring(1), "n_owners"),
+            (lambda: spectral.complete(1), "n_owners"),
+            (lambda: spectral.mean_update(1, [(0, 0)], [1.0]), "n_nodes"),
+            (lambda: spectral.mean_update(3, [(0, 3)], [1.0]), "edges"),
+            (lambda: spectral.mean_update(3, [(1, 1)], [1.0]), "edges"),
+            (lambda: spectral.mean_update(3, [(0, 1)], [0.5]), "shares"),
+            (lambda: spectral.mean_update(3, [(0, 1)], [0.5, 0.5]), "edges"),
+            (lambda: spectral.second_eigenvalue(np.array([[1.0, 1.0], [0.0, 1.0]])), "mean"),
+            (lambda: spectral.disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1), "moment"),
+            (lambda: spectral.disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
+        ],
+    )
+    def test_what_is_outside_a_domain_is_refused_by_name(self, ask, key: str) -> None:
+        with pytest.raises(SpecError) as caught:
+            ask()
+        assert caught.value.faults[0].key == key
+
+
+class TestDisagreement:
+    def test_it_is_the_mean_over_all_sequences_of_edges(self) -> None:
+        n_nodes, edges = placed(PATH, 4)
+        share, start = np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 4.0])
+        y = start - start.mean()
+        found = spectral.disagreement(np.outer(y, y), edges, share, 5)
+        exact = np.zeros(6)
+        exact[0] = y @ y
+        for k in range(1, 6):
+            for sequence in product(range(3), repeat=k):
+                x = start
+                for place in sequence:
+                    x = averaging(n_nodes, edges[place]) @ x
+                exact[k] += np.prod(share[list(sequence)]) * np.sum((x - x.mean()) ** 2)
+        assert found == pytest.approx(exact, rel=1e-13)
+
+    @pytest.mark.parametrize("n_owners", [3, 8])
+    def test_on_a_complete_graph_it_falls_by_lambda_2_every_time(self, n_owners: int) -> None:
+        start = np.random.default_rng(1).normal(size=n_owners)
+        y = start - start.mean()
+        _, edges = placed(Complete(), n_owners)
+        found = spectral.disagreement(np.outer(y, y), edges, uniform(edges), 20)
+        exact = (y @ y) * spectral.complete(n_owners) ** np.arange(21)
+        assert found == pytest.approx(exact, rel=1e-12)
+
+    @pytest.mark.parametrize("graph", [Star(), Ring(), Geometric(radius=0.6, graph=3)])
+    def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(
+        self, graph: GossipGraph
+    ) -> None:
+        n_nodes, edges = placed(graph, 12)
+        left = spectral.contraction(Gossip(graph=graph), 12)
+        mean = spectral.mean_update(n_nodes, edges, uniform(edges))
+        y = np.linalg.eigh(mean)[1][:, -2]
+        first = spectral.disagreement(np.outer(y, y), edges, uniform(edges), 1)
+        assert first[1] == pytest.approx(left * first[0], rel=1e-12)
+        any_start = np.eye(n_nodes) - 1 / n_nodes
+        path = spectral.disagreement(any_start, edges, uniform(edges), 30)
+        assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
+
+
+def stationary(rates, times):
+    """The long run of exponential meetings by its generator over all matchings."""
+    edges = list(rates)
+    states = [
+        frozenset(some)
+        for some in chain.from_iterable(combinations(edges, size) for size in range(len(edges) + 1))
+        if len({node for edge in some for node in edge}) == 2 * len(some)
+    ]
+    place = {state: number for number, state in enumerate(states)}
+    generator = np.zeros((len(states),) * 2)
+    for state, edge in product(states, edges):
+        met = {node for other in state for node in other}
+        if edge in state:
+            generator[place[state], place[state - {edge}]] += 1 / times[edge]
+        elif not met & set(edge):
+            generator[place[state], place[state | {edge}]] += rates[edge]
+    generator -= np.diag(generator.sum(axis=1))
+    system = np.vstack([generator.T, np.ones(len(states))])
+    law = np.linalg.lstsq(system, np.eye(len(states) + 1)[-1], rcond=None)[0]
+    flows = {edge: sum(law[place[s]] / times[edge] for s in states if edge in s) for edge in edges}
+    others = sum(
+        law[place[s]] / times[edge] * (len(s) - 1) for s in states for edge in edges if edge in s
+    )
+    return flows, 1 - law[place[frozenset()]], others / sum(flows.values())
+
+
+class TestMeetings:
+    @pytest.mark.parametrize(
+        "graph", [PATH, Ring(), Complete(), Geometric(radius=0.7, graph=3), Star()]
+    )
+    def test_they_are_the_chain_of_matchings(self, graph: GossipGraph) -> None:
+        edges = graph.edges(4 if graph == PATH else 5)
+        rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
+        times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
+        found, (flows, busy, others) = meetings(rates, times), stationary(rates, times)
+        assert found is not None
+        assert found.flows == pytest.approx(flows, rel=1e-10)
+        assert found.rate == pytest.approx(sum(flows.values()), rel=1e-10)
+        assert found.busy_fraction == pytest.approx(busy, rel=1e-10)
+        assert found.others == pytest.approx(others, rel=1e-9, abs=1e-12)
+
+    def test_a_star_is_the_lock_that_refuses(self) -> None:
+        rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
+        edges = Star().edges(3)
+        both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
+        found, known = meetings(*both), lock.refusing_unequal(rates, times)
+        assert found is not None
+        assert found.rate == pytest.approx(known.update_rate, rel=1e-13)
+        assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
+        assert found.others == 0
+
+    def test_too_many_matchings_are_not_summed(self) -> None:
+        many = Complete().edges(30)
+        assert meetings(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
+        long = Ring().edges(40)
+        found = meetings(dict.fromkeys(long, 1.0), dict.fromkeys(long, 1.0))
+        assert found is not None
+        assert found.rate / 40 == pytest.approx((1 - 5**-0.5) / 2, rel=1e-9)  # dimers, no end
+
+
+def predicted(graph: GossipGraph, n_owners: int = 6, **parts) -> dict[str, float | str]:
+    protocol = Gossip(graph=graph, clock=parts.pop("ticks", PoissonClock(rate=2.0)))
+    fields = {"answers_allowed": (100,) * n_owners, "updates": 100, "answers_per_update": None}
+    found = predict(Network(**{**fields, "protocol": protocol, **parts}))
+    return {each.quantity: each.reason if each.value is None else each.value for each in found}
+
+
+class TestPredictions:
+    @pytest.mark.parametrize(
+        ("graph", "n_edges"), [(Star(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
+    )
+    def test_without_duration_every_wake_up_is_an_update(
+        self, graph: GossipGraph, n_edges: int
+    ) -> None:
+        n_owners = 4 if graph == PATH else 6
+        found = predicted(graph, n_owners)
+        assert found["throughput"] == pytest.approx(2.0 * n_edges, rel=1e-13)
+        assert (found["utilisation"], found["mean_staleness"]) == (0, 0)
+        thinned = predicted(graph, n_owners, availability=Bernoulli(probability=0.5))
+        both = 0.5 if graph.learner else 0.25
+        assert thinned["throughput"] == pytest.approx(2.0 * n_edges * both, rel=1e-13)
+
+    @pytest.mark.parametrize(
+        ("laws", "time"),
+        [
+            (Constant(value=0.5), 0.5),
+            (Exponential(mean=0.5), 0.75),
+            ([Constant(value=0.2), Constant(value=0.5)], 0.5),
+            ([Constant(value=0.5), Exponential(mean=0.5)], 0.5 + 0.5 * np.exp(-1)),
+            ([NoTime(), Exponential(mean=0.5)], 0.5),
+            ([Exponential(mean=0.25), Exponential(mean=0.5)], 0.75 - 1 / 6),
+        ],
+    )
+    def test_a_meeting_takes_as_long_as_the_slower(self, laws: Law, time: float) -> None:
+        """Two owners, who are free again after a meeting and wait for the next wake-up."""
+        found = predicted(Ring(), 2, compute=laws)
+        assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
+
+    @pytest.mark.parametrize(
+        ("parts", "words"),
+        [
+            ({"ticks": GammaClock(rate=1.0, cv=0.5)}, "clocks are gamma"),
+            ({"compute": Gamma(mean=0.1, cv=0.5)}, "the slower of two gamma times"),
+            ({"answers_allowed": (5,) * 6}, "a budget of 5 answers may be spent"),
+            ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
+        ],
+    )
+    def test_what_is_not_known_is_said(self, parts, words: str) -> None:
+        found = predicted(Ring(), **parts)
+        assert all(
+            words in str(found[name]) for name in ("throughput", "utilisation", "mean_staleness")
+        )
+
+    def test_a_star_may_take_any_law(self) -> None:
+        found = predicted(Star(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
+        assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
+        assert found["mean_staleness"] == 0

@@ -1,0 +1,166 @@
+"""What colluders know is off by the noise, and what curious servers know by what they do not see.
+
+Answers that were worked out from successive queries differ from gradients by Laplace noise of
+known variance 2b², their mean by 2b²/K. Averaging K answers tells a record with a probability
+that has a closed form. Weights and additive perturbations of servers that are not seen make the
+error of those that are.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.privacy.collusion import (
+    averaged_deviation,
+    averaging_advantage,
+    from_rounds,
+)
+from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from scenarios.collusion import tapped
+
+from .shared import shared
+from .zscores import require, score, seen
+
+RUNS, T, P, RECORDS, BOUND, EPSILON = 250, 8, 12, 50, 4.0, 20.0
+HIDDEN = 1
+
+
+@cache
+def transcripts():
+    fields = {
+        "id": "collusion",
+        "run": {"updates": T, "replicates": RUNS, "seed": 5},
+        "owners": {"count": 2, "records": RECORDS},
+        "data": {"kind": "gaussian", "features": P},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "protocol": {"kind": "rounds"},
+        "algorithm": {"kind": "collab-1", "rho": 0.3 * T**2},
+        "privacy": {"epsilon": EPSILON, "sensitivity": {"kind": "clip", "bound": BOUND}},
+    }
+    problem, tap, _ = tapped(parse(Scenario, fields))
+    return problem, [tap.transcript(replicate) for replicate in range(RUNS)]
+
+
+def residuals(late=0, noise=1.0):
+    """Worked-out answers less gradients, (RUNS, T − 1, P); planted: a wrong step, more noise."""
+    problem, found = transcripts()
+    steps, gradients = problem.task.steps, problem.task.reply.gradients
+    sizes = steps.rate / np.arange(1 + late, T + 1 + late)
+    owners = np.full(T - 1, HIDDEN)
+    off = []
+    for each in found:
+        known = from_rounds(each, HIDDEN, steps.weights, sizes, steps.sigma)
+        off.append(known.answers - gradients.gradient(owners, known.points))
+    return noise * np.array(off)
+
+
+def noise_scores(off):
+    """Variance of single answers, and of the mean of a run's, against the theory."""
+    each = averaged_deviation(BOUND, RECORDS, EPSILON, T) * np.sqrt(T)  # √2 b
+    mean = averaged_deviation(BOUND, RECORDS, EPSILON, T) * np.sqrt(T / (T - 1))
+    single = np.square(off).mean(axis=(1, 2)) / each**2
+    averaged = np.square(off.mean(axis=1)).mean(axis=1) / mean**2
+    return [score("one answer", single, 1.0), score("mean answer", averaged, 1.0)]
+
+
+@shared
+def noise():
+    return noise_scores(residuals())
+
+
+@shared
+def advantages():
+    generator = np.random.default_rng(31)
+    made = []
+    for epsilon, count in ((0.5, 1), (1.0, 3), (2.0, 20)):
+        total = generator.laplace(size=(40_000, count)).sum(axis=1)
+        told = np.abs(total) < epsilon / 2
+        exact = averaging_advantage(epsilon, count)
+        made.append(score(f"ε = {epsilon}, K = {count}", told, exact, scale=1.0))
+    return made
+
+
+CASES = {(1, 3): 1, (2, 2): 1, (5, 4): 3}
+"""τ by window and |N_h|."""
+TOTAL, MOST, WINDOWS = 5.0, 15.0, 6000
+
+
+def drawn(window, n, most=MOST, windows=WINDOWS):
+    generators = [np.random.default_rng([6, window, n, c]) for c in range(windows)]
+    return draw_weights(generators, window, n, TOTAL, most)
+
+
+def less_spread(window, n):
+    """Planted bug: M̄ a tenth less than it should be."""
+    return drawn(window, n, 0.9 * MOST, windows=2000)
+
+
+def weight_scores(draw):
+    """Var(A)/(E A)² of τ servers against ρ²(n − τ)/τ."""
+    made = []
+    for (window, n), servers in CASES.items():
+        total = draw(window, n)[:, :, :servers].sum(axis=(1, 2))
+        expected = TOTAL * servers / n
+        exact = weight_spread(window, n, TOTAL, MOST) * (n - servers) / servers
+        made.append(score(f"Δ = {window}, n = {n}", np.square(total / expected - 1), exact))
+    return made
+
+
+@shared
+def weights():
+    return weight_scores(drawn)
+
+
+@shared
+def additive():
+    """Σ d of τ servers, where E‖d‖² is known: two servers, uniform in the ball."""
+    generators = [np.random.default_rng([7, c]) for c in range(WINDOWS)]
+    found = np.square(draw_additive(generators, 3, 2, P, 2.0)[:, :, 0].sum(axis=1)).sum(axis=1)
+    exact = additive_spread(3, 2, TOTAL, 2.0**2 * P / (P + 2), 1.0)
+    return [score("additive", found / (TOTAL / 2) ** 2, exact)]
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return noise() + advantages() + weights() + additive()
+
+
+def test_what_was_worked_out_is_off_by_the_noise():
+    require(noise(), error=0.03)
+
+
+def test_what_averaging_tells_of_a_record():
+    require(advantages(), error=0.003)
+
+
+def test_weights_that_are_not_seen():
+    require(weights(), error=0.03)
+
+
+def test_perturbations_that_are_not_seen():
+    require(additive(), error=0.03)
+
+
+@pytest.mark.parametrize("planted", [{"late": 1}, {"noise": 1.1}], ids=str)
+def test_planted_bugs_in_what_is_worked_out(planted):
+    assert seen(noise_scores(residuals(**planted))) > 5
+
+
+def test_a_planted_bug_in_weights():
+    assert seen(weight_scores(less_spread)) > 5
+
+
+def test_the_guess_is_off_as_predicted():
+    """The whole of it, weights and perturbations, in one setting."""
+    window, n, servers = 4, 3, 2
+    generators = [np.random.default_rng([8, c]) for c in range(WINDOWS)]
+    weight = draw_weights(generators, window, n, TOTAL, MOST)
+    moved = draw_additive(generators, window, n, P, 1.0)
+    spread = weight_spread(window, n, TOTAL, MOST)
+    spread += additive_spread(window, n, TOTAL, float(np.square(moved).sum(axis=3).mean()), 1.0)
+    found = guess(np.full(P, P**-0.5), weight, moved, servers)
+    assert found.error == pytest.approx(guess_error(spread, n, servers), rel=0.03)

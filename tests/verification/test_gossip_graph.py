@@ -1,0 +1,363 @@
+"""Gossip on graphs: averaging against its exact spectrum, learning against its exact mean.
+
+And how often neighbours meet, against the loss network that they are.
+"""
+
+import secrets
+from dataclasses import fields, replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import GossipGraph, Setting
+from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphState, GossipGraphSteps
+from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.graphs import Complete, Edges, Geometric, Ring, Star
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols import Gossip
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory import spectral
+from asyncdp_sim.theory.predictions import predicted
+from asyncdp_sim.trace.vocabulary import UPDATES
+from asyncdp_sim.units import to_units
+
+from .networks import network, own_seed, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+NEAR = Geometric(radius=0.7, graph=3)
+LINE = Edges(between=[[k, k + 1] for k in range(1, 12)])
+N = 6
+AVERAGING = {"star": Star(), "ring": Ring(), "complete": Complete(), "near": NEAR}
+KS = (1, 3, 8, 16)
+SILENT = LaplaceNoise(np.zeros(N))
+
+
+class Pairs:
+    """A trace for replay that knows which edges woke, and nothing else."""
+
+    def __init__(self, woken, learner):
+        ends = np.array(woken)
+        rows = ends[:, ::-1] if learner else np.concatenate([ends, ends[:, ::-1]], axis=1)
+        rows = rows.reshape(-1, 2)
+        self.updates = np.zeros(len(rows), dtype=UPDATES)
+        self.updates["owner"], self.updates["peer"] = rows.T
+        self.updates["k"] = np.repeat(np.arange(1, len(ends) + 1), len(rows) // len(ends))
+        self.n_updates, self.answers_per_update = len(ends), None
+
+
+def made_up(graph, n_owners, count, updates, seed, shares=None):
+    """Return traces whose edges are independent."""
+    edges = np.array(graph.edges(n_owners))
+    chosen = np.random.default_rng(seed).choice(len(edges), size=(count, updates), p=shares)
+    return [Pairs(edges[row], graph.learner) for row in chosen]
+
+
+class Apart(GossipGraphState):
+    """Nodes whose disagreement is what is recorded."""
+
+    @property
+    def central(self):
+        apart = self.models - self.models.mean(axis=1, keepdims=True)
+        return (apart**2).sum(axis=1)
+
+
+class Spreading(GossipGraphSteps):
+    """Gossip of which the disagreement is recorded."""
+
+    def init(self, replicates):
+        state = super().init(replicates)
+        return Apart(state.models, state.clipped, None)
+
+
+class OneOfTwo(Spreading):
+    """Planted bug: only the first of the two nodes takes the mean."""
+
+    def update(self, state, rows=None):
+        state.moves = state.moves[:1]
+        super().update(state, rows)
+
+
+class Hasty(Spreading):
+    """Planted bug: the first node has moved before the second one reads it."""
+
+    def apply(self, state, turn, points, answers):
+        super().apply(state, turn, points, answers)
+        super().update(state, turn.rows)
+
+
+def averages(graph, traces, seed, kind=Spreading):
+    """Return scores of averaging alone: disagreement at several k, from starts U[0, 1)."""
+    size = len(graph.nodes(N))
+    steps = kind(
+        n_nodes=size,
+        n_features=1,
+        shrink=np.ones(N),
+        shrink_learner=1.0 if graph.learner else None,
+        step=np.zeros(N),
+        theta_max=None,
+        initial="uniform",
+        judged=None,
+    )
+    flat = Quadratic.from_records([np.ones((1, 1))] * N, [np.ones(1)] * N, 1.0, None)
+    scopes = [Streams(seed).within("replicate", r) for r in range(len(traces))]
+    path = replay(traces, steps, Reply(flat, SILENT), scopes, 1)
+    edges = [(a - graph.nodes(N)[0], b - graph.nodes(N)[0]) for a, b in graph.edges(N)]
+    start = (np.eye(size) - 1 / size) / 12
+    exact = spectral.disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
+    return [score(f"{graph.kind} at {k}", path.central[k, :, 0], exact[k]) for k in KS]
+
+
+@shared
+def averaging(name, simulated):
+    graph, seed = AVERAGING[name], own_seed("averaging", name)
+    if not simulated:
+        return averages(graph, made_up(graph, N, 1000, KS[-1], seed), seed)
+    net = network(N, KS[-1], answers_per_update=None, protocol=Gossip(graph=graph))
+    return averages(graph, list(runs(net, seed, 150)), seed)
+
+
+@pytest.mark.parametrize("name", AVERAGING)
+def test_averaging_contracts_as_the_spectrum_says(name):
+    require(averaging(name, simulated=False), error=0.08)
+    require(averaging(name, simulated=True), error=0.2)
+
+
+@pytest.mark.parametrize("kind", [OneOfTwo, Hasty])
+def test_averaging_otherwise_is_seen(kind):
+    """In few runs."""
+    assert seen(averages(Ring(), made_up(Ring(), N, 1000, KS[-1], 3), 3, kind)) > 5
+
+
+def test_an_edge_that_wakes_more_often_is_seen():
+    shares = np.array([3.0, *[1.0] * 5]) / 8
+    assert seen(averages(Ring(), made_up(Ring(), N, 1500, KS[-1], 4, shares), 4)) > 5
+
+
+@cache
+def problem(n_owners=N):
+    """Owners whose own optima are far apart, and of unequal size."""
+    g = np.random.default_rng(7)
+    sizes = 10 * np.arange(1, n_owners + 1)
+    features = [g.normal(size=(n, 2)) * g.uniform(0.5, 1.5, 2) for n in sizes]
+    targets = [x @ (np.array([1.0, -2.0]) + g.normal(size=2)) for x in features]
+    return Quadratic.from_records(features, targets, 0.5, None)
+
+
+def steps_of(graph, rate, updates, judged="central", n_owners=N):
+    o = problem(n_owners)
+    setting = Setting(o.weights, 2, updates, o.sigma, None, protocol=Gossip(graph=graph))
+    return GossipGraph(rho=rate * updates**2, judged=judged).steps(setting)
+
+
+def mean_map(graph, rate):
+    """Return B and c of E x_{k+1} = B E x_k + c for all nodes' models, by the formula."""
+    o, nodes, edges = problem(), graph.nodes(N), graph.edges(N)
+    size = 2 * len(nodes)
+    mean, drift = np.zeros((size, size)), np.zeros(size)
+    for edge in edges:
+        one, moved = np.eye(size), np.zeros(size)
+        spots = [slice(2 * (node - nodes[0]), 2 * (node - nodes[0]) + 2) for node in edge]
+        half = np.zeros((2, size))
+        for spot in spots:
+            half[:, spot] = np.eye(2) / 2
+        for node, spot in zip(edge, spots, strict=True):
+            if node == 0:
+                one[spot] = (1 - rate / 2) * half
+                continue
+            pi = sum(node in other for other in edges) / len(edges)
+            gamma = 1 / (2 * N) if graph.learner else 1 / N
+            step = rate / (o.sigma * pi)
+            slope = gamma * o.sigma * np.eye(2) + 2 * o.weights[node - 1] * o.gram[node - 1]
+            one[spot] = (np.eye(2) - step * slope) @ half
+            moved[spot] = 2 * step * o.weights[node - 1] * o.moment[node - 1]
+        mean += one / len(edges)
+        drift += moved / len(edges)
+    return mean, drift
+
+
+@pytest.mark.parametrize("graph", AVERAGING.values(), ids=AVERAGING)
+def test_all_nodes_come_to_the_optimum_as_the_step_falls(graph):
+    """In the mean and noise-free: the bias of every node is of the order of the step."""
+    bias = []
+    for rate in (1e-3, 1e-4, 1e-5):
+        mean, drift = mean_map(graph, rate)
+        fixed = np.linalg.solve(np.eye(len(mean)) - mean, drift).reshape(-1, 2)
+        bias.append(np.abs(fixed - problem().optimum).max() / np.abs(problem().optimum).max())
+    assert bias[2] < 2e-4
+    assert bias[0] / bias[1] == pytest.approx(10, rel=0.1)
+    assert bias[1] / bias[2] == pytest.approx(10, rel=0.01)
+
+
+@pytest.mark.parametrize("graph", [Ring(), NEAR], ids=["ring", "near"])
+def test_a_run_without_noise_comes_as_near_as_the_step_is_small(graph):
+    """The mean of the nodes, after the transient; it fluctuates by the root of the step."""
+    o = problem()
+    for rate, updates, allowed in ((2e-2, 600, 0.06), (5e-3, 1800, 0.03)):
+        path = replay(
+            made_up(graph, N, 10, updates, 1),
+            steps_of(graph, rate, updates),
+            Reply(o, SILENT),
+            [Streams(1).within("replicate", r) for r in range(10)],
+            updates,
+        )
+        apart = np.linalg.norm(path.final - o.optimum, axis=1) / np.linalg.norm(o.optimum)
+        assert np.median(apart) < allowed
+
+
+UPDATES_HELD, RATE = 60, 2e-3
+
+
+def learnt(graph, seed, count=1000, **changed):
+    """Return scores of the models after some updates, the judged one and owner 1's."""
+    traces, o = made_up(graph, N, count, UPDATES_HELD, seed), problem()
+    mean, drift = mean_map(graph, RATE)
+    exact = np.zeros(len(mean))
+    for _ in range(UPDATES_HELD):
+        exact = mean @ exact + drift
+    nodes = exact.reshape(-1, 2)
+    owner = nodes[1] if graph.learner else nodes[0]
+    judged = {"central": nodes[0] if graph.learner else nodes.mean(axis=0), "owner": owner}
+    found = []
+    for name, expected in judged.items():
+        steps = replace(steps_of(graph, RATE, UPDATES_HELD, name), **changed)
+        scopes = [Streams(seed).within("replicate", r) for r in range(count)]
+        path = replay(traces, steps, Reply(o, LaplaceNoise(np.full(N, 0.3))), scopes, 60)
+        found += [
+            score(f"{name} θ_{a}", path.final[:, a], expected[a], np.abs(exact).max())
+            for a in range(2)
+        ]
+    return found
+
+
+@shared
+def learning(name):
+    return learnt(AVERAGING[name], own_seed("learning", name))
+
+
+@pytest.mark.parametrize("name", AVERAGING)
+def test_models_have_the_exact_mean(name):
+    require(learning(name), error=0.02)
+
+
+def test_steps_not_divided_by_how_often_a_node_wakes_are_seen():
+    """Planted bug: 1/π_i is taken for N/2 on a graph with unequal degrees."""
+
+    alike = RATE / problem().sigma * problem().weights * N / 2
+    assert seen(learnt(NEAR, 5, step=alike)) > 5
+
+
+LENGTH, SETTLED = 60.0, 5.0
+MEETING = {
+    "ring, constant": (Ring(), {"compute": Constant(value=0.4)}),
+    "complete, exponential": (Complete(), {"compute": Exponential(mean=0.2)}),
+    "near, unequal": (
+        NEAR,
+        {"compute": [Exponential(mean=0.1 * i) for i in range(1, N + 1)]},
+    ),
+    "ring, thinned": (
+        Ring(),
+        {"compute": Constant(value=0.5), "availability": Bernoulli(probability=0.7)},
+    ),
+}
+
+
+class Careless(Owner):
+    """An owner that is never busy."""
+
+    __slots__ = ()
+    busy = property(lambda owner: False, lambda owner, value: None)  # noqa: ARG005
+
+
+class Inattentive(Gossip):
+    """Planted bug: every second owner is not busy while it meets somebody."""
+
+    def begin(self, owners, learner, streams):
+        for owner in owners[1::2]:
+            owner.__class__ = Careless
+        super().begin(owners, learner, streams)
+
+
+def met(name, seed, count=40, kind=Gossip):
+    """Return scores of throughput and staleness once the start is forgotten."""
+    graph, parts = MEETING[name]
+    protocol = {"protocol": Gossip(graph=graph, clock=PoissonClock(rate=1.0))}
+    net = network(N, 10**6, answers_per_update=None, until=LENGTH, **parts, **protocol)
+    exact = {key: predicted(net, key) for key in ("throughput", "mean_staleness")}
+    net = net.model_copy(update={"protocol": kind(graph=graph)})
+    rates, ages = [], []
+    for trace in runs(net, seed, count):
+        late = trace.updates[to_units(trace.updates["tick"]) >= SETTLED]
+        rates.append((to_units(trace.update_ticks) >= SETTLED).sum() / (LENGTH - SETTLED))
+        ages.append(late["staleness"].mean())
+    return [
+        score(f"throughput, {name}", rates, exact["throughput"]),
+        score(f"staleness, {name}", ages, exact["mean_staleness"]),
+    ]
+
+
+@shared
+def meeting(name):
+    return met(name, own_seed("meeting", name))
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_neighbours_meet_as_in_a_loss_network(name):
+    require(meeting(name), error=0.02)
+
+
+def test_nodes_that_are_not_busy_are_seen():
+    assert seen(met("ring, constant", 2, count=20, kind=Inattentive)) > 5
+
+
+def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
+    """Twelve owners, noise-free: mean disagreement once the start is forgotten.
+
+    The gaps are 0.091 (complete), 0.018, 0.011 (ring) and 0.003 (line).
+    """
+    graphs = [Complete(), Geometric(radius=0.5, graph=3), Ring(), LINE]
+    gaps = [1 - spectral.contraction(Gossip(graph=graph), 12) for graph in graphs]
+    assert gaps == sorted(gaps, reverse=True)
+    found = []
+    for graph in graphs:
+        steps = steps_of(graph, 2e-2, 500, n_owners=12)
+        steps = Spreading(**{field.name: getattr(steps, field.name) for field in fields(steps)})
+        path = replay(
+            made_up(graph, 12, 20, 500, 1),
+            steps,
+            Reply(problem(12), LaplaceNoise(np.zeros(12))),
+            [Streams(1).within("replicate", r) for r in range(20)],
+            50,
+        )
+        found.append(path.central[6:].sum(axis=2).mean())
+    assert found == sorted(found)
+    assert found[-1] > 5 * found[0]
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    found = [averaging(name, simulated=False) for name in AVERAGING]
+    found += [averaging(name, simulated=True) for name in AVERAGING]
+    found += [learning(name) for name in AVERAGING]
+    found += [meeting(name) for name in MEETING]
+    return [each for some in found for each in some]
+
+
+@pytest.mark.nightly
+def test_fresh_seeds():
+    def fresh(seed, factor):
+        found = [
+            averages(graph, made_up(graph, N, 1000 * factor, KS[-1], seed), seed)
+            for graph in AVERAGING.values()
+        ]
+        found += [met(name, seed, 40 * factor) for name in MEETING]
+        return [each for some in found for each in some]
+
+    two_stages(fresh, secrets.randbits(32))

@@ -1,0 +1,186 @@
+"""Synchronous rounds, ORACLES 19: how long they last, whom a deadline and losses leave out.
+
+With exponential response times of rate μ a round of N owners lasts H_N/μ in the mean; owners that
+never wait for each other would update every 1/(Nμ). Where queries travel for Exp(μ), a deadline D
+leaves each owner out with probability e^{−μD}, in every round anew. Where owners compute for
+Exp(μ), one that is late completes its work first: in the next round it is late with probability
+e^{−μD}(1 + μD), and each owner is late or not by a Markov chain of its own.
+"""
+
+from math import comb, exp
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Latency
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.clocks import SaturatedClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.protocols import Push, Rounds, rounds
+from asyncdp_sim.theory.predictions import predicted
+from asyncdp_sim.theory.rounds import mean_gap, mean_round
+from asyncdp_sim.trace import Outcome
+
+from .networks import network, runs
+from .shared import shared
+from .zscores import CELL, counts, require, score, seen
+
+N, RATE = 5, 2.0
+SLOW = Exponential(mean=1 / RATE)
+RUNS, UPDATES = 24, 1900
+FEW, ROUNDS, DEADLINE, LOSS = 4, 400, 1.25, 0.3
+
+
+def meeting(n_owners, updates, deadline=None, **parts):
+    """Return a network that meets in rounds and whose budgets last."""
+    parts = {"answers_allowed": (10**9,) * n_owners, "answers_per_update": None, **parts}
+    return network(n_owners, updates, protocol=Rounds(deadline=deadline), **parts)
+
+
+def round_length(seed, updates=UPDATES):
+    """Return the score of the mean length of a round."""
+    made = meeting(N, updates, compute=SLOW)
+    lengths = [trace.end_tick / 1e9 / updates for trace in runs(made, seed, RUNS)]
+    return [score("round", lengths, mean_round(N, RATE))]
+
+
+def gap_length(seed, updates=4800):
+    """Return the score of the mean gap between updates of owners that never wait."""
+    parts = {"protocol": Push(), "clock": SaturatedClock(), "compute": SLOW}
+    traces = runs(network(N, updates, **parts), seed, RUNS)
+    gaps = [trace.end_tick / 1e9 / updates for trace in traces]
+    return [score("gap", gaps, mean_gap(N, RATE))]
+
+
+def in_time(trace, n_owners):
+    """Return the answers used of each of the first rounds, counted by their messages."""
+    rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
+    each = np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)
+    return each[:ROUNDS]
+
+
+def answers(seed, **parts):
+    """Return the answers used of each round, shape (runs, rounds)."""
+    made = meeting(FEW, ROUNDS, **parts)
+    return np.array([in_time(trace, FEW) for trace in runs(made, seed, RUNS)])
+
+
+def travelling(seed):
+    """Return scores where queries travel: owners are late or not in every round anew."""
+    found = answers(seed, deadline=DEADLINE, latency=Latency(query=SLOW))
+    chance = 1 - exp(-RATE * DEADLINE)
+    return [
+        score("all, travelling", (found == FEW).mean(axis=1), chance**FEW),
+        score("answers, travelling", found.mean(axis=1), FEW * chance),
+    ]
+
+
+def computing(seed):
+    """Return scores where owners compute, and complete late work before they begin anew."""
+    found = answers(seed, deadline=DEADLINE, compute=SLOW)
+    late = np.empty(ROUNDS)
+    late[0] = fresh = exp(-RATE * DEADLINE)
+    for r in range(1, ROUNDS):
+        late[r] = (1 - late[r - 1]) * fresh + late[r - 1] * fresh * (1 + RATE * DEADLINE)
+    return [
+        score("all, computing", (found == FEW).mean(axis=1), ((1 - late) ** FEW).mean()),
+        score("answers, computing", found.mean(axis=1), FEW * (1 - late).mean()),
+    ]
+
+
+def losing(seed, loss=LOSS):
+    """Return the score of answers per round, Binomial(N, 1 − l), empty rounds included."""
+    found = answers(seed, channel=Ideal(loss=loss))
+    seen_often = np.bincount(found.ravel(), minlength=FEW + 1)
+    law = [comb(FEW, m) * (1 - LOSS) ** m * LOSS ** (FEW - m) for m in range(FEW + 1)]
+    return [counts("answers, losses", seen_often, law)]
+
+
+@shared
+def lengths():
+    """Return the scores of means."""
+    return round_length(31) + gap_length(32) + travelling(33)[1:] + computing(34)[1:]
+
+
+@shared
+def chances():
+    """Return the scores of probabilities."""
+    return travelling(33)[:1] + computing(34)[:1]
+
+
+@shared
+def losses():
+    """Return the score of a binomial law."""
+    return losing(35)
+
+
+def scores():
+    """Return every score of a sound protocol."""
+    return lengths() + chances() + losses()
+
+
+def test_rounds_last_as_the_slowest_and_deadlines_leave_out():
+    require(lengths(), error=0.003)
+
+
+def test_all_are_in_time_as_often_as_theory_says():
+    require(chances(), error=0.01)
+
+
+def test_losses_thin_rounds_binomially():
+    require(losses(), error=CELL)
+
+
+def test_the_prediction_is_the_mean_round():
+    plain = meeting(N, 10, compute=SLOW)
+    assert predicted(plain, "throughput") == pytest.approx(1 / mean_round(N, RATE), rel=1e-14)
+    assert predicted(plain, "mean_staleness") == 0
+    far = meeting(N, 10, compute=SLOW, latency=Latency(answer=Constant(value=0.25)))
+    expected = 1 / (0.25 + mean_round(N, RATE))
+    assert predicted(far, "throughput") == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
+    """Planted bug: the learner does not wait for the last owner."""
+    apply = Learner.apply
+
+    def hasty(self, exchange):
+        apply(self, exchange)
+        if len(self._open) == 1:
+            self.expire_all()
+
+    monkeypatch.setattr(Learner, "apply", hasty)
+    assert seen(round_length(31, 100)) > 5
+
+
+def test_a_deadline_that_is_ignored_is_seen(monkeypatch):
+    """Planted bug: the timer rings and nothing follows."""
+    monkeypatch.setattr(rounds, "_close", lambda *_: None)
+    assert seen(travelling(33)) > 5
+    assert seen(computing(34)) > 5
+
+
+def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
+    """Planted bug: at the deadline late owners are free at once, and begin anew."""
+    close = rounds._close
+
+    begin, known = Rounds.begin, []
+
+    def remember(self, owners, learner, streams):
+        known[:] = owners
+        begin(self, owners, learner, streams)
+
+    def forgiving(learner, over, ring):
+        if learner.idle is over:
+            for owner in known:
+                owner.busy = False
+        close(learner, over, ring)
+
+    monkeypatch.setattr(Rounds, "begin", remember)
+    monkeypatch.setattr(rounds, "_close", forgiving)
+    assert seen(computing(34)) > 5
+
+
+def test_a_loss_two_points_high_is_seen():
+    assert seen(losing(35, LOSS + 0.02)) > 5
