@@ -10,7 +10,9 @@ from analysis import (
     captions,
     convergence,
     gaps,
+    honest,
     liars,
+    rivals,
     shares,
     space_time,
     staleness,
@@ -76,8 +78,10 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         lines, network = [(epsilon, Line(opened))], opened
         notes = []
     entries = _curves(lines, published or {}, notes)
+    entries += honest.figures([line for _, line in lines], notes)
     if isinstance(opened, Sweep):
         entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _of_rivals(opened)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -192,3 +196,12 @@ def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
         notes.append(f"ψ against owners that lie: {axis}")
         return []
     return [(liars.by_liars(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _of_rivals(sweep: Sweep) -> list[Shown]:
+    """Draw which way of learning wins where, if several are compared at several budgets."""
+    found = rivals.entries(sweep.cells)
+    several = (len({each.rival for each in found}), len({each.epsilon for each in found}))
+    if min(several) < 2:
+        return []
+    return [(rivals.rivals([sweep]), [cell.result for cell in sweep.cells])]

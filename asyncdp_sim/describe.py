@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.conflicts import superposable
-from asyncdp_sim.network.protocols import Gossip
+from asyncdp_sim.network.protocols import Gossip, Rounds
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
@@ -59,6 +59,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     said = f"an exchange takes {service:.4g} units in the mean"
     if isinstance(network.protocol, Gossip):
         yield from _graph(network.protocol, network.n_owners)
+    elif isinstance(network.protocol, Rounds):
+        yield f"network: rounds, {said}"
     elif rates is None:
         yield f"network: {network.clock.kind} clocks, {said}"
     else:

@@ -184,8 +184,8 @@ def _close(scenario: Scenario, said: dict[str, Any], directory: Path, cells: lis
     columns["seed"] = [cell.scenario.run.seed for cell in cells]
     columns["network"] = [cell.network for cell in cells]
     summaries = [_flat(manifest["summary"]) for manifest in manifests]
-    for name in summaries[0]:
-        columns[name] = summary_column(name, [summary[name] for summary in summaries])
+    for name in dict.fromkeys(itertools.chain(*summaries)):
+        columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     write_into(directory, "cells.parquet", columns)
     write_into(
         directory,

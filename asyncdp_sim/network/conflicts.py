@@ -139,7 +139,9 @@ def _airtime(parts: Any) -> list[Fault]:
     shared = parts.channel.contended
     if shared is None:
         return []
-    airtime = shared.answer_airtime(parts.payload.size(parts.numbers))
+    airtime = shared.answer_airtime(
+        parts.payload.size(getattr(parts, "answer_numbers", parts.numbers))
+    )
     found = []
     if shared.rate_bytes is not None and isinstance(shared, SlottedAloha | Tdma):
         guard = shared.guard if isinstance(shared, Tdma) else 0.0
@@ -174,8 +176,16 @@ def _least_times(n_owners: int, parts: Any, *, mean: bool) -> list[float]:
     contended = parts.channel.contended
     airtime = 0.0
     if contended is not None:
-        airtime = contended.answer_airtime(parts.payload.size(parts.numbers))
+        airtime = contended.answer_airtime(
+            parts.payload.size(getattr(parts, "answer_numbers", parts.numbers))
+        )
     return [
         airtime + sum(law.mean if mean else law.least for law in laws)
         for laws in zip(*each, strict=True)
     ]
+
+
+def _answer_bytes(parts: Any) -> int:
+    """Return the bytes of an answer, whose numbers are a scenario's own where it says so."""
+    size: int = parts.payload.size(getattr(parts, "answer_numbers", parts.numbers))
+    return size

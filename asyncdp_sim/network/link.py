@@ -151,7 +151,8 @@ class Link:
                 patience.restart()
             compute = manner.fresh
             if compute:
-                if learner.answers_left[owner.number] <= owner.promised:
+                left = learner.answers_left[owner.number]
+                if exchange.ended is not None or left <= owner.promised:
                     break
                 exchange = self._anew(exchange, outcome, patience)
                 outcome = ABANDONED

@@ -64,11 +64,11 @@ def guarantee(
     true = epsilon.astype(float)
     exceeded: bool | None = None
     if privacy.mechanism == "none":
-        breaks.append("mechanism none: the answers are exact gradients")
+        breaks.append("mechanism none: the answers are exact")
         true = np.full_like(true, inf)
     elif np.any(np.isinf(epsilon)):
         silent = np.flatnonzero(np.isinf(epsilon)) + 1
-        breaks.append(f"ε = ∞ for {_owners(silent)}: their answers are exact gradients")
+        breaks.append(f"ε = ∞ for {_owners(silent)}: their answers are exact")
     if privacy.mechanism == "laplace" and privacy.noise == "scalar-as-published":
         breaks.append(
             "noise scalar-as-published: one draw on all coordinates is not private for any ε, "

@@ -61,6 +61,8 @@ def selection(network: Network) -> tuple[float, ...] | str:
     contend for a channel by pure ALOHA or non-persistent CSMA.
     """
     facts = Facts(network)
+    if network.protocol.makes_updates:
+        return facts.buffered
     if facts.n_owners == 1:
         return (1.0,)
     reason = facts.wild or _dependent(facts)
@@ -81,13 +83,13 @@ def shares(network: Network) -> tuple[float, ...] | str:
     the share of owner i's exchanges whose messages all arrive.
     """
     facts = Facts(network)
+    if network.protocol.makes_updates:
+        return facts.buffered
     if facts.n_owners == 1:
         return (1.0,)
     reason = facts.impatient or facts.shared or facts.slow_requests or facts.waits
     if not reason and isinstance(network.protocol, Broadcast):
         reason = "owners answer the same query"
-    if not reason and network.protocol.kind == "gossip":
-        reason = "neighbours answer in pairs"
     arriving = facts.arriving
     if reason or isinstance(arriving, str):
         return reason or str(arriving)

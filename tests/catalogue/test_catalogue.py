@@ -23,6 +23,7 @@ PROMISED = {
     "channel-load",
     "fraud-svm",
     "gossip-graphs",
+    "honest-curves",
     "hospital-outage",
     "lending-convergence",
     "lending-sound",
@@ -31,6 +32,7 @@ PROMISED = {
     "mobile-diurnal",
     "owner-learner-collude",
     "owners-that-lie",
+    "statistics-or-gradients",
     "sync-or-async",
     "vary-availability",
     "vary-owners",
@@ -51,6 +53,7 @@ BESIDES = {
         'sweep."adversary.owners"=[[], [1, 2]]',
         'sweep."adversary.factor"=[10.0]',
     ),
+    "statistics-or-gradients": ('sweep."owners.count"=[3]',),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""

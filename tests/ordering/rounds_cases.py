@@ -154,6 +154,31 @@ DEADLINES = [
         stale=(0, 0, 0),
     ),
     Case(
+        "rounds_late_answer_is_not_computed_anew",
+        "Owner 1's first answer is lost and computed anew, in time. Owner 2's is lost at 1.1, "
+        "after the deadline: it is not\ncomputed anew, and its owner turns to the second query.",
+        meet(
+            2,
+            1,
+            compute=(0.1, 0.2),
+            answer=(0.3, 0.9),
+            updates=2,
+            channel=Ideal(loss=losing(1), retransmissions=1, resend="fresh"),
+        ),
+        end=2,
+        updates=((1, 0), (2, 0)),
+        mishaps=(
+            ("answer_lost noise", 0.4, 1),
+            ("timeout", 1, 2),
+            ("answer_lost noise", 1.1, 2),
+            ("timeout", 2, 2),
+        ),
+        open=("lost", "lost", "in_flight"),
+        released=((0.1, 1), (0.2, 2), (0.5, 1), (1.1, 1), (1.3, 2)),
+        reads=(0, 1),
+        stale=(0, 0),
+    ),
+    Case(
         "rounds_end_with_the_last_late_answer",
         "Owner 2's only answer is late; the second round asks owner 1 alone, and takes its last "
         "answer. Nobody is left to\nask: the run ends as the late answer is turned away.",
@@ -360,6 +385,26 @@ SHARED = [
         released=((0, 1), (1, 2)),
         reads=(0,),
         on_air=1.5,
+    ),
+    Case(
+        "rounds_slot_of_an_answer_that_was_given_up",
+        "The same, one round longer. Owner 3 gives its first answer up as its slot begins, at 2, "
+        "and its second goes in that\nslot: it arrives exactly at the deadline. Owners 1 and 2 "
+        "have no slot of their own before that.",
+        meet(3, 1.5, updates=2, channel=Tdma(airtime=1, slot=1)),
+        end=3,
+        updates=((1.5, 0), (3, 0)),
+        mishaps=(
+            ("timeout", 1.5, 2),
+            ("timeout", 1.5, 3),
+            ("answer_discarded late", 2, 2),
+            ("timeout", 3, 1),
+            ("timeout", 3, 2),
+        ),
+        open=("discarded", "abandoned", "unreleased", "unreleased"),
+        released=((0, 1), (1, 2), (2, 3)),
+        reads=(0, 1.5),
+        on_air=3,
     ),
     Case(
         "rounds_over_aloha",

@@ -8,6 +8,7 @@ from . import (
     test_broadcast,
     test_chains,
     test_clocks,
+    test_collab,
     test_collusion,
     test_conduct,
     test_contribution,
@@ -19,8 +20,10 @@ from . import (
     test_lock,
     test_loss,
     test_moments,
+    test_noisy_statistics,
     test_polar_consensus,
     test_queue,
+    test_rounds,
     test_slotted,
     test_staleness,
     test_superposed,
@@ -52,6 +55,9 @@ def test_scores_spread_like_normal_deviates():
         test_conduct,
         test_polar_consensus,
         test_gossip_graph,
+        test_rounds,
+        test_collab,
+        test_noisy_statistics,
     )
     z = np.array([each.z for module in modules for each in module.scores()])
     assert len(z) > 100

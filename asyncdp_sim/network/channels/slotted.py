@@ -69,4 +69,7 @@ class SlottedPort:
             self._free = start + self._period
         if start > kernel._now:
             yield Moment(kernel, start, TRANSMISSION_BEGINS)
-        return (yield from self._air.attempt(ticks, begun))
+        fate = yield from self._air.attempt(ticks, begun)
+        if fate is Fate.kept and self._free == start + self._period:
+            self._free = start  # the slot is not used after all, and no later one is claimed
+        return fate

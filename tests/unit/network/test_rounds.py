@@ -53,6 +53,11 @@ def test_clocks_have_no_say(deadline: float | None) -> None:
         assert not np.isin(trace.events["kind"], [EventKind.clock_tick]).any()
 
 
+def test_a_fast_clock_does_not_cut_slow_owners_short() -> None:
+    slow = {"compute": Constant(value=5000.0), "updates": 3}
+    assert traced(clock=PoissonClock(rate=1000.0), **slow).ending is Ending.updates
+
+
 def test_rounds_without_duration_all_happen_at_time_0() -> None:
     trace = traced(answers_allowed=(3, 1, 2))
     assert (trace.end_tick, trace.ending) == (0, Ending.spent)
