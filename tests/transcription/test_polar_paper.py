@@ -1,0 +1,23 @@
+"""The catalogue's POLAR entry, held against a second reading of the paper."""
+
+from scenarios import entry
+from tests.transcription import polar_paper as paper
+
+
+def test_the_polar_entry_is_as_published_where_the_paper_says_anything() -> None:
+    base = entry("polar-convergence").scenario()
+    cells = [base.cell(chosen) for chosen in base.grid()]
+    hidden = [cell for cell in cells if cell.algorithm.kind == "polar"]
+    assert len(hidden) < len(cells)  # beside the one server that hides nothing
+    assert {cell.protocol.window for cell in hidden} == paper.WINDOWS
+    for cell in cells:
+        assert cell.owners.count == paper.CLIENTS
+        assert cell.owners.count * cell.owners.records == paper.POINTS
+        assert cell.model.kind == paper.LOSS
+        assert cell.algorithm.batch == paper.BATCH
+    for cell in hidden:
+        algorithm, protocol = cell.algorithm, cell.protocol
+        weights = (algorithm.weight_total, algorithm.weight_bound)
+        assert weights == (paper.WEIGHT_TOTAL, paper.WEIGHT_BOUND)
+        assert protocol.count == paper.SERVERS
+        assert protocol.reach == "all" or protocol.reach >= paper.LEAST_REACH

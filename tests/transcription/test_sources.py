@@ -1,0 +1,18 @@
+"""No entry of the catalogue cites a paper without a second reading."""
+
+from scenarios import catalogue
+
+READ_AGAIN = {
+    "Async": {"lending-convergence", "lending-timing"},
+    "Collab": {"fraud-svm"},
+    "POLAR": {"polar-convergence"},
+}
+
+
+def test_every_entry_that_cites_a_paper_is_transcribed() -> None:
+    citing: dict[str, set[str]] = {}
+    for found in catalogue():
+        source = found.scenario().source
+        if source != "synthetic":
+            citing.setdefault(source.partition(",")[0], set()).add(found.name)
+    assert citing == READ_AGAIN
