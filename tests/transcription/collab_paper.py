@@ -14,8 +14,6 @@ REGULARISER_FORM = "half-square"  # the same
 ALGORITHM = "collab-2"  # "iterates of Algorithm 2"
 PROTOCOL = "rounds"  # Algorithm 2, line 3: the learner submits queries to all data owners
 PROJECTION = "none"  # "vectors extracted by PCA": the features are projected already
-    "none"  # the features are PCA's already: "vectors extracted by PCA … as well as the amount"
-)
 FEATURES = 29  # PAPERS, figures 7 to 11: V1 to V28, Amount
 BUDGET = 1.0  # section I: "within 90% … if the privacy budget is equal to 1"
 WITHIN = 0.1  # the same
