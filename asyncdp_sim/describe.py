@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.conflicts import superposable
-from asyncdp_sim.network.protocols import Gossip, Rounds
+from asyncdp_sim.network.latency import laws_of
+from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
@@ -59,6 +61,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     said = f"an exchange takes {service:.4g} units in the mean"
     if isinstance(network.protocol, Gossip):
         yield from _graph(network.protocol, network.n_owners)
+    elif isinstance(network.protocol, Servers):
+        yield from _servers(network.protocol, said)
     elif isinstance(network.protocol, Rounds):
         yield f"network: rounds, {said}"
     elif rates is None:
@@ -111,6 +115,24 @@ _MANY = 10_000
 """Owners from which one clock for all of them is worth other random numbers."""
 
 
+def _servers(protocol: Servers, said: str) -> Iterator[str]:
+    """Say who talks to whom, and what the servers learn of it all the same."""
+    means = [law.mean for law in laws_of(protocol.latency, protocol.count)]
+    more = f", and {_range(np.array(means))} for each message to or from a server"
+    yield f"network: {said}{more if max(means) > 0 else ''}"
+    yield (
+        f"servers: {protocol.count}, each client talks to {protocol.n_reached} ({protocol.read}), "
+        f"consensus after every {protocol.window} steps"
+    )
+    if protocol.count == 2:
+        yield "consensus hides nothing between two servers: each learns the other's model"
+    if protocol.window == 1:
+        yield (
+            "consensus after every step: a server that subtracts its own part learns the gradient "
+            "of the whole objective (POLAR, remark 1)"
+        )
+
+
 def _said(prediction: Prediction) -> str:
     if prediction.value is None:
         return f"not applicable, {prediction.reason} ({prediction.formula})"
@@ -118,6 +140,8 @@ def _said(prediction: Prediction) -> str:
 
 
 def _unequal(network: Network) -> bool:
+    if isinstance(network.protocol, Rounds | Servers):  # every owner has a part in every update
+        return False
     known = shares(network)
     return not isinstance(known, str) and max(known) - min(known) > 1e-12
 
@@ -134,7 +158,9 @@ def _online(scenario: Scenario) -> Iterator[str]:
 def _privacy(scenario: Scenario) -> Iterator[str]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if privacy.mechanism == "none":
-        yield "privacy: none, the answers are exact gradients"
+        exact = not isinstance(scenario.algorithm, Polar)
+        said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
+        yield f"privacy: {said}"
         return
     epsilon = privacy.epsilons(n_owners)
     allowed = np.array(privacy.budget.answers_allowed(n_owners, scenario.run.updates))

@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
-from asyncdp_sim.learning.replay import Path
+from asyncdp_sim.learning.replay import OwnAnswers, Path
 from asyncdp_sim.streams import Scope
 
 
 class LiveLearning:
     """Trains one replicate while its network runs.
+
+    Where there are several servers, a query is formed from the model that its server then has, and
+    every server steps at the tick at which it does in the network.
 
     Parameters
     ----------
@@ -36,7 +39,9 @@ class LiveLearning:
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
-        self._answers = Answers(reply, [replicate], steps.answer_size)
+        self._servers = steps if isinstance(steps, PolarSteps) else None
+        kind = Answers if self._servers is None else OwnAnswers
+        self._answers = kind(reply, [replicate], steps.answer_size)
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
@@ -84,6 +89,12 @@ class LiveLearning:
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
+
+    def server_step(self, server: int) -> None:
+        """Let a server (from 1) make its next step."""
+        if self._servers is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._servers.step(self._state, server - 1)
 
     def _turn(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
         late, peers = np.array([staleness]), np.array([peer])

@@ -1,12 +1,12 @@
 """Learning over recorded traces: all replicates advance together, one answer at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -87,10 +87,11 @@ def replay(
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    answers = Answers(reply, replicates, steps.answer_size)
+    apart = isinstance(steps, PolarSteps)
+    answers = (OwnAnswers if apart else Answers)(reply, replicates, steps.answer_size)
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
-    schedule = _Schedule(traces, per_update)
+    schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
     stale = _Stale([] if per_update is None else traces, ask)
     central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
     central[0] = state.central
@@ -156,6 +157,54 @@ class _Schedule:
     def rows(self, k: int) -> Indices | None:
         """Return the replicates that have an update k + 1; None is all of them."""
         return None if self._per_update is not None else np.flatnonzero(self._counts[k] > 0)
+
+
+class _Iterations:
+    """Whose answers every iteration of several servers is made of.
+
+    Each client has one in every iteration, or one for each of its servers; those of all clients
+    and replicates are taken together.
+    """
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self._updates = np.array([trace.n_updates for trace in traces])
+        self._owners = np.arange(traces[0].n_owners if len(traces) > 0 else 0)
+        self._peers = []
+        for trace in traces:
+            used = trace.updates[np.lexsort([trace.updates[x] for x in ("message", "owner", "k")])]
+            each = len(used) // max(1, trace.n_updates * trace.n_owners)
+            self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, each))
+
+    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+        """Yield the number of an answer in its iteration, from 0, and all such of update k + 1."""
+        rows = self.rows(k)
+        peers = np.stack([self._peers[row][k] for row in rows]).astype(np.int64)
+        owners = np.tile(self._owners, len(rows))
+        for number in range(peers.shape[2]):
+            read = peers[:, :, number].ravel()
+            yield number, Turn(owners, None, read, np.repeat(rows, len(self._owners)))
+
+    def rows(self, k: int) -> Indices:
+        """Return the replicates that have an update k + 1."""
+        return np.flatnonzero(self._updates > k)
+
+
+class OwnAnswers(Answers):
+    """The answers of owners that each have streams of their own, whoever answers before them.
+
+    Row j of owner h's ``("client", h, "batch")`` and ``"noise"`` is that of its own j-th answer:
+    with several servers, the order in which all owners answer is nobody's to say.
+    """
+
+    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
+        self._n_owners = len(reply.noise.scale)
+        owners = range(1, self._n_owners + 1)
+        super().__init__(reply, [s.within("client", h) for s in replicates for h in owners], size)
+
+    def give(self, turn: Turn, points: Array) -> Array:
+        """Return the answers that the servers' clients compute, shape (r, size)."""
+        own = turn.replicates * self._n_owners + turn.owners
+        return super().give(replace(turn, rows=own), points)
 
 
 class _Stale:

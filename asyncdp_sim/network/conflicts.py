@@ -31,6 +31,10 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     found += wrong_length("compute", parts.compute, n_owners, "law")
     if len(found) > 0:
         return found
+    if parts.protocol.kind == "servers":
+        found += parts.protocol.faults(n_owners, parts)
+    if len(found) > 0:
+        return found
     found = _saturated(n_owners, parts) + _airtime(parts) + _hopeless(n_owners, parts)
     found += _gossip(n_owners, parts)
     if getattr(parts.clock, "population", "per-owner") == "superposed":

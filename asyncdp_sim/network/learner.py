@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.network.servers_ahead import Ahead
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -48,6 +49,9 @@ class Learning(Protocol):
 
     def update(self) -> None:
         """Note that the answers used since the last update make the next one."""
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
 
     def broadcast(self) -> object:
         """Return what is needed later to form queries from the model as it is now."""
@@ -109,6 +113,8 @@ class Learner:
         Whether the run was ended since nothing was released for too long.
     idle : Signal or None
         Happens when no exchange is open any more, where somebody waits for that.
+    ahead : Ahead
+        Exchanges with servers that do not step together.
     """
 
     def __init__(
@@ -132,6 +138,7 @@ class Learner:
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._learning = learning
+        self.ahead = Ahead(self, learning)
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
         self._queue: deque[Signal] = deque()
@@ -144,6 +151,11 @@ class Learner:
         self._awaited = set(self.active)
         self._pending = 0
         self.messages = 0
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return self._horizon
 
     @property
     def done(self) -> bool:
@@ -275,6 +287,8 @@ class Learner:
         self._lacking = self._per_update
         if self._learning is not None:
             self._learning.update()
+        for exchange, end_tick in self.ahead.due(self.updates):
+            self._note(exchange, end_tick, self.updates)
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1
@@ -381,7 +395,8 @@ class Learner:
 
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
-        for exchange in (*self._given_up.values(), *self._open.values()):
+        ahead = self.ahead.left(end_tick)
+        for exchange in (*ahead, *self._given_up.values(), *self._open.values()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
                 exchange.release_tick = ended[0]

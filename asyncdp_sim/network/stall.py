@@ -2,7 +2,7 @@
 
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Broadcast, Gossip, Rounds
+from asyncdp_sim.network.protocols import Broadcast, Gossip, Rounds, Servers
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
@@ -43,6 +43,8 @@ def _period(network: Network) -> int | None:
     if isinstance(network.protocol, Broadcast) and not network.protocol.clocked:
         return _BETWEEN * to_ticks(network.protocol.interval)
     if isinstance(network.protocol, Rounds):  # they count those that are empty
+        return None
+    if isinstance(network.protocol, Servers):  # clients always have work to do, or under way
         return None
     clock, count = network.clock, network.n_owners
     if isinstance(network.protocol, Gossip):

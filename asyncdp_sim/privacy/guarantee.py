@@ -41,6 +41,8 @@ def guarantee(
     n_features: int,
     largest: Array | None,
     public_rows_of_owner: tuple[int, ...],
+    *,
+    obfuscated: bool = False,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -59,12 +61,16 @@ def guarantee(
         the bound is enforced.
     public_rows_of_owner : tuple of int
         How many of each owner's records the learner knows.
+    obfuscated : bool
+        Whether owners perturb their answers so that all perturbations cancel (POLAR).
     """
     breaks: list[str] = []
     true = epsilon.astype(float)
     exceeded: bool | None = None
     if privacy.mechanism == "none":
-        breaks.append("mechanism none: the answers are exact")
+        exact = "mechanism none: the answers are exact"
+        hidden = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
+        breaks.append(hidden if obfuscated else exact)
         true = np.full_like(true, inf)
     elif np.any(np.isinf(epsilon)):
         silent = np.flatnonzero(np.isinf(epsilon)) + 1

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.privacy import Declared, Guarantee, guarantee, spent
 from asyncdp_sim.run.problem import Problem
@@ -33,6 +34,7 @@ def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learn
         problem.task.objective.n_features,
         largest,
         dataset.public_rows_of_owner,
+        obfuscated=isinstance(scenario.algorithm, Polar),
     )
 
 

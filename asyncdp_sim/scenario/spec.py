@@ -13,7 +13,7 @@ from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers
-from asyncdp_sim.learning.algorithms import Algorithm, Array, NoisyStatistics
+from asyncdp_sim.learning.algorithms import Algorithm, Array, NoisyStatistics, Polar
 from asyncdp_sim.learning.algorithms.noisy_statistics import answer_numbers
 from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
@@ -170,7 +170,9 @@ class Scenario(Spec):
             found += self.adversary.faults(n_owners)
         if self.acceptance is not None:
             found += self.acceptance.faults(self.privacy.mechanism)
-        if self.algorithm.sample is not None and self.privacy.mechanism != "none":
+        if isinstance(self.algorithm, Polar):
+            found += self.algorithm.misfits(self)
+        elif self.algorithm.sample is not None and self.privacy.mechanism != "none":
             allowed = "noise is scaled for all of an owner's records: allowed is nothing"
             found.append(Fault("algorithm.batch", str(self.algorithm.sample), allowed))
         records = self.owners.records
@@ -199,9 +201,10 @@ class Scenario(Spec):
     @property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
+        each = getattr(self.protocol, "answers_each", 1)
         return Network(
             answers_allowed=self.privacy.budget.answers_allowed(
-                self.owners.count, self.run.updates
+                self.owners.count, self.run.updates * each
             ),
             updates=self.run.updates,
             answers_per_update=(

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
+from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime
-from asyncdp_sim.network.protocols import Gossip, Rounds
+from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.theory.facts import STAGES, Facts
 from asyncdp_sim.theory.meetings import met
 from asyncdp_sim.theory.prediction import Prediction, either
 from asyncdp_sim.theory.rounds import mean_round
 
+STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + 2e) for constant times, G gradients a step"
 SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
 
 
@@ -17,8 +19,33 @@ def rounds(facts: Facts) -> Iterator[Prediction]:
     if isinstance(facts.network.protocol, Gossip):
         yield from met(facts)
         return
+    if isinstance(facts.network.protocol, Servers):
+        yield either("throughput", _steps(facts, facts.network.protocol), STEPS)
+        yield Prediction("mean_staleness", 0.0, "a server waits for the answers to its own model")
+        return
     yield either("throughput", _throughput(facts), SAID)
     yield Prediction("mean_staleness", 0.0, "a round's answers are all of the newest model")
+
+
+def _steps(facts: Facts, protocol: Servers) -> float | str:
+    """Return steps per unit of servers that step together, or why they do not.
+
+    A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
+    the answer a and twice a server's own latency s; every Δ of them two exchanges e follow.
+    """
+    own = [[facts.laws(stage)[i] for stage in STAGES] for i in range(facts.n_owners)]
+    theirs = laws_of(protocol.latency, protocol.count)
+    everything = [*(law for laws in own for law in laws), *theirs, protocol.exchange]
+    if not all(isinstance(law, NoTime | Constant) for law in everything):
+        return "times are random: servers and clients wait for the slowest of several"
+    gradients = protocol.answers_each
+    computing = facts.network.mean_times("compute")
+    each = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
+    slow = max(law.mean for law in theirs)
+    if max(each) - min(each) > 1e-12 * max(each) or slow > min(law.mean for law in theirs):
+        return "clients or servers are not equally fast"
+    window = protocol.window * (each[0] + 2 * slow) + 2 * protocol.exchange.mean
+    return protocol.window / window if window > 0 else "steps take no time"
 
 
 def _throughput(facts: Facts) -> float | str:

@@ -84,6 +84,7 @@ class Recorder:
         self.recomputed = 0
         self.in_flight_total = 0
         self.presence_changes = 0
+        self.in_order = True
         self._offline_since: dict[int, int] = {}
         self._offline_ticks = [0] * (n_owners + 1)
         self._attended: dict[int, list[int]] = {}
@@ -185,6 +186,7 @@ class Recorder:
             one_each=one_each,
             update_ticks=np.array(self.update_ticks, dtype=np.int64),
             answers_per_update=answers_per_update,
+            in_order=self.in_order,
         )
 
     def _exchanges(self) -> npt.NDArray[np.void]:

@@ -50,6 +50,9 @@ class Trace:
         The tick of every update k = 1, 2, …, read-only.
     answers_per_update : int or None
         B, the answers that make one update; None where the protocol decides each time.
+    in_order : bool
+        Whether answers arrive in the order of the updates that they make. Those to several servers
+        need not: while a slow one lacks answers to update k, others take some to later updates.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class Trace:
     one_each: bool
     update_ticks: npt.NDArray[np.int64]
     answers_per_update: int | None = 1
+    in_order: bool = True
 
     def __post_init__(self) -> None:
         for table in (self.exchanges, self.owners, self.events, self.update_ticks):
@@ -78,7 +82,7 @@ class Trace:
 
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:
-        """One row per answer used, in the order of arrival (columns ``UPDATES``)."""
+        """One row per answer used, by update and in the order of arrival (columns ``UPDATES``)."""
         applied = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
         table = np.empty(len(applied), dtype=UPDATES)
         for name in ("owner", "read_tick", "message", "peer"):

@@ -17,7 +17,10 @@ class EventKind(IntEnum):
     request_refused = 3
     """The request found the learner locked."""
     query_sent = 4
-    """The learner read its model for this owner (and, under ``request``, locked itself)."""
+    """The learner read its model for this owner (and, under ``request``, locked itself).
+
+    Where there are several servers: the owner took up what they had sent it.
+    """
     answer_released = 5
     """The first transmission of a distinct noisy answer began: the privacy charge falls here."""
     answer_delivered = 6
@@ -54,6 +57,8 @@ class EventKind(IntEnum):
     """The learner has waited long enough for this answer."""
     retry = 22
     """An owner tries again later (see the detail for why), or, without a law for it, gives up."""
+    server_stepped = 23
+    """One of several servers made its step; its number stands in ``attempt``, the owner is 0."""
 
 
 class Detail(IntEnum):
@@ -125,6 +130,9 @@ EXCHANGES = np.dtype(
     ]
 )
 """One row per query, in the order of ending, open ones last; owners are numbered from 1.
+
+Where servers do not step together, rows are in the order of the updates that their answers make,
+and in the order of ending within one.
 
 ``peer`` is whose model was read: 0 is the learner (or all servers at once), other numbers are a
 server's, or another owner's where owners talk among themselves.

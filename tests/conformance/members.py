@@ -51,6 +51,13 @@ _ALOHA = {"kind": "aloha", "airtime": 0.1}
 _SLOTTED = {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.1}
 _CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.02}
 _TDMA = {"kind": "tdma", "airtime": 0.1, "slot": 0.1}
+_POLAR = {
+    "step": 0.5,
+    "exponent": 0.75,
+    "weight_total": 2.0,
+    "weight_bound": 6.0,
+    "additive_bound": 0.1,
+}
 _BURSTS = {"to_bad": 0.2, "to_good": 0.5, "loss_bad": 0.9, "loss_good": 0.05}
 
 EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
@@ -178,6 +185,17 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
                 "clock": {"kind": "poisson", "rate": [3.0, 1.0]},
             },
         ],
+        "servers": [
+            {"count": 3, "reach": 2, "read": "minimum-wait", "window": 4},
+            {
+                "count": 2,
+                "read": "client-averaged",
+                "window": 1,
+                "latency": [exponential(0.1), constant(0.3)],
+                "exchange": exponential(0.05),
+            },
+            {"count": 3, "reach": "all", "read": "basic", "window": 2, "latency": constant(0.0)},
+        ],
         "broadcast": [
             {"interval": 0.5},
             {"interval": 0.5, "own_tick": "overlap", "superseded": "discard"},
@@ -237,6 +255,11 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"step": 0.6, "server_step": 1.0, "buffer": 2, "weighting": "hinge", "patience": 2.0},
         ],
         "noisy-statistics": [{}, {"gram_share": 0.8, "caution": 0.5}],
+        "polar": [
+            _POLAR,
+            {**_POLAR, "every_step": True, "per_coordinate": True, "initial": "ones"},
+            {**_POLAR, "weight_bound": 2.0, "batch": 4, "initial": "uniform"},
+        ],
         "gossip-graph": [
             {"rho": 20.0},
             {"rho": 20.0, "initial": "uniform", "judged": "owner"},
@@ -325,6 +348,9 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("request", "timeout"): [None],
     ("rounds", "deadline"): [None],
     ("parameter-server", "batch"): [None],
+    ("polar", "batch"): [None],
+    ("polar", "every_step"): [True],
+    ("polar", "per_coordinate"): [True],
     ("clip", "bound"): [None],
     ("clip", "quantile"): [None],
     ("trim", "bound"): [None],
@@ -473,6 +499,13 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"between": [[0, 1]]},
         {"between": [["1", "2"]]},
     ],
+    "servers": _spoilt(
+        {"count": 3, "read": "minimum-wait", "window": 4},
+        [{"count": 1}, {"count": 1001}, {"window": 0}, {"read": "first"}, {"deadline": 1.0}],
+        [{"reach": bad} for bad in (1, 4, 2.0, "some", [2])],
+        [{"latency": bad} for bad in ([], [_LAW, _LAW], *_NO_LAW)],
+        [{"exchange": bad} for bad in ([_LAW] * 3, *_NO_LAW)],
+    ),
     "push": [{"own_tick": "queue"}, {"offline": "leave"}, {"busy": "queue"}, {"timeout": 1.0}],
     "broadcast": [
         {"interval": 0.0},
@@ -581,6 +614,12 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"rho": 1.0, "judged": "mean"},
         {"rho": 1.0, "central_step": "text"},
     ],
+    "polar": _spoilt(
+        _POLAR,
+        [{"step": 0.0}, {"exponent": 0.5}, {"exponent": 1.1}, {"additive_bound": -0.1}],
+        [{"weight_total": 0.0}, {"weight_bound": 1.9}, {"weight_bound": 1e13}],
+        [{"every_step": 1}, {"per_coordinate": "yes"}, {"batch": 0}, {"initial": "twos"}],
+    ),
     "noisy-statistics": [{"gram_share": 0.0}, {"gram_share": 1.0}, {"caution": 0.0}, {"rho": 1.0}],
     "all": [{"bound": 1.0}],
     "trim": [

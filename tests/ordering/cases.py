@@ -14,6 +14,7 @@ from tests.ordering.place_cases import PLACES
 from tests.ordering.request_cases import REQUESTS
 from tests.ordering.rounds_cases import ROUNDS
 from tests.ordering.scene import Case, Together, dark, net, stay
+from tests.ordering.servers_cases import SERVERS
 
 TIES = [
     Case(
@@ -696,5 +697,6 @@ CASES = [
     *BUFFERS,
     *ROUNDS,
     *GOSSIPS,
+    *SERVERS,
 ]
 """All scenarios of the golden files."""

@@ -35,7 +35,7 @@ def render(rule: str, network: Network, trace: Trace, scheduled: int | None) -> 
 
 def describe(network: Network) -> str:
     lines = []
-    if network.protocol.kind != "rounds":  # there clocks have no say
+    if network.protocol.kind not in ("rounds", "servers"):  # there clocks have no say
         clock = network.clock.model_dump()
         kind = clock.pop("kind")
         lines.append(f"clock     {kind} " + ", ".join(f"{k} {_plain(v)}" for k, v in clock.items()))

@@ -48,6 +48,9 @@ RENUMBERED = {
     "csma_persistent_waiters_collide",
     "csma_detection_first_signal_counts",
     "broadcast_answers_collide",
+    "servers_first_model_is_taken",
+    "servers_all_models_are_awaited",
+    "servers_one_gradient_each",
 }
 
 DEPENDENT = {
@@ -74,6 +77,8 @@ DEPENDENT = {
     # Edges of one owner wake at one tick: which has it, or whose update comes first.
     "gossip_two_wake_at_once",
     "gossip_without_time",
+    # Two servers step at one tick: which of their models is there first.
+    "servers_whose_messages_take_no_time",
 }
 
 
@@ -278,7 +283,8 @@ def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
 @pytest.mark.parametrize("make", [on_a_grid, off_the_grid])
 def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) -> None:
     networks = [make(number) for number in range(NUMBER)]
-    assert {network.protocol.kind for network in networks} == kinds(Protocol) - {"gossip"}
+    met = {network.protocol.kind for network in networks}
+    assert met == kinds(Protocol) - {"gossip", "servers"}
     left_out = {"slotted-aloha"} if make is off_the_grid else set()
     assert {network.channel.kind for network in networks} == kinds(Channel) - left_out
 

@@ -15,6 +15,7 @@ from asyncdp_sim.learning.algorithms.noisy_statistics import (
     Statistics,
 )
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
+from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Asks, Indices, Setting, Steps, Turn
 
 Algorithm = Annotated[
@@ -25,7 +26,8 @@ Algorithm = Annotated[
     | FedAsync
     | FedBuff
     | NoisyStatistics
-    | GossipGraph,
+    | GossipGraph
+    | Polar,
     Field(discriminator="kind"),
 ]
 """Every algorithm; a new one joins by its line here."""
@@ -52,6 +54,9 @@ __all__ = [
     "NoisyStatisticsSteps",
     "ParameterServer",
     "ParameterServerSteps",
+    "Polar",
+    "PolarState",
+    "PolarSteps",
     "Setting",
     "Statistics",
     "Steps",

@@ -9,8 +9,11 @@ from asyncdp_sim.network.protocols.gossip import Gossip
 from asyncdp_sim.network.protocols.push import Push
 from asyncdp_sim.network.protocols.request import Request
 from asyncdp_sim.network.protocols.rounds import Rounds
+from asyncdp_sim.network.protocols.servers import Servers
 
-Protocol = Annotated[Request | Push | Broadcast | Rounds | Gossip, Field(discriminator="kind")]
+Protocol = Annotated[
+    Request | Push | Broadcast | Rounds | Gossip | Servers, Field(discriminator="kind")
+]
 """Every protocol; a new one joins by its line here."""
 
-__all__ = ["Broadcast", "Gossip", "Protocol", "Push", "Request", "Rounds"]
+__all__ = ["Broadcast", "Gossip", "Protocol", "Push", "Request", "Rounds", "Servers"]

@@ -9,11 +9,16 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
     secure_consensus,
 )
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.polar.spec import Polar
+from asyncdp_sim.learning.algorithms.polar.steps import PolarState, PolarSteps
 
 __all__ = [
     "MODULUS",
     "RESOLUTION",
     "Consensus",
+    "Polar",
+    "PolarState",
+    "PolarSteps",
     "Words",
     "draw_additive",
     "draw_masks",

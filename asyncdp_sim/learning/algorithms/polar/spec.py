@@ -1,0 +1,133 @@
+"""POLAR-SGD as a scenario names it."""
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.learning.algorithms.central import Initial
+from asyncdp_sim.learning.algorithms.polar.perturbation import WIDEST
+from asyncdp_sim.learning.algorithms.polar.steps import PolarSteps
+from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.steps import Setting
+from asyncdp_sim.spec import Count, NonNegative, Positive
+
+
+class Polar(AlgorithmSpec):
+    """Stochastic gradients, obfuscated towards each of several servers (POLAR).
+
+    It is not differentially private: what it hides from one curious server has no finite pure ε.
+
+    The paper's objective is the sum over records, and ours their mean (with the regulariser
+    shared out among clients by n_h/n): its α_k is ours over n, and its Y ours times n.
+
+    Attributes
+    ----------
+    step : float
+        α > 0; the steps of window w = 1, 2, … are α w^(−e).
+    exponent : float
+        e in (0.5, 1], so that steps sum to infinity and their squares do not.
+    weight_total : float
+        M > 0, to which a client's weights sum over a window and its servers.
+    weight_bound : float
+        M̄ ≥ M, to which their absolute values sum at most.
+    additive_bound : float
+        Y ≥ 0, the largest norm of an additive perturbation.
+    every_step : bool
+        Whether the weights of every step sum to M, and their absolute values to M̄ at most
+        (Theorem 2). A loss that is not smooth needs it.
+    per_coordinate : bool
+        Whether each coordinate has weights of its own (POLAR, section V-B).
+    batch : int, optional
+        Records of each gradient, drawn with replacement; absent, all of a client's.
+    initial : str
+        "zeros", "ones" or "uniform" on [0, 1), where all servers start.
+    """
+
+    protocols: ClassVar[tuple[str, ...]] = ("servers",)
+
+    kind: Literal["polar"] = "polar"
+    step: Positive
+    exponent: Annotated[float, Field(gt=0.5, le=1)]
+    weight_total: Positive
+    weight_bound: Positive
+    additive_bound: NonNegative
+    every_step: bool = False
+    per_coordinate: bool = False
+    batch: Count | None = None
+    initial: Initial = "zeros"
+
+    @model_validator(mode="after")
+    def _bound_is_above(self) -> Self:
+        if not self.weight_total <= self.weight_bound <= WIDEST * self.weight_total:
+            low, high = self.weight_total, WIDEST * self.weight_total
+            allowed = f"allowed is a number from weight_total = {low:g} to {high:.4g}"
+            raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", allowed)])
+        return self
+
+    @property
+    def answers_per_update(self) -> None:
+        """As many as there are clients, or for each of their servers."""
+        return
+
+    @property
+    def sample(self) -> int | None:
+        """Records of each answer."""
+        return self.batch
+
+    def misfits(self, scenario: Any) -> list[Fault]:
+        """Return what does not suit it in a scenario's model, privacy and acceptance."""
+        model, privacy, found = scenario.model, scenario.privacy, []
+        if model.theta_max is None:
+            allowed = "algorithm polar projects onto a box: allowed is a number > 0"
+            found.append(Fault("model.theta_max", "nothing", allowed))
+        if model.phi.curvature is None:
+            rough = f"with model {model.kind}, whose loss is not smooth"
+            if not self.every_step:
+                allowed = f"allowed is true {rough}"
+                found.append(Fault("algorithm.every_step", "false", allowed))
+            if getattr(scenario.protocol, "read", None) == "basic":
+                allowed = f"allowed: minimum-wait, client-averaged {rough}"
+                found.append(Fault("protocol.read", "'basic'", allowed))
+        if privacy.mechanism != "none":
+            allowed = "algorithm polar obfuscates and has no finite ε: allowed is none"
+            found.append(Fault("privacy.mechanism", repr(privacy.mechanism), allowed))
+        if privacy.budget.kind != "horizon":
+            allowed = "algorithm polar has no budget to spend: allowed is horizon"
+            found.append(Fault("privacy.budget.kind", repr(privacy.budget.kind), allowed))
+        if scenario.acceptance is not None and scenario.acceptance.kind != "all":
+            allowed = "with algorithm polar no server sees an answer as it is: allowed is all"
+            found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
+        return found
+
+    def steps(self, setting: Setting) -> PolarSteps:
+        """Fill in the numbers.
+
+        Raises
+        ------
+        ValueError
+            If there is no box, or another protocol.
+        """
+        protocol, clients = setting.protocol, range(1, setting.n_owners + 1)
+        if setting.theta_max is None or getattr(protocol, "kind", None) != "servers":
+            raise ValueError("polar needs a box of models and protocol servers")
+        return PolarSteps(
+            weights=setting.weights,
+            n_features=setting.n_features,
+            sigma=setting.sigma,
+            theta_max=setting.theta_max,
+            reached=np.array([protocol.reached(client) for client in clients]) - 1,
+            n_servers=protocol.count,
+            window=protocol.window,
+            basic=protocol.read == "basic",
+            rate=self.step,
+            exponent=self.exponent,
+            total=self.weight_total,
+            bound=self.weight_bound,
+            additive=self.additive_bound,
+            every_step=self.every_step,
+            per_coordinate=self.per_coordinate,
+            initial=self.initial,
+        )

@@ -1,0 +1,274 @@
+"""POLAR-SGD's steps: clients obfuscate their gradients, servers step and agree in secret.
+
+In iteration k = (w − 1)Δ + i + 1, step i = 0 … Δ − 1 of window w, client h has a gradient
+g_h = (n_h/n) (Q_h + σu) at the point u that it read, so that Σ_h g_h is ∇f where all read the same
+point and sample nothing. It uploads W[i, J] g_h + d[i, J] to each of its servers J, and
+
+    x^J ← Π_X[x^J − α w^(−e) Σ_h (W[i, J] g_h + d[i, J])],
+
+after the window x^J ← x̄ by secure consensus (POLAR, algorithms 1 and 2). Over a window the mean of
+the servers follows (M/S) α w^(−e) ∇f (or Δ times that, if conditions hold at every step).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.algorithms.central import Initial, project, start
+from asyncdp_sim.learning.algorithms.polar.consensus import draw_masks, secure_consensus
+from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
+from asyncdp_sim.streams import Scope
+
+
+@dataclass(eq=False)
+class Iteration:
+    """One iteration, while some server has not made its step.
+
+    Attributes
+    ----------
+    uploads : array (R, C, |N_h|, p)
+        What each client sent to each of its servers; zero where it has not.
+    models : array (R, S, p)
+        What servers have come to.
+    clipped : array of bool (R,)
+        Whether the projection onto X changed some server's model.
+    """
+
+    uploads: Array
+    models: Array
+    clipped: npt.NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class PolarState:
+    """Models of all servers, each as far as it is; advanced in place.
+
+    Attributes
+    ----------
+    central : array (R, p)
+        Mean over servers after the last update.
+    servers : array (R, S, p)
+        x^J after so many steps as server J has made.
+    clipped : array of int (R,)
+        Updates in which the projection onto X changed some server's model.
+    clients, masks : list of Generator
+        R·C for perturbations, replicate by replicate, and R for the consensus.
+    steps : list of int
+        By server, how many it has made.
+    answered : array of int (C, |N_h|)
+        How many answers of each client there were (for each of its servers, under "basic").
+    k, window : int
+        Updates made; the window whose perturbations are drawn, from 1.
+    weights : array (R, C, Δ, |N_h|, 1 or p)
+    added : array (R, C, Δ, |N_h|, p)
+        W and d of this window.
+    iterations : dict
+        By k.
+    """
+
+    central: Array
+    servers: Array
+    clipped: Indices
+    clients: list[np.random.Generator]
+    masks: list[np.random.Generator]
+    steps: list[int]
+    answered: Indices
+    k: int = 0
+    window: int = 0
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    added: Array = field(default_factory=lambda: np.empty(0))
+    iterations: dict[int, Iteration] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolarSteps:
+    """POLAR-SGD with its numbers filled in.
+
+    Servers may step at different times (:meth:`step`), or all at once with the update
+    (:meth:`update`): what server J computes in its step k depends on its model after step k − 1
+    and on its clients' uploads alone, and these on models after step k − 1. Uploads are summed in
+    the order of clients, whenever they came, so that the bits do not depend on it either.
+
+    Attributes
+    ----------
+    weights : array (C,)
+        n_h/n.
+    n_features : int
+        p.
+    sigma : float
+        σ.
+    theta_max : float
+        X is the box of this half-width |X|.
+    reached : array of int (C, |N_h|)
+        N_h, the servers of each client, from 0.
+    n_servers, window : int
+        S and Δ.
+    basic : bool
+        Whether each answer is for one server, the one that was read, and not for all.
+    rate, exponent : float
+        α and e.
+    total, bound, additive : float
+        M, M̄ and Y.
+    every_step, per_coordinate : bool
+        See :func:`~.perturbation.draw_weights`.
+    initial : str
+        Where all servers start.
+    """
+
+    weights: Array
+    n_features: int
+    sigma: float
+    theta_max: float
+    reached: Indices
+    n_servers: int
+    window: int
+    basic: bool
+    rate: float
+    exponent: float
+    total: float
+    bound: float
+    additive: float
+    every_step: bool = False
+    per_coordinate: bool = False
+    initial: Initial = "zeros"
+
+    @property
+    def answer_size(self) -> int:
+        """P: an answer is a gradient, before it is obfuscated."""
+        return self.n_features
+
+    @property
+    def answers_per_update(self) -> None:
+        """The protocol says what an update is made of."""
+        return
+
+    @property
+    def apply_at(self) -> Literal["as-read"]:
+        """A server's model does not change between the read and the step that the answer is for."""
+        return "as-read"
+
+    def init(self, replicates: Sequence[Scope]) -> PolarState:
+        """Return the models at k = 0, in X, the same for all servers of a replicate."""
+        central = start(self.initial, replicates, self.n_features)
+        project(central, self.theta_max)
+        clients = range(1, len(self.weights) + 1)
+        return PolarState(
+            central=central,
+            servers=np.repeat(central[:, None], self.n_servers, axis=1),
+            clipped=np.zeros(len(replicates), dtype=np.int64),
+            clients=[s.generator("client", h, "perturbation") for s in replicates for h in clients],
+            masks=[scope.generator("servers", "masks") for scope in replicates],
+            steps=[0] * self.n_servers,
+            answered=np.zeros(self.reached.shape, dtype=np.int64),
+        )
+
+    def query(self, state: PolarState, turn: Turn) -> Array:
+        """Return the model of the server that was read, or the mean over N_h, shape (r, p)."""
+        peers = np.zeros_like(turn.owners) if turn.peers is None else turn.peers
+        read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[turn.owners])
+        found = state.servers[turn.replicates[:, None], read]
+        return np.where(peers[:, None] > 0, found[:, 0], _mean(found))
+
+    central = query
+
+    def apply(self, state: PolarState, turn: Turn, points: Array, answers: Array) -> None:
+        """Upload the gradients of clients, at most one of each (under "basic": for a server)."""
+        rows, owners = turn.replicates, turn.owners
+        gradients = self.weights[owners, None] * (answers + self.sigma * points)
+        place: tuple[Indices, ...] = (owners,)
+        if self.basic:
+            peers = np.ones_like(owners) if turn.peers is None else turn.peers
+            place = (owners, np.argmax(self.reached[owners] == peers[:, None] - 1, axis=1))
+        k = int(state.answered[place].max()) + 1
+        state.answered[place] = k
+        iteration, i = self._iteration(state, k), (k - 1) % self.window
+        sent = state.weights[rows, owners, i] * gradients[:, None] + state.added[rows, owners, i]
+        if self.basic:
+            sent = sent[np.arange(len(rows)), place[1]]
+        iteration.uploads[(rows, *place)] = sent
+
+    def step(self, state: PolarState, server: int) -> None:
+        """Let a server (from 0) make its next step; the last to end a window has all agree."""
+        state.steps[server] = k = state.steps[server] + 1
+        iteration = self._iteration(state, k)
+        clients, slots = np.nonzero(self.reached == server)
+        # One after the other in every replicate, where a sum may add in another order.
+        total = np.cumsum(iteration.uploads[:, clients, slots], axis=1)[:, -1]
+        model = state.servers[:, server] - self.step_size(k) * total
+        outside = project(model, self.theta_max)
+        if outside is not None:
+            iteration.clipped |= outside
+        state.servers[:, server] = iteration.models[:, server] = model
+        if k % self.window == 0 and min(state.steps) == k:
+            state.servers[:] = iteration.models[:] = self._agreed(state)[:, None]
+
+    def step_size(self, k: int) -> float:
+        """Return α w^(−e) of iteration k, in window w."""
+        window = (k - 1) // self.window + 1
+        return float(self.rate * window**-self.exponent)
+
+    def update(self, state: PolarState, rows: Indices | None = None) -> None:
+        """Complete an iteration in these replicates; servers that have not stepped do so now."""
+        state.k += 1
+        for server in range(self.n_servers):
+            if state.steps[server] < state.k:
+                self.step(state, server)
+        done = state.iterations.pop(state.k)
+        agreed = state.k % self.window == 0
+        central = done.models[:, 0] if agreed else _mean(done.models)
+        some = slice(None) if rows is None else rows
+        state.central[some] = central[some]
+        state.clipped[some] += done.clipped[some]
+
+    def _iteration(self, state: PolarState, k: int) -> Iteration:
+        """Return what there is of iteration k; the first to ask begins it, and its window."""
+        if k not in state.iterations:
+            if (k - 1) // self.window + 1 > state.window:
+                self._draw(state)
+            (replicates, p), (clients, reach) = state.central.shape, self.reached.shape
+            uploads = np.zeros((replicates, clients, reach, p))
+            models, clipped = np.zeros_like(state.servers), np.zeros(replicates, dtype=np.bool_)
+            state.iterations[k] = Iteration(uploads, models, clipped)
+        return state.iterations[k]
+
+    def _draw(self, state: PolarState) -> None:
+        """Let every client draw its perturbations of the next window.
+
+        The windows of clients never differ: nobody goes on before all servers have agreed.
+        """
+        reach, p = self.reached.shape[1], self.n_features
+        weights = draw_weights(
+            state.clients,
+            self.window,
+            reach,
+            self.total,
+            self.bound,
+            n_features=p if self.per_coordinate else None,
+            every_step=self.every_step,
+        )
+        added = draw_additive(state.clients, self.window, reach, p, self.additive)
+        shape = (len(state.central), len(self.weights), self.window, reach)
+        state.weights = weights.reshape(*shape, p if self.per_coordinate else 1)
+        state.added = added.reshape(*shape, p)
+        state.window += 1
+
+    def _agreed(self, state: PolarState) -> Array:
+        """Return the mean over servers by secure consensus, shape (R, p).
+
+        Models that have overflowed are not on the consensus's grid, and have no mean either.
+        """
+        masks = draw_masks(state.masks, self.n_servers, self.n_features)
+        known = np.isfinite(state.servers).all(axis=(1, 2))
+        found = np.full_like(state.central, np.nan)
+        some = state.servers[known]
+        found[known] = secure_consensus(some, self.theta_max, masks[known]).mean
+        return found
+
+
+def _mean(models: Array) -> Array:
+    """Return the mean along the last axis but one, summed in order."""
+    return np.asarray(np.cumsum(models, axis=-2)[..., -1, :] / models.shape[-2])

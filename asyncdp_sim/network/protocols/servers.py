@@ -1,0 +1,208 @@
+"""Servers: several parameter servers step on their own, and agree on a model now and then.
+
+The network of POLAR-SGD (POLAR, section II): synchronous and free of faults, as assumed there.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.kernel import Activity
+from asyncdp_sim.network.channels.loss import loss_shares
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.latency import Laws, laws_of
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.manner import Manner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.servers import Client, Server, Together
+from asyncdp_sim.spec import Count, Spec
+from asyncdp_sim.streams import Scope
+
+MOST = 1000
+_BLOCK = 512
+_LOSSES = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
+
+Reach = Annotated[
+    Annotated[int, Field(ge=2), Tag(TAGS[0])] | Annotated[Literal["all"], Tag(TAGS[2])],
+    Discriminator(lambda value: TAGS[2] if isinstance(value, str) else TAGS[0]),
+]
+
+
+class Servers(Spec):
+    """S servers and, as clients, the owners; nobody follows a clock.
+
+    Client h = 1, 2, … talks to servers h, h + 1, …, counted round (modulo S). In every iteration
+    it waits for the models of these servers, computes, and uploads an answer to each; a server
+    steps when all of its clients' answers to this iteration have arrived, and sends its model to
+    them. (Clients ask for it with their uploads, which reach the server before it steps; so asking
+    takes no time of its own.) Every ``window`` steps the servers agree on one model: when a server
+    has made its step it sends a mask to every other, once it has all masks it sends its masked
+    model to every other, and goes on once it has all of these.
+
+    Servers do not wait for each other in between. A client that uses the first model to arrive
+    drives fast servers on while slow ones lack answers to earlier iterations: they may be up to a
+    whole window ahead. Update k is made when the last server has made its step k, and has agreed
+    with the others if that is due.
+
+    Attributes
+    ----------
+    count : int
+        S, 2 to 1000.
+    reach : int or "all"
+        |N_h|, the servers that each client talks to, 2 to S; all of them by default. Clients must
+        be enough to reach every server.
+    read : str
+        Where a client takes its gradient: at the first model to arrive ("minimum-wait"), at the
+        mean of all ("client-averaged"), or one gradient at each, computed one after the other,
+        whose answer goes to that server alone ("basic").
+    window : int
+        Δ ≥ 1, steps between two agreements.
+    latency : law or list
+        What each message between a server and a client takes besides the client's own
+        ``latency.query`` (the model) or ``latency.answer`` (an upload), drawn for each message;
+        one law, or one per server.
+    exchange : law
+        What a message between two servers takes; an agreement has two rounds of them.
+    """
+
+    kind: Literal["servers"] = "servers"
+    count: Annotated[int, Field(ge=2, le=MOST)]
+    reach: Reach = "all"
+    read: Literal["minimum-wait", "client-averaged", "basic"]
+    window: Count
+    latency: Laws = NoTime()
+    exchange: Law = NoTime()
+
+    @model_validator(mode="after")
+    def _fits_the_servers(self) -> Self:
+        found = []
+        if self.reach != "all" and self.reach > self.count:
+            allowed = f'allowed is "all", or a whole number from 2 to count = {self.count}'
+            found.append(Fault("reach", str(self.reach), allowed))
+        if isinstance(self.latency, tuple) and len(self.latency) != self.count:
+            given = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
+            allowed = f"allowed is one law, or a list with one per server, {self.count} in all"
+            found.append(Fault("latency", given, allowed))
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @property
+    def one_on_one(self) -> bool:
+        """Exchanges overlap."""
+        return False
+
+    @property
+    def asks(self) -> Literal["average", "central"]:
+        """Gradients are taken at the servers' models."""
+        return "central"
+
+    @property
+    def one_each(self) -> bool:
+        """A client's attempts are the models that it takes up, all of which end."""
+        return True
+
+    @property
+    def plain(self) -> bool:
+        """Nothing goes wrong on the way of an answer."""
+        return True
+
+    @property
+    def clocked(self) -> bool:
+        """Clients act on models, whatever their clocks."""
+        return False
+
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says what an update is made of."""
+        return True
+
+    @property
+    def n_reached(self) -> int:
+        """|N_h|."""
+        return self.count if self.reach == "all" else self.reach
+
+    @property
+    def answers_each(self) -> int:
+        """Gradients, and so rows of the trace, of each client in each iteration."""
+        return self.n_reached if self.read == "basic" else 1
+
+    def reached(self, client: int) -> tuple[int, ...]:
+        """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
+        return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
+
+    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
+        """Nobody is refused."""
+        return False
+
+    def manner(self) -> Manner:
+        """Return how owners deal with what goes wrong: nothing does."""
+        return Manner()
+
+    def faults(self, n_owners: int, parts: Any) -> list[Fault]:
+        """Return what a synchronous network without faults does not have.
+
+        Parameters
+        ----------
+        n_owners : int
+            C.
+        parts : Network or Scenario
+        """
+        found = []
+        sync = "protocol servers is synchronous and without faults, as published"
+        if parts.availability.kind != "always":
+            allowed = f"{sync}: allowed is always"
+            found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
+        if parts.channel.contended is not None:
+            allowed = f"{sync}: allowed is ideal"
+            found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
+        for name in _LOSSES:
+            most = max(loss_shares(getattr(parts.channel, name), n_owners))
+            if most > 0:
+                found.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
+        if parts.topology is not None:
+            allowed = "with protocol servers distances are latencies: allowed is nothing"
+            found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
+        if any(not isinstance(law, NoTime) for law in laws_of(parts.latency.acknowledgement, 1)):
+            allowed = "nothing is acknowledged under protocol servers: allowed is none"
+            found.append(Fault("latency.acknowledgement", "a law", allowed))
+        if parts.clock != PoissonClock():
+            allowed = "nobody follows a clock under protocol servers: leave [clock] out"
+            found.append(Fault("clock.kind", repr(parts.clock.kind), allowed))
+        if n_owners + self.n_reached <= self.count:
+            allowed = f"{n_owners} clients leave some of {self.count} servers without any: "
+            allowed += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
+            found.append(Fault("protocol.reach", str(self.reach), allowed))
+        answers = getattr(parts, "answers_allowed", None)
+        if answers is not None and min(answers) < parts.updates * self.answers_each:
+            allowed = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
+            found.append(Fault("answers_allowed", str(min(answers)), allowed))
+        return found
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        """Let every server send its first model."""
+        learner.recorder.in_order = False
+        learner.hold()
+        together = Together(learner, self.window)
+        laws = laws_of(self.latency, self.count)
+        for number in range(1, self.count + 1):
+            source = streams.within("server", number).generator
+            latency = laws[number - 1].durations(partial(source, "latency"), _BLOCK)
+            exchange = self.exchange.durations(partial(source, "exchange"), _BLOCK)
+            together.servers.append(Server(number, together, latency, exchange))
+        for owner in owners:
+            servers = [together.servers[number - 1] for number in self.reached(owner.number)]
+            client = Client(owner, learner, servers, self.read)
+            for server in servers:
+                server.clients.append(client)
+        for server in together.servers:
+            server.send()
+
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
+        """Do nothing: owners do not act by themselves."""
+        yield from ()

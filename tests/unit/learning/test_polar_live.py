@@ -1,0 +1,203 @@
+"""Servers live, each stepping at its own tick, against replay, bit for bit."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.algorithms import Polar, Setting
+from asyncdp_sim.learning.answers import Reply, Sample
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
+from asyncdp_sim.network.protocols import Servers
+from asyncdp_sim.privacy.mechanisms import NoNoise
+from asyncdp_sim.run import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Ending
+from tests.unit.learning.problems import records
+
+C, P, T, SIGMA, BOX = 5, 3, 13, 0.2, 0.8
+RECORDS = records(2, (20, 30, 10, 25, 15), P)
+PROBLEM = Quadratic.from_records(*RECORDS, SIGMA, BOX)
+ALGORITHM = Polar(
+    step=0.5, exponent=0.6, weight_total=3.0, weight_bound=9.0, additive_bound=0.2, batch=4
+)
+READS = ["minimum-wait", "client-averaged", "basic"]
+FAR = Lognormal(mean=1.0, cv=2.0)
+LATENCIES = {
+    "none": (NoTime(), NoTime()),
+    "all at one tick": (Constant(value=0.0), Constant(value=0.0)),
+    "alike": (Exponential(mean=0.3), Constant(value=0.1)),
+    "one server far away": (Exponential(mean=0.3), (NoTime(), Constant(value=4.0), FAR)),
+}
+
+
+def network(read, laws, **more):
+    own, theirs = laws
+    protocol = Servers(
+        count=3, reach=2, read=read, window=4, latency=theirs, exchange=Exponential(mean=0.2)
+    )
+    return Network(
+        answers_allowed=(T * protocol.answers_each,) * C,
+        updates=T,
+        answers_per_update=None,
+        latency=Latency(query=own, answer=own),
+        compute=own,
+        protocol=protocol,
+        **more,
+    )
+
+
+def scopes(count):
+    return [Streams(3).within("replicate", r) for r in range(1, count + 1)]
+
+
+def reply(batch=True):
+    sample = Sample(LinearRecords(*RECORDS), 4) if batch else None
+    return Reply(PROBLEM, NoNoise(np.zeros(C)), sample)
+
+
+def steps_of(net):
+    setting = Setting(PROBLEM.weights, P, T, SIGMA, BOX, protocol=net.protocol)
+    return ALGORITHM.steps(setting)
+
+
+def compare(net, count, batch=True, every=3):
+    traces = [simulate(net, scope) for scope in scopes(count)]
+    path = replay(traces, steps_of(net), reply(batch), scopes(count), every, "central")
+    for r, scope in enumerate(scopes(count)):
+        live = LiveLearning(steps_of(net), reply(batch), scope, every, "central")
+        trace = simulate(net, scope, learning=live)
+        assert trace.exchanges.tolist() == traces[r].exchanges.tolist()
+        assert np.array_equal(live.path().models(0), path.models(r))
+        assert np.array_equal(live.path().final[0], path.final[r])
+        assert live.path().clipped[0] == path.clipped[r]
+    return traces, path
+
+
+@pytest.mark.parametrize("read", READS)
+def test_live_equals_replay(read):
+    """And when messages arrive matters only to those who take the first model to come."""
+    finals = []
+    for laws in LATENCIES.values():
+        net = network(read, laws)
+        traces, path = compare(net, 3)
+        alone = replay(traces[:1], steps_of(net), reply(), scopes(1), 1, "central")
+        assert np.array_equal(alone.final[0], path.final[0])
+        finals.append(path.final)
+        assert path.clipped.sum() > 0
+    alike = [np.array_equal(final, finals[0]) for final in finals]
+    assert alike == [True, True, read != "minimum-wait", read != "minimum-wait"]
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_live_equals_replay_where_servers_are_ahead_and_ties_are_drawn(batch):
+    """A far server: clients and servers are several steps ahead, and cut off by the horizon."""
+    net = network("minimum-wait", LATENCIES["one server far away"], ties="shuffled", until=12.0)
+    traces, _ = compare(net, 3, batch)
+    assert {trace.ending for trace in traces} == {Ending.horizon}
+    assert len({trace.n_updates for trace in traces}) > 1
+    ahead = [trace.exchanges["end_k"].max() - trace.n_updates for trace in traces]
+    assert max(ahead) >= 2
+
+
+def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
+    """What live must not do: step all servers at once, with the first or with the last of them."""
+
+    class Hasty(LiveLearning):
+        """Steps all servers with the first."""
+
+        def server_step(self, server):
+            ahead = max(self._state.steps)
+            super().server_step(server)
+            if max(self._state.steps) > ahead:
+                for other in set(range(3)) - {server - 1}:
+                    self._servers.step(self._state, other)
+
+    net = network("minimum-wait", LATENCIES["one server far away"])
+    finals = []
+    for kind in (LiveLearning, Hasty):
+        [scope] = scopes(1)
+        live = kind(steps_of(net), reply(), scope, 1, "central")
+        simulate(net, scope, learning=live)
+        finals.append(live.path().final)
+    assert not np.allclose(*finals, rtol=0, atol=1e-6)
+
+
+def scenario(number):
+    """Return a scenario of servers whose parts are drawn."""
+    rng = np.random.default_rng(number)
+    laws = [
+        {"kind": "none"},
+        {"kind": "constant", "value": 0.05},
+        {"kind": "exponential", "mean": 0.05},
+        {"kind": "uniform", "low": 0.0, "high": 0.5},
+    ]
+    count, n = int(rng.integers(2, 5)), int(rng.integers(3, 7))
+
+    def law():
+        return laws[rng.integers(len(laws))]
+
+    model = {"kind": ["ridge", "svm", "huber"][number % 3], "regularisation": 0.1, "theta_max": 0.5}
+    model |= {"delta": 1.0} if model["kind"] == "huber" else {}
+    rough = model["kind"] == "svm"
+    return {
+        "id": f"servers-{number}",
+        "run": {"seed": number, "replicates": 2, "updates": 11, "record_every": 4},
+        "owners": {"count": n, "records": rng.integers(2, 20, n).tolist()},
+        "data": {"kind": "gaussian", "features": int(rng.integers(1, 5)), "labels": rough},
+        "model": model,
+        "latency": {"query": law(), "answer": law()},
+        "compute": law(),
+        "protocol": {
+            "kind": "servers",
+            "count": count,
+            "reach": int(rng.integers(2, count + 1)),
+            "read": READS[rng.integers(2 if rough else 3)],
+            "window": int(rng.integers(1, 6)),
+            "latency": [law() for _ in range(count)],
+            "exchange": law(),
+        },
+        "algorithm": {
+            "kind": "polar",
+            "step": 0.3,
+            "exponent": 0.75,
+            "weight_total": 2.0,
+            "weight_bound": 7.0,
+            "additive_bound": 0.05,
+            "every_step": rough or bool(rng.random() < 0.3),
+            "per_coordinate": bool(rng.random() < 0.5),
+        }
+        | ({"batch": 3} if rng.random() < 0.5 else {}),
+        "privacy": {"mechanism": "none"},
+    }
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_scenarios_live_and_replayed(number):
+    raw = scenario(number)
+    replayed = run(parse(Scenario, raw), events=True)
+    raw["run"]["learning"] = "live"
+    live = run(parse(Scenario, raw), events=True)
+    for one, two in zip(live.traces, replayed.traces, strict=True):
+        assert one.events.tolist() == two.events.tolist()
+    assert live.learned.curve.tolist() == replayed.learned.curve.tolist()
+    assert np.array_equal(live.learned.models, replayed.learned.models)
+    assert replayed.summary["private"] is False
+    assert replayed.summary["updates"] == 22
+    assert any("obfuscated, no DP guarantee" in said for said in replayed.warnings)
+    assert not any("exact gradients" in said for said in replayed.warnings)
+
+
+def test_the_scenarios_reach_what_they_should():
+    drawn = [scenario(number) for number in range(6)]
+    assert {raw["protocol"]["read"] for raw in drawn} == set(READS)
+    for name, some in product(("every_step", "per_coordinate"), (True, False)):
+        assert any(raw["algorithm"][name] is some for raw in drawn)
+    assert {"batch" in raw["algorithm"] for raw in drawn} == {True, False}
+    assert {raw["data"]["features"] for raw in drawn} >= {1}

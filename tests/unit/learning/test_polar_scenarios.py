@@ -1,0 +1,58 @@
+"""POLAR-SGD in a scenario: what it is called, what is said of it, and what does not suit it."""
+
+import pytest
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+STRONG = {"step": 0.4, "exponent": 0.6, "weight_total": 2.0, "weight_bound": 6.0}
+RAW = {
+    "id": "obfuscated",
+    "run": {"updates": 4},
+    "owners": {"count": 3, "records": 9},
+    "data": {"kind": "gaussian", "features": 2, "labels": True},
+    "model": {"kind": "logistic", "regularisation": 0.1, "theta_max": 1.0},
+    "protocol": {"kind": "servers", "count": 3, "read": "basic", "window": 2},
+    "algorithm": {"kind": "polar", **STRONG, "additive_bound": 0.1, "batch": 3},
+    "privacy": {"mechanism": "none"},
+}
+LAPLACE = {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}}
+WRONG = [
+    ({"model": {"kind": "logistic", "regularisation": 0.1}}, ["model.theta_max"]),
+    (
+        {"model": {"kind": "svm", "regularisation": 0.1, "theta_max": 1.0}},
+        ["algorithm.every_step", "protocol.read"],
+    ),
+    ({"privacy": LAPLACE}, ["privacy.mechanism"]),
+    (
+        {"privacy": {"mechanism": "none", "budget": {"kind": "per-owner-cap", "answers": 9}}},
+        ["privacy.budget.kind"],
+    ),
+    ({"acceptance": {"kind": "clip", "bound": 1.0}}, ["acceptance.kind"]),
+    ({"protocol": {"kind": "rounds"}}, ["protocol.kind"]),
+]
+
+
+def test_a_scenario_without_a_finite_epsilon():
+    scenario = parse(Scenario, RAW)
+    assert "privacy: obfuscated, no DP guarantee" in describe(scenario)
+    assert scenario.network.answers_allowed == (12,) * 3  # one for each server
+    assert scenario.network.answers_per_update is None
+
+
+def test_a_description_says_what_servers_learn_all_the_same():
+    hidden = {"count": 3, "window": 2}
+    for part, word in [({}, None), ({"count": 2}, "two servers"), ({"window": 1}, "remark 1")]:
+        servers = {"kind": "servers", "read": "basic", **hidden, **part}
+        lines = [x for x in describe(parse(Scenario, RAW | {"protocol": servers})) if "learns" in x]
+        assert len(lines) == (word is not None)
+        assert all(word in line for line in lines)
+
+
+@pytest.mark.parametrize(("part", "keys"), WRONG)
+def test_what_does_not_suit_it_is_refused_in_a_line_each(part, keys):
+    with pytest.raises(SpecError) as caught:
+        parse(Scenario, RAW | part)
+    assert [fault.key for fault in caught.value.faults] == keys

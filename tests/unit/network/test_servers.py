@@ -1,0 +1,168 @@
+"""Servers that step on their own: when, and how far ahead of each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
+from asyncdp_sim.network.protocols import Servers
+from asyncdp_sim.network.servers import Server, Stage
+from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.trace import Ending, EventKind, Outcome
+from tests.unit.network.server_networks import (
+    READS,
+    by_recursion,
+    constants,
+    network,
+    random_net,
+    traced,
+    units,
+)
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("seed", range(8))
+def test_every_tick_by_a_recursion(seed, read):
+    net = random_net(seed, read)
+    trace = traced(net)
+    updates, rows = by_recursion(net)
+    assert trace.update_ticks.tolist() == updates
+    found = trace.exchanges
+    names = ("end_k", "owner", "read_tick", "release_tick", "end_tick")
+    told = sorted((row[0] + 1, *row[1:]) for row in found[list(names)].tolist())
+    assert told == sorted(rows)
+    assert np.array_equal(found["read_k"], found["end_k"])
+    assert trace.ending is Ending.updates
+
+
+def test_the_recursion_sees_servers_that_do_not_wait_for_all_masked_models(monkeypatch):
+    def hasty(server):
+        if server._stage is Stage.masking and server._masks[server._steps] > 0:
+            server._go_on()
+
+    monkeypatch.setattr(Server, "_agree", hasty)
+    net = random_net(2, "minimum-wait")
+    assert traced(net).update_ticks.tolist() != by_recursion(net)[0]
+
+
+def test_a_fast_server_goes_on_up_to_the_end_of_a_window():
+    """Two clients, servers 0.1 and 10 away, Δ = 3, e = 0.5, computing 1.
+
+    Clients go by server 1, which steps every 0.1 + 1 + 0.1, and upload at 1.1, 2.3, 3.5; server 2
+    has that 10 later. Its mask, of 13.5, lets server 1 send its masked model at 14, and server 1
+    is through then, since server 2 has sent its own at 13.5. Server 2 is through at 14.5.
+    """
+    protocol = Servers(
+        count=2,
+        read="minimum-wait",
+        window=3,
+        latency=constants(0.1, 10),
+        exchange=Constant(value=0.5),
+    )
+    net = network(protocol, 2, 6, compute=Constant(value=1))
+    trace = traced(net, events=True)
+    assert units(trace.update_ticks) == [11.1, 12.3, 14.5, 25.1, 26.3, 28.5]
+    steps = trace.events[trace.events["kind"] == EventKind.server_stepped]
+    assert units(steps["tick"])[:6] == [1.2, 2.4, 3.6, 11.1, 12.3, 13.5]
+    assert steps["attempt"].tolist() == [1, 1, 1, 2, 2, 2] * 2
+    assert set(trace.updates["peer"].tolist()) == {1}
+    assert units(trace.exchanges["read_tick"])[:6] == [0, 0, 1.2, 1.2, 2.4, 2.4]
+
+
+def test_client_averaged_waits_for_the_slow_one_each_time():
+    """0.1 and 10 away: 10 + 1 + 10 for every step."""
+    protocol = Servers(count=2, read="client-averaged", window=3, latency=constants(0.1, 10))
+    trace = traced(network(protocol, 2, 3, compute=Constant(value=1)))
+    assert units(trace.update_ticks) == [21, 42, 63]
+    assert set(trace.updates["peer"].tolist()) == {0}
+
+
+def test_basic_computes_one_gradient_after_the_other():
+    """Servers 1, 2 for client 1 and 2, 3 for client 2, without latency; computing 1."""
+    protocol = Servers(count=3, reach=2, read="basic", window=9)
+    trace = traced(network(protocol, 2, 2, compute=Constant(value=1)))
+    rows = trace.exchanges[["end_k", "owner", "peer", "release_tick"]].tolist()
+    s = 10**9
+    first = [(0, 1, 1, s), (0, 2, 2, s), (0, 1, 2, 2 * s), (0, 2, 3, 2 * s)]
+    assert rows[:4] == first
+    assert rows[4:] == [(1, h, j, tick + 2 * s) for _, h, j, tick in first]
+    assert units(trace.update_ticks) == [2, 4]
+    assert trace.released.tolist() == [4, 4]
+
+
+def test_rows_of_later_updates_may_arrive_first():
+    """A slow third server holds update 1 back, while clients of 1 and 2 are two steps ahead."""
+    protocol = Servers(count=3, reach=2, read="minimum-wait", window=9, latency=constants(0, 0, 9))
+    net = network(protocol, 3, 5, compute=Constant(value=1))
+    trace = traced(net)
+    rows = trace.exchanges
+    assert not trace.in_order
+    assert np.any(np.diff(rows["end_tick"]) < 0)
+    assert np.all(np.diff(rows["end_k"]) >= 0)
+    assert np.all(rows["end_tick"] <= trace.update_ticks[rows["end_k"]])
+    with pytest.raises(InvariantError, match="go back in time"):
+        replace(trace, in_order=True)
+    cut = traced(net.model_copy(update={"until": 6.5}))
+    assert cut.ending is Ending.horizon
+    assert cut.n_updates == 0
+    ahead = cut.exchanges[cut.exchanges["outcome"] == Outcome.buffered]
+    assert ahead["end_k"].tolist() == [0, 1, 2, 3, 4]  # client 1's alone need no third server
+    assert ahead["owner"].tolist() == [1] * 5
+    cut_short = cut.exchanges[cut.exchanges["outcome"] == Outcome.in_flight]
+    assert np.all(cut_short["end_tick"] == 65 * 10**8)
+    assert cut_short["read_k"].tolist() == cut_short["end_k"].tolist()
+    with pytest.raises(InvariantError):
+        replace(cut, in_order=True)
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_step_takes_constant_time_as_predicted(read):
+    protocol = Servers(
+        count=4, reach=3, read=read, window=5, latency=Constant(value=0.25),
+        exchange=Constant(value=0.5),
+    )  # fmt: skip
+    net = network(protocol, 7, 20, *constants(0.125, 0.0625), compute=Constant(value=1), numbers=3)
+    gradients = 3 if read == "basic" else 1
+    exact = 5 / (5 * (0.125 + gradients + 0.0625 + 0.5) + 1)
+    predicted = {each.quantity: each.value for each in predict(net)}
+    assert predicted["throughput"] == pytest.approx(exact, rel=1e-15)
+    assert predicted["mean_staleness"] == 0
+    trace = traced(net)
+    assert trace.n_updates / (trace.end_tick / 1e9) == pytest.approx(exact, rel=1e-15)
+
+
+def test_no_prediction_without_its_assumptions():
+    protocol = Servers(count=3, read="minimum-wait", window=2)
+    cases = {
+        "take no time": network(protocol),
+        "random": network(protocol, compute=Exponential(mean=1.0)),
+        "not equally fast": network(protocol, compute=constants(1, 1, 2)),
+    }
+    slow = {"latency": constants(1, 1, 2)}
+    cases["or servers"] = network(protocol.model_copy(update=slow))
+    for reason, net in cases.items():
+        found = {each.quantity: each for each in predict(net)}["throughput"]
+        assert found.value is None
+        assert reason in found.reason
+
+
+def test_long_computations_are_no_stall():
+    """Clocks, which nobody follows, tick a million times meanwhile."""
+    net = network(
+        Servers(count=2, read="minimum-wait", window=2), 100, 2, compute=Constant(value=3e4)
+    )
+    trace = traced(net)
+    assert (trace.ending, trace.end_tick) == (Ending.updates, 6 * 10**13)
+
+
+def test_the_first_model_is_not_waited_for_longer_than_all():
+    """Lognormal latencies: minimum-wait makes more steps in the same time, in every replicate."""
+    law = Lognormal(mean=0.5, cv=2.0)
+    rates = []
+    for read in READS[:2]:
+        protocol = Servers(count=5, read=read, window=10, latency=law)
+        net = network(protocol, 6, 40, compute=Constant(value=0.1))
+        rates.append([traced(net, seed).end_tick for seed in range(5)])
+    assert np.all(np.array(rates[0]) < 0.85 * np.array(rates[1]))
