@@ -6,7 +6,8 @@ from functools import partial
 from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.learner import Broadcast, Learner
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learning import Broadcast
 from asyncdp_sim.network.manner import Losses, Manner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.patience import Patience

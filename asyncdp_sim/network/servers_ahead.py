@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from asyncdp_sim.trace import EventKind, Exchange, Outcome
 
 if TYPE_CHECKING:
-    from asyncdp_sim.network.learner import Learner, Learning
+    from asyncdp_sim.network.learner import Learner
+    from asyncdp_sim.network.learning import Learning
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered

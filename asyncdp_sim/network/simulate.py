@@ -5,7 +5,8 @@ from functools import partial
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.crowd import Crowd
-from asyncdp_sim.network.learner import Learner, Learning
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learning import Learning
 from asyncdp_sim.network.owner import live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch

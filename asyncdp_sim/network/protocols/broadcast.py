@@ -13,8 +13,8 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.learner import Broadcast as Query
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learning import Broadcast as Query
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Owner
