@@ -24,7 +24,7 @@ INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
-MOST_BANDS = 6  # with more lines, bands would hide one another
+MOST_BANDS = 7  # with more lines, bands would hide one another
 QUARTILES = (0.25, 0.5, 0.75)
 
 

@@ -7,7 +7,7 @@ from analysis import marks as m
 from analysis.style import OKABE_ITO
 from asyncdp_sim.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO[:6]
 BLACK, DARK, GRAY = "#000000", "#555555", "#aaaaaa"
 
 BROKEN = 0.5

@@ -133,7 +133,9 @@ def test_interference_that_does_not_add_up_is_seen():
 def test_the_formula_of_an_infinite_population_is_seen():
     channel, theory, how = CASES["two owners"]
     wrong = infinite(aloha_infinite, theory.attempt_rate, channel.airtime)
-    assert seen(measure(channel, wrong, **how, count=20)[1:]) > 5
+    surviving = sound("two owners")[1]
+    error = surviving.error * surviving.exact
+    assert abs(surviving.mean - wrong.success_rate * how["window"]) > 5 * error
 
 
 @pytest.mark.nightly

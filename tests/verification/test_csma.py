@@ -137,11 +137,10 @@ def test_a_carrier_heard_too_early_or_too_briefly_is_seen(name, bug):
 
 
 def test_the_formula_of_an_infinite_population_is_seen():
-    rates, delay, window = (1.2,) * 2, 0.2, 1700.0
-    found = CASES["two owners"](count=20)
-    wrong = csma_infinite(sum(rates) * 0.5, delay / 0.5) / 0.5 * window
-    error = found[1].error * found[1].exact
-    assert abs(found[1].mean - wrong) > 5 * error
+    _, rates, delay, window, _ = CASES["ten owners"].args
+    surviving = sound("ten owners")[1]
+    error = surviving.error * surviving.exact
+    assert abs(surviving.mean - csma_infinite(sum(rates), delay) * window) > 5 * error
 
 
 def test_a_collision_that_is_not_detected_is_seen():

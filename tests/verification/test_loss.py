@@ -29,10 +29,10 @@ CASES = {
     "once": (0.3, 1, "request", 800.0, 2501),
     "twice": (0.5, 2, "push", 550.0, 2502),
     "five times": (0.6, 5, "request", 700.0, 2503),
-    "three times, afresh": (0.4, 3, "fresh", 500.0, 2504),
-    "unequal": ((0.2, 0.5), 2, "push", 500.0, 2505),
+    "three times, afresh": (0.4, 3, "fresh", 350.0, 2504),
+    "unequal": ((0.2, 0.5), 2, "push", 250.0, 2505),
     "bursts, once": (BURSTS, 1, "push", 2100.0, 2511),
-    "bursts, twice": (BURSTS, 2, "request", 1600.0, 2512),
+    "bursts, twice": (BURSTS, 2, "request", 1200.0, 2512),
     "bursts, four times": (BURSTS, 4, "push", 1400.0, 2513),
 }
 """Loss, attempts, protocol (or "fresh": request, each attempt computed anew), length, seed."""

@@ -59,7 +59,7 @@ def scores():
     exponential = staleness(Exponential(mean=JOB), 520.0, protocol=overlap)
     busy = staleness(Exponential(mean=1.0), 120.0, clock=SaturatedClock())
     return (
-        *compared("every tick a job", staleness(Constant(value=JOB), 420.0, protocol=overlap), law),
+        *compared("every tick a job", staleness(Constant(value=JOB), 380.0, protocol=overlap), law),
         score(
             "every tick a job, exponential",
             [each.mean() for each in exponential],

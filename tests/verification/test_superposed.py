@@ -22,7 +22,7 @@ MANY = 2**31 - 1
 
 def locked(seed, availability=None, probability=1.0, count=RUNS):
     """Return scores of a locked learner that refuses, exponential service, unequal rates."""
-    rates, mean, updates = np.array(RATES) * probability, 0.25, 1500
+    rates, mean, updates = np.array(RATES) * probability, 0.25, 1200
     clock = PoissonClock(rate=RATES, population="superposed")
     parts = {} if availability is None else {"availability": availability}
     net = network(4, updates, clock=clock, compute=Exponential(mean=mean), **parts)

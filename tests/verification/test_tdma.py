@@ -24,8 +24,8 @@ RUNS = 40
 SLOTS = 10**6
 CASES = {
     "rate, few": (2, 0.5, 0.3, 0.8, 1500.0, 901),
-    "rate, many": (8, 0.1, 0.1, 1.0, 270.0, 902),
-    "access": (4, 0.25, 0.2, None, 700.0, 903),
+    "rate, many": (8, 0.1, 0.1, 1.0, 180.0, 902),
+    "access": (4, 0.25, 0.2, None, 550.0, 903),
 }
 """Owners, slot, airtime, clock rate (None: always at work), length of a run, seed."""
 
