@@ -89,6 +89,7 @@ class Learner:
         self.event = recorder.event
         self._attempts = recorder.attempts
         self._note = recorder.exchange
+        self._tick = recorder.update_ticks.append
         self.locked = False
         self.answers_left = [0, *answers_allowed]
         self.updates = 0
@@ -97,6 +98,7 @@ class Learner:
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._learning = learning
         self.ahead = Ahead(self, learning)
+        self._early = self.ahead.arrived
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
         self._queue: deque[Signal] = deque()
@@ -189,8 +191,8 @@ class Learner:
         self.messages += 1
         self.recorder.recomputed += 1
         now = self.kernel._now
-        exchange = Exchange(self.messages, former.owner, now, former.read_tick, former.read_k)
-        exchange.peer = former.peer
+        read = (former.read_tick, former.read_k, former.peer)
+        exchange = Exchange(self.messages, former.owner, now, *read)
         if self._learning is not None:
             self._learning.again(exchange.message, former.message)
         return self._opened(exchange)
@@ -203,8 +205,7 @@ class Learner:
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
-        exchange = Exchange(message, owner, request_tick, self.kernel._now, self.updates)
-        exchange.peer = peer
+        exchange = Exchange(message, owner, request_tick, self.kernel._now, self.updates, peer)
         self._open[message] = exchange
         self.event(QUERY_SENT, owner, message)
         if self._learning is not None:
@@ -245,12 +246,13 @@ class Learner:
         self._lacking = self._per_update
         if self._learning is not None:
             self._learning.update()
-        for exchange, end_tick in self.ahead.due(self.updates):
-            self._note(exchange, end_tick, self.updates)
+        if self._early:
+            for exchange, end_tick in self.ahead.due(self.updates):
+                self._note(exchange, end_tick, self.updates)
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1
-        self.recorder.update_ticks.append(self.kernel._now)
+        self._tick(self.kernel._now)
         self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self._horizon:
             self.kernel.stop()

@@ -30,13 +30,18 @@ class Ahead:
         Who counts the updates.
     learning : Learning, optional
         Whom to tell of reads, answers and steps.
+
+    Attributes
+    ----------
+    arrived : dict
+        By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
     """
 
     def __init__(self, learner: "Learner", learning: "Learning | None") -> None:
         self._learner = learner
         self._learning = learning
         self._open: dict[int, Exchange] = {}
-        self._arrived: dict[int, list[tuple[Exchange, int]]] = {}
+        self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
 
     def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
         """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
@@ -44,8 +49,7 @@ class Ahead:
         The model is taken up now, and is still the server's: it waits for this owner's answer.
         """
         message = self._learner.begin(owner)
-        exchange = Exchange(message, owner, asked, read_tick, step - 1)
-        exchange.peer = peer
+        exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
         self._open[message] = exchange
         self._learner.event(QUERY_SENT, owner, message)
         if self._learning is not None:
@@ -63,7 +67,7 @@ class Ahead:
         self._learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
         exchange.outcome = APPLIED
         del self._open[exchange.message]
-        arrived = self._arrived.setdefault(exchange.read_k, [])
+        arrived = self.arrived.setdefault(exchange.read_k, [])
         arrived.append((exchange, self._learner.kernel._now))
 
     def step(self, server: int) -> None:
@@ -74,12 +78,12 @@ class Ahead:
 
     def due(self, k: int) -> list[tuple[Exchange, int]]:
         """Return the exchanges whose answers make update ``k`` + 1, and when each had arrived."""
-        return self._arrived.pop(k, [])
+        return self.arrived.pop(k, [])
 
     def left(self, end_tick: int) -> Iterator[Exchange]:
         """Yield what the end of the run has cut short: what arrived for later updates first."""
-        for k in sorted(self._arrived):
-            for exchange, tick in self._arrived[k]:
+        for k in sorted(self.arrived):
+            for exchange, tick in self.arrived[k]:
                 exchange.ended = (tick, k)
                 yield exchange
         for exchange in self._open.values():

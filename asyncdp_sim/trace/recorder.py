@@ -47,11 +47,17 @@ class Exchange:
     )
 
     def __init__(
-        self, message: int, owner: int, request_tick: int, read_tick: int, read_k: int
+        self,
+        message: int,
+        owner: int,
+        request_tick: int,
+        read_tick: int,
+        read_k: int,
+        peer: int = 0,
     ) -> None:
         self.message = message
         self.owner = owner
-        self.peer = 0
+        self.peer = peer
         self.request_tick = request_tick
         self.read_tick = read_tick
         self.read_k = read_k
