@@ -236,7 +236,7 @@ class Learner:
         self._note(exchange, self.kernel._now, self.updates)
         self._lacking -= 1
         if self._lacking:
-            if not self._open:
+            if self.idle is not None and not self._open:
                 self._rest()
             return
         self.update(owner, message)
@@ -306,7 +306,7 @@ class Learner:
         if exchange.ended is None:
             del self._open[exchange.message]
             end_tick, end_k = self.kernel._now, self.updates
-            if not self._open:
+            if self.idle is not None and not self._open:
                 self._rest()
         else:
             del self._given_up[exchange.message]
