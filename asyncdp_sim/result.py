@@ -146,10 +146,13 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
 
 
 def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
-    """Return ``updates``: one row per answer used, sorted by replicate and k."""
+    """Return ``updates``: one row per answer used, sorted by replicate and k.
+
+    ``peer`` is there where models were read from others than the one learner.
+    """
     tables = [trace.updates for trace in traces]
     joined = np.concatenate(tables)
-    return {
+    columns: dict[str, Any] = {
         "replicate": _repeat(numbers, tables),
         "k": joined["k"],
         "tick": joined["tick"],
@@ -159,6 +162,9 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
         "staleness": joined["staleness"],
         "message": joined["message"],
     }
+    if np.any(joined["peer"] != 0):
+        columns["peer"] = joined["peer"]
+    return columns
 
 
 def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
