@@ -7,7 +7,7 @@ only, all of which hold data.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,10 +17,9 @@ from asyncdp_sim.kernel import Activity, Moment, Priority
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.graphs import Edge, GossipGraph
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.network.protocols.convened import Convened
 from asyncdp_sim.network.topology.failures import LEARNER
-from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind
 
@@ -32,7 +31,7 @@ _BLOCK = 64
 """Gaps that an edge's clock draws at a time; does not change their values."""
 
 
-class Gossip(Spec):
+class Gossip(Convened):
     """Neighbours on a graph talk in pairs; many pairs may talk at once, but a node to one only.
 
     A wake-up of an edge finds both its nodes online and free, or is dropped. Both are busy then:
@@ -61,42 +60,14 @@ class Gossip(Spec):
         return self
 
     @property
-    def one_on_one(self) -> bool:
-        """Exchanges overlap: those of one wake-up do."""
-        return False
-
-    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the mean of the two nodes' models."""
         return "average"
 
     @property
-    def one_each(self) -> bool:
-        """An owner is busy with one wake-up at a time."""
-        return True
-
-    @property
     def plain(self) -> bool:
         """An exchange has no other way to go than to its update."""
         return True
-
-    @property
-    def clocked(self) -> bool:
-        """Edges have clocks, which wake owners; the owners' own are not followed."""
-        return False
-
-    @property
-    def makes_updates(self) -> bool:
-        """An update is made of one answer, or of two."""
-        return True
-
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
-        """Nobody is refused."""
-        return False
-
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong: nothing does."""
-        return Manner()
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, or of edges."""
@@ -127,10 +98,6 @@ class Gossip(Spec):
             source = partial(streams.generator, *named, "clock")
             ticks = self.clock.ticks(number, source, _BLOCK)
             learner.kernel.start(meetings.wake((a, b), ticks))
-
-    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
-        """Do nothing: owners do not act by themselves."""
-        yield from ()
 
 
 class _Meetings:

@@ -5,16 +5,16 @@ Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as 
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.link import Link
-from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Duration, Spec
+from asyncdp_sim.network.protocols.convened import Convened
+from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.units import to_ticks
@@ -23,7 +23,7 @@ _EMPTY = 10**5
 """Rounds in a row without an answer after which a run has stalled."""
 
 
-class Rounds(Spec):
+class Rounds(Convened):
     """The synchronous protocol; owners do not act on their clocks.
 
     All owners that have budget left, and have not left themselves, are asked at once, from the
@@ -43,52 +43,20 @@ class Rounds(Spec):
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @property
-    def one_on_one(self) -> bool:
-        """Exchanges overlap."""
-        return False
-
-    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the learner's model."""
         return "central"
-
-    @property
-    def one_each(self) -> bool:
-        """An owner's attempts are its queries, all of which end."""
-        return True
 
     @property
     def plain(self) -> bool:
         """Answers always go over a link."""
         return False
 
-    @property
-    def clocked(self) -> bool:
-        """Owners act on queries, whatever their clocks."""
-        return False
-
-    @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says what an update is made of."""
-        return True
-
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
-        """Nobody is refused."""
-        return False
-
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong."""
-        return Manner()
-
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:  # noqa: ARG002
         """Start the rounds; what is drawn for each tick elsewhere is drawn for each query."""
         for owner in owners:
             owner.listens, owner.attends = owner.attends, None
         learner.kernel.start(self._rounds(owners, learner))
-
-    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
-        """Do nothing: owners do not act by themselves."""
-        yield from ()
 
     def _rounds(self, owners: Sequence[Owner], learner: Learner) -> Activity:
         """Hold one round after the other, while somebody can be asked."""

@@ -17,10 +17,10 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Laws, laws_of
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols.convened import Convened
 from asyncdp_sim.network.servers import Client, Server, Together
-from asyncdp_sim.spec import Count, Spec
+from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Scope
 
 MOST = 1000
@@ -33,7 +33,7 @@ Reach = Annotated[
 ]
 
 
-class Servers(Spec):
+class Servers(Convened):
     """S servers and, as clients, the owners; nobody follows a clock.
 
     Client h = 1, 2, … talks to servers h, h + 1, …, counted round (modulo S). In every iteration
@@ -93,33 +93,13 @@ class Servers(Spec):
         return self
 
     @property
-    def one_on_one(self) -> bool:
-        """Exchanges overlap."""
-        return False
-
-    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the servers' models."""
         return "central"
 
     @property
-    def one_each(self) -> bool:
-        """A client's attempts are the models that it takes up, all of which end."""
-        return True
-
-    @property
     def plain(self) -> bool:
         """Nothing goes wrong on the way of an answer."""
-        return True
-
-    @property
-    def clocked(self) -> bool:
-        """Clients act on models, whatever their clocks."""
-        return False
-
-    @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says what an update is made of."""
         return True
 
     @property
@@ -135,14 +115,6 @@ class Servers(Spec):
     def reached(self, client: int) -> tuple[int, ...]:
         """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
         return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
-
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
-        """Nobody is refused."""
-        return False
-
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong: nothing does."""
-        return Manner()
 
     def faults(self, n_owners: int, parts: Any) -> list[Fault]:
         """Return what a synchronous network without faults does not have.
