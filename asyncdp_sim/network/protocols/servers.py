@@ -11,7 +11,6 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.kernel import Activity
 from asyncdp_sim.network.channels.loss import loss_shares
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Laws, laws_of
@@ -174,7 +173,3 @@ class Servers(Convened):
                 server.clients.append(client)
         for server in together.servers:
             server.send()
-
-    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
-        """Do nothing: owners do not act by themselves."""
-        yield from ()
