@@ -8,11 +8,13 @@ from asyncdp_sim.data.dataset import Dataset, Source
 from asyncdp_sim.data.fraud import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.generic import TableData
+from asyncdp_sim.data.hospital import HospitalData
 from asyncdp_sim.data.lending import LendingData
 from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.data.swap import Swap
 
 DataSpec = Annotated[
-    LendingData | FraudData | TableData | GaussianData, Field(discriminator="kind")
+    LendingData | HospitalData | FraudData | TableData | GaussianData, Field(discriminator="kind")
 ]
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "Dataset",
     "FraudData",
     "GaussianData",
+    "HospitalData",
     "LendingData",
     "Source",
+    "Swap",
     "TableData",
 ]

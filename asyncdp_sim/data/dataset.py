@@ -1,11 +1,16 @@
 """What every kind of data ends in: one array of features and one of targets per owner."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+PIECE_ROWS = 32_768
+"""Rows of a table on demand that are encoded at a time."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,14 @@ class Dataset:
     held_out_features, held_out_targets : tuple of NDArray
         As ``features`` and ``targets``, of the rows that are kept apart; without members where
         none are.
+    rows : tuple of NDArray
+        For every owner the table rows, from 0, of its ``features``, (n_i,) int64; numbered as in
+        :class:`~asyncdp_sim.data.swap.Swap`.
+    unowned_features, unowned_targets : NDArray, optional
+        Rows of no owner, (m, p) and (m,), which count in f, θ* and ψ all the same: nobody trains
+        on them. None where ``score_on`` is "participants", or where every row has an owner.
+    owner_names : tuple of str
+        Owner i's value of the column that the table is split by; without members where none is.
     """
 
     features: tuple[Array, ...]
@@ -60,11 +73,24 @@ class Dataset:
     notes: tuple[str, ...] = ()
     held_out_features: tuple[Array, ...] = ()
     held_out_targets: tuple[Array, ...] = ()
+    rows: tuple[npt.NDArray[np.int64], ...] = ()
+    unowned_features: Array | None = None
+    unowned_targets: Array | None = None
+    owner_names: tuple[str, ...] = ()
 
     @property
     def records(self) -> tuple[int, ...]:
         """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
+
+    @property
+    def scored(self) -> tuple[list[Array], list[Array]]:
+        """Features and targets that f is of, owner by owner; behind them the rows of no owner."""
+        features, targets = list(self.features), list(self.targets)
+        if self.unowned_features is not None and self.unowned_targets is not None:
+            features.append(self.unowned_features)
+            targets.append(self.unowned_targets)
+        return features, targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +113,80 @@ class Encoded:
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    def pieces(self, rows: Rows) -> Iterator[Array]:
+        """Give the rows asked for in order, all at once."""
+        yield take(self.matrix, rows)
+
+    def changed(self, change: Callable[[Array, Rows], None]) -> "Encoded":
+        """Return the table with encoded rows changed in place, given them and their numbers."""
+        matrix = self.matrix.copy(order="F")
+        change(matrix, np.arange(len(matrix)))
+        return replace(self, matrix=matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class OnDemand:
+    """A table whose rows are numbers when they are asked for: all at once may be too many.
+
+    Attributes
+    ----------
+    encode : callable
+        Row numbers (m,) to a fresh (m, columns) float64 array, finite. A row's numbers do not
+        depend on which others are asked for.
+    target, columns, notes
+        As in :class:`Encoded`.
+    """
+
+    encode: Callable[[Rows], Array]
+    target: Array
+    columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def matrix(self) -> Array:
+        """The whole table, encoded anew."""
+        return self.encode(np.arange(len(self.target)))
+
+    def pieces(self, rows: Rows) -> Iterator[Array]:
+        """Give the rows asked for in order, :data:`PIECE_ROWS` at a time."""
+        for start in range(0, max(len(rows), 1), PIECE_ROWS):
+            yield self.encode(rows[start : start + PIECE_ROWS])
+
+    def changed(self, change: Callable[[Array, Rows], None]) -> "OnDemand":
+        """Return the table with encoded rows changed in place, given them and their numbers."""
+
+        def encode(rows: Rows) -> Array:
+            block = self.encode(rows)
+            change(block, rows)
+            return block
+
+        return replace(self, encode=encode)
+
+
+Table = Encoded | OnDemand
+
+
+def take(array: Array, rows: Rows) -> Array:
+    """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
+    if consecutive(rows):
+        return array[rows[0] : rows[-1] + 1]
+    return array[rows]
+
+
+def consecutive(rows: Rows) -> bool:
+    """Tell whether row numbers are one or more in a row."""
+    return len(rows) > 0 and bool(
+        rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1)
+    )
+
+
+def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
+    """Return columns side by side, in Fortran order, NaN as 0."""
+    matrix = np.empty((n_rows, n_columns), order="F")
+    for j, values in enumerate(columns):
+        matrix[:, j] = np.where(np.isnan(values), 0.0, values)
+    return matrix
 
 
 def frozen(array: Array, *, order: str = "F") -> Array:

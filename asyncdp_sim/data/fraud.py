@@ -6,12 +6,19 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Dataset, Encoded, Source, frozen
-from asyncdp_sim.data.fraud_columns import transactions, with_log_amount
+from asyncdp_sim.data.dataset import Dataset, Encoded, Source, Table, frozen
+from asyncdp_sim.data.fraud_columns import (
+    FEATURES,
+    T,
+    require_columns,
+    transactions,
+    with_log_amount,
+)
 from asyncdp_sim.data.fraud_twin import TABLE_ROWS, twin_table
 from asyncdp_sim.data.recipe import TableRecipe, raw_values
 from asyncdp_sim.data.splitting import ByColumn, require_records
-from asyncdp_sim.data.tables import read_table, source_of
+from asyncdp_sim.data.swap import Swap
+from asyncdp_sim.data.tables import column_names, read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 
@@ -38,7 +45,11 @@ class FraudData(TableRecipe):
     encoding: Literal["plain", "as-published"] = "plain"
 
     def build(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
     ) -> Dataset:
         """Read or draw the table, encode, project and split it.
 
@@ -50,19 +61,28 @@ class FraudData(TableRecipe):
             n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
         streams : Streams or Scope
             The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
 
         Raises
         ------
         DataError
             With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not in the table.
         """
         self._require_owners(n_owners, records)
         if self.path is None:
-            table = self._twin(n_owners, records, streams)
-            return self._split(table, _no_values, n_owners, records, streams, None)
-        frame = read_table(self.path)
+            drawn = self._scaled(self._twin(n_owners, records, streams))
+            whole = drawn if swap is None else swap.in_table(drawn)
+            return self._split(whole, _no_values, n_owners, records, streams, None)
+        columns = column_names(self.path)
+        require_columns(columns)
+        wanted = self._wanted((*FEATURES, "Class"), columns)
+        frame = self._replaced(read_table(self.path, wanted=wanted), swap)
+        table = self._scaled(transactions(frame, columns))
         return self._split(
-            transactions(frame),
+            table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column),
             n_owners,
             records,
@@ -82,17 +102,18 @@ class FraudData(TableRecipe):
             body = max(body, TABLE_ROWS) - self.public_records
         return twin_table(max(body, 0), self.public_records, streams)
 
+    def _scaled(self, table: T) -> T:
+        return with_log_amount(table) if self.encoding == "plain" else table
+
     def _split(
         self,
-        table: Encoded,
+        table: Table,
         values_of: Callable[[str], Sequence[object]],
         n_owners: int,
         records: tuple[int, ...] | None,
         streams: Streams | Scope,
         source: Source | None,
     ) -> Dataset:
-        if self.encoding == "plain":
-            table = with_log_amount(table)
         data = self._dataset(table, values_of, n_owners, records, streams, source)
         if self.preprocessing != "pca":
             return data

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.fraud_columns import transactions
 from asyncdp_sim.data.fraud_twin import COMPONENTS
 from asyncdp_sim.data.tables import read_table
@@ -36,7 +36,7 @@ V2_SEVERITY = 0.85
 that it varies on its own. V1, V3, V7 and V10 have 0.88 to 0.93, in size."""
 
 
-def calibrate(table: Encoded) -> dict[str, Any]:
+def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
     frauds = table.matrix[table.target > 0]
     amount = frauds[:, table.columns.index("Amount")]

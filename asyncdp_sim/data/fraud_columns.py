@@ -1,12 +1,14 @@
 """The columns of ULB's table of card transactions, read and checked."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.columns import some_rows
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked
 from asyncdp_sim.data.fraud_twin import COMPONENTS
 from asyncdp_sim.errors import DataError, Fault
 
@@ -17,8 +19,15 @@ FEATURES = (*COMPONENTS, "Amount")
 """The features of Collab's section IV-B: 28 principal components and the amount in euros."""
 
 
-def transactions(frame: "pd.DataFrame") -> Encoded:
+def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) -> OnDemand:
     """Return the features that a table has, in file order, and its labels, nothing scaled.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        At least the columns that are used.
+    columns : sequence of str, optional
+        All columns of the file, where ``frame`` has some only.
 
     Raises
     ------
@@ -26,31 +35,48 @@ def transactions(frame: "pd.DataFrame") -> Encoded:
         On ``data.path``: without Class, Amount or any component, or with cells that are not
         numbers, amounts below 0, or classes other than 0 and 1.
     """
-    names = [name for name in frame.columns if name in FEATURES]
-    _require_columns(frame)
-    values = {name: _numbers(frame[name]) for name in (*names, "Class")}
-    bad = {name: ~np.isfinite(x) for name, x in values.items()}
-    bad["Amount"] |= values["Amount"] < 0
-    bad["Class"] |= ~np.isin(values["Class"], (0, 1))
-    faults = [_bad_cell(frame[name], wrong) for name, wrong in bad.items() if wrong.any()]
+    names = tuple(name for name in frame.columns if name in FEATURES)
+    require_columns(frame.columns)
+    bad = ((name, _wrong(name, _numbers(frame[name]))) for name in (*names, "Class"))
+    faults = [_bad_cell(frame[name], wrong) for name, wrong in bad if wrong.any()]
     if faults:
         raise DataError(faults)
-    matrix = np.empty((len(frame), len(names)), order="F")
-    for j, name in enumerate(names):
-        matrix[:, j] = values[name]
     absent = [name for name in COMPONENTS if name not in names]
-    others = [str(name) for name in frame.columns if name not in values]
+    others = [
+        str(name)
+        for name in (frame.columns if columns is None else columns)
+        if name not in (*names, "Class")
+    ]
     notes = [f"Components that the table lacks, left out: {', '.join(absent)}."] if absent else []
     if others:
         notes.append(f"Columns that are no features: {', '.join(others)}.")
-    return Encoded(matrix, 2 * values["Class"] - 1, tuple(names), tuple(notes))
+
+    def encoded(rows: Rows) -> Array:
+        part = some_rows(frame, rows)
+        return stacked((_numbers(part[name]) for name in names), len(rows), len(names))
+
+    return OnDemand(encoded, 2 * _numbers(frame["Class"]) - 1, names, tuple(notes))
 
 
-def with_log_amount(table: Encoded) -> Encoded:
+T = TypeVar("T", Encoded, OnDemand)
+
+
+def with_log_amount(table: T) -> T:
     """Return a table with log10(1 + Amount) in Amount's place."""
-    matrix, amount = table.matrix.copy(order="F"), table.columns.index("Amount")
-    matrix[:, amount] = np.log1p(matrix[:, amount]) / np.log(10)
-    return replace(table, matrix=matrix, notes=(*table.notes, "Amount became log10(1 + Amount)."))
+    amount = table.columns.index("Amount")
+
+    def shorten(block: Array, _: Rows) -> None:
+        block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
+
+    notes = (*table.notes, "Amount became log10(1 + Amount).")
+    return replace(table.changed(shorten), notes=notes)
+
+
+def _wrong(name: str, values: Array) -> npt.NDArray[np.bool_]:
+    """Return which values of a column no transaction has."""
+    if name == "Class":
+        return ~np.isin(values, (0, 1))
+    return ~np.isfinite(values) | ((values < 0) if name == "Amount" else False)
 
 
 def _numbers(column: "pd.Series") -> Array:
@@ -63,10 +89,17 @@ def _numbers(column: "pd.Series") -> Array:
     return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _require_columns(frame: "pd.DataFrame") -> None:
+def require_columns(columns: Collection[str]) -> None:
+    """Refuse a table that lacks columns without which it is none of transactions.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, one fault per missing column.
+    """
     allowed = "allowed is a table of card transactions with Class, Amount and some of V1 to V28"
-    missing = [f"a column {name!r}" for name in ("Class", "Amount") if name not in frame.columns]
-    if not any(name in frame.columns for name in COMPONENTS):
+    missing = [f"a column {name!r}" for name in ("Class", "Amount") if name not in columns]
+    if not any(name in columns for name in COMPONENTS):
         missing.append("any column 'V1' to 'V28'")
     if missing:
         raise DataError([Fault("data.path", f"a table without {x}", allowed) for x in missing])

@@ -1,13 +1,15 @@
 """Synthetic Gaussian features with linear targets or labels: nothing real, everything known."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.data.dataset import Array, Dataset, frozen
+from asyncdp_sim.data.dataset import Array, Dataset, frozen, take
 from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.splitting import require_records, take
+from asyncdp_sim.data.splitting import require_records
+from asyncdp_sim.data.swap import Swap
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import NonNegative, Spec
 from asyncdp_sim.streams import Scope, Streams
@@ -52,7 +54,11 @@ class GaussianData(Spec):
     held_out: HeldOutShare = 0.0
 
     def build(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
     ) -> Dataset:
         """Draw the owners' records.
 
@@ -64,18 +70,47 @@ class GaussianData(Spec):
             n_i ≥ 1, one per owner.
         streams : Streams or Scope
             The run's random streams.
+        swap : Swap, optional
+            A record to replace.
 
         Raises
         ------
         DataError
             On ``owners.records``, ``data.features`` or ``data.held_out``.
+        ValueError
+            If ``swap`` names a row that no owner has.
         """
         counts = require_records(records, n_owners)
+        drawn = self._drawn(counts, streams)
+        if swap is not None:
+            _replace(drawn, counts, swap)
+        kept, apart = keep_apart(self.held_out, counts, streams)
+        seen = [(take(x, r), take(y, r)) for (x, y), r in zip(drawn, kept, strict=True)]
+        unseen = [(take(x, r), take(y, r)) for (x, y), r in zip(drawn, apart, strict=True)]
+        unseen = unseen if self.held_out > 0 else []
+        firsts = np.cumsum(counts) - counts
+        what = "target's sign" if self.labels else "target"
+        return Dataset(
+            features=tuple(frozen(x) for x, _ in seen),
+            targets=tuple(frozen(y) for _, y in seen),
+            columns=tuple(f"x{j}" for j in range(1, self.features + 1)),
+            public_rows_of_owner=(0,) * n_owners,
+            real=False,
+            notes=(
+                f"Gaussian features and a linear {what}, drawn for this run.",
+                *said(kept, apart),
+            ),
+            held_out_features=tuple(frozen(x) for x, _ in unseen),
+            held_out_targets=tuple(frozen(y) for _, y in unseen),
+            rows=tuple(first + left for first, left in zip(firsts, kept, strict=True)),
+        )
+
+    def _drawn(self, counts: Sequence[int], streams: Streams | Scope) -> list[tuple[Array, Array]]:
+        """Return every owner's features, in Fortran order, and targets."""
         root = self._covariance_root(streams)
         truth = streams.generator("data", "truth").standard_normal(self.features)
-        kept, apart = keep_apart(self.held_out, counts, streams)
-        features, targets, unseen_features, unseen_targets = [], [], [], []
-        for owner, (n, left, held) in enumerate(zip(counts, kept, apart, strict=True), start=1):
+        drawn = []
+        for owner, n in enumerate(counts, start=1):
             generator = streams.generator("data", "owner", owner)
             x = generator.standard_normal((n, self.features))
             if root is not None:
@@ -86,25 +121,8 @@ class GaussianData(Spec):
                 own = truth + self.heterogeneity * shift.standard_normal(self.features)
             y = x @ own + self.noise * generator.standard_normal(n)
             y = np.where(y < 0, -1.0, 1.0) if self.labels else y
-            features.append(frozen(take(x, left)))
-            targets.append(frozen(take(y, left)))
-            if self.held_out > 0:
-                unseen_features.append(frozen(take(x, held)))
-                unseen_targets.append(frozen(take(y, held)))
-        what = "target's sign" if self.labels else "target"
-        return Dataset(
-            features=tuple(features),
-            targets=tuple(targets),
-            columns=tuple(f"x{j}" for j in range(1, self.features + 1)),
-            public_rows_of_owner=(0,) * n_owners,
-            real=False,
-            notes=(
-                f"Gaussian features and a linear {what}, drawn for this run.",
-                *said(kept, apart),
-            ),
-            held_out_features=tuple(unseen_features),
-            held_out_targets=tuple(unseen_targets),
-        )
+            drawn.append((np.asfortranarray(x), y))
+        return drawn
 
     def _covariance_root(self, streams: Streams | Scope) -> Array | None:
         """Return Λ^{1/2} Rᵀ, or None for the identity covariance."""
@@ -119,3 +137,16 @@ class GaussianData(Spec):
         rotation *= np.sign(np.diag(upper))
         spread = np.linspace(0.5, -0.5, self.features)
         return np.asarray(self.condition ** (spread[:, None] / 2) * rotation.T)
+
+
+def _replace(drawn: list[tuple[Array, Array]], counts: Sequence[int], swap: Swap) -> None:
+    """Replace a record in place; rows count owner after owner."""
+    swap.sources(sum(counts))  # refuses rows that there are not
+    ends = np.cumsum(counts)
+    places = []
+    for row in (swap.row, swap.by):
+        owner = int(np.searchsorted(ends, row, side="right"))
+        places.append((owner, row - int(ends[owner]) + counts[owner]))
+    (owner, at), (other, source) = places
+    drawn[owner][0][at] = swap.factor * drawn[other][0][source]
+    drawn[owner][1][at] = drawn[other][1][source]

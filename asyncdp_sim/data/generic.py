@@ -8,6 +8,7 @@ from pydantic import Strict, model_validator
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.recipe import TableRecipe, nearest, raw_values
 from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.data.swap import Swap
 from asyncdp_sim.data.tables import read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -50,7 +51,11 @@ class TableData(TableRecipe):
         return self
 
     def build(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
     ) -> Dataset:
         """Read the table, encode, project and split it.
 
@@ -62,15 +67,21 @@ class TableData(TableRecipe):
             n_i ≥ 1, one per owner; may be absent only where a column splits the table.
         streams : Streams or Scope
             The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
 
         Raises
         ------
         DataError
             With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not in the table.
         """
         if self.owner_column is not None and not isinstance(self.split, ByColumn):
             by_column = ByColumn(column=self.owner_column)
-            return self.model_copy(update={"split": by_column}).build(n_owners, records, streams)
+            return self.model_copy(update={"split": by_column}).build(
+                n_owners, records, streams, swap
+            )
         self._require_owners(n_owners, records)
         frame = read_table(self.path)
         self._require_columns(frame)
@@ -80,6 +91,8 @@ class TableData(TableRecipe):
         if not kept.all():
             notes.append(f"{int((~kept).sum())} rows without {self.target!r} were left out.")
             frame, target = frame[kept].reset_index(drop=True), target[kept]
+        if swap is not None:
+            frame, target = self._replaced(frame, swap), target[swap.sources(len(target))]
         excluded = {self.target, *self.drop}
         if isinstance(self.split, ByColumn):
             excluded.add(self.split.column)
@@ -94,7 +107,7 @@ class TableData(TableRecipe):
         table = Encoded(matrix, target, tuple(str(n) for n in names), tuple(notes))
         key = "data.split" if self.owner_column is None else "data.owner_column"
         return self._dataset(
-            table,
+            table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
             n_owners,
             records,
@@ -128,12 +141,21 @@ def _target(frame: "pd.DataFrame", name: str) -> Array:
 
 
 def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
-    """Return one column as finite numbers, and what was done to it."""
+    """Return one column as finite numbers, and what was done to it.
+
+    Whether it is one of numbers or of texts is for public rows to say, if there are any: a private
+    cell of text among numbers is a missing value, and does not recode everybody's.
+    """
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
     if not is_numeric_dtype(column) and not is_datetime64_any_dtype(column):
-        return _by_dictionary(column, name, first_public)
-    values = _numbers(column)
+        parsed = _parsed(column)
+        public = column[first_public:].notna().to_numpy()
+        if not public.any() or np.isnan(parsed[first_public:][public]).any():
+            return _by_dictionary(column, name, first_public)
+        values = parsed
+    else:
+        values = _numbers(column)
     missing = np.isnan(values)
     if not missing.any():
         return values, []
@@ -145,6 +167,14 @@ def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, l
     values[missing] = median
     count = int(np.count_nonzero(missing))
     return values, [f"{name}: {count} missing values became the public median {median:g}."]
+
+
+def _parsed(column: "pd.Series") -> Array:
+    """Return texts read as numbers; NaN where they are none, or infinite."""
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:

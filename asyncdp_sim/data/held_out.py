@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.data.splitting import Rows
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 

@@ -1,16 +1,17 @@
 """LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from asyncdp_sim.data import lending_plain, lending_published
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.lending_columns import loan_rows
+from asyncdp_sim.data.lending_columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending_twin import Encoding, twin_table
 from asyncdp_sim.data.recipe import TableRecipe, raw_values
 from asyncdp_sim.data.splitting import ByColumn
-from asyncdp_sim.data.tables import first_line, read_table, source_of
+from asyncdp_sim.data.swap import Swap
+from asyncdp_sim.data.tables import column_names, first_line, read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 
@@ -39,7 +40,11 @@ class LendingData(TableRecipe):
     encoding: Encoding = "plain"
 
     def build(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
     ) -> Dataset:
         """Read or draw the table, encode, project and split it.
 
@@ -51,23 +56,29 @@ class LendingData(TableRecipe):
             n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
         streams : Streams or Scope
             The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
 
         Raises
         ------
         DataError
             With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not in the table.
         """
         self._require_owners(n_owners, records)
         if self.path is None:
-            return self._twin(n_owners, records, streams)
-        frame, notes = read_loans(self.path)
-        if self.encoding == "plain":
-            table = lending_plain.encode(frame)
-        else:
+            return self._twin(n_owners, records, streams, swap)
+        frame, notes = read_loans(self.path, self._wanted_loans)
+        if self.encoding == "as-published":
             frame, more = lending_published.without_deleted_row(frame)
-            table, notes = lending_published.encode(frame), (*notes, *more)
+            notes = (*notes, *more)
+        frame = self._replaced(frame, swap)
+        encode = lending_plain.encode if self.encoding == "plain" else lending_published.encode
+        table = encode(frame)
+        table = replace(table, notes=(*notes, *table.notes))
         return self._dataset(
-            replace(table, notes=(*notes, *table.notes)),
+            table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column),
             n_owners,
             records,
@@ -75,8 +86,16 @@ class LendingData(TableRecipe):
             source_of(self.path),
         )
 
+    def _wanted_loans(self, columns: Sequence[str]) -> Callable[[str], bool]:
+        used = lending_plain.USED if self.encoding == "plain" else lending_published.COLUMNS
+        return self._wanted((*used, *NEEDED), columns)
+
     def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None,
     ) -> Dataset:
         if isinstance(self.split, ByColumn) or records is None:
             allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
@@ -86,11 +105,27 @@ class LendingData(TableRecipe):
             # As in the real table: owners reach the public rows only when they need so many rows.
             body = max(body, TABLE_ROWS) - self.public_records
         table = twin_table(self.encoding, max(body, 0), self.public_records, streams)
-        return self._dataset(table, _no_values, n_owners, records, streams, None)
+        return self._dataset(
+            table if swap is None else swap.in_table(table),
+            _no_values,
+            n_owners,
+            records,
+            streams,
+            None,
+        )
 
 
-def read_loans(path: str) -> tuple["pd.DataFrame", tuple[str, ...]]:
+def read_loans(
+    path: str, wanted: Callable[[Sequence[str]], Callable[[str], bool]] | None = None
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return a table's loans and notes, past the notice that LoanStats files start with.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    wanted : callable, optional
+        Given the names of all columns, returns what tells which are kept; all where absent.
 
     Raises
     ------
@@ -99,7 +134,11 @@ def read_loans(path: str) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """
     header = first_line(path)
     notice = header.strip('"').startswith("Notes offered by Prospectus")
-    return loan_rows(read_table(path, skip_first_lines=1 if notice else 0))
+    skip = 1 if notice else 0
+    columns = column_names(path, skip_first_lines=skip)
+    require_columns(columns, NEEDED)
+    kept = None if wanted is None else wanted(columns)
+    return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept))
 
 
 def _column(split: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data import lending_plain, lending_published
-from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
 from asyncdp_sim.data.lending import read_loans
 from asyncdp_sim.data.lending_twin import Z_KNOTS, Twin, Variable
 
@@ -37,23 +37,23 @@ LEAST_EIGENVALUE = 1e-4
 def calibrate(table: Encoded) -> Twin:
     """Return the twin whose second moments are those of an encoded table."""
     sums = {name: parts for name, parts in SUMS.items() if {name, *parts} <= set(table.columns)}
-    groups = _groups(tuple(name for name in table.columns if name not in sums))
-    coded = [_coded(table, group) for group in groups] + [table.target]
+    grouped = groups(tuple(name for name in table.columns if name not in sums))
+    values_of = [coded(table, group) for group in grouped] + [table.target]
     variables = tuple(
         _marginal(names, values, table.target)
-        for names, values in zip([*groups, ("int_rate",)], coded, strict=True)
+        for names, values in zip([*grouped, ("int_rate",)], values_of, strict=True)
     )
-    wanted = _correlation([_rank(v, c) for v, c in zip(variables, coded, strict=True)])
+    wanted = correlation([_rank(v, c) for v, c in zip(variables, values_of, strict=True)])
     normals = np.random.default_rng(2007).standard_normal((SAMPLE, len(variables)))
-    latent = best = _nearest_correlation(wanted)
+    latent = best = nearest_correlation(wanted)
     least = np.inf
     for _ in range(ROUNDS):
         z = np.linalg.cholesky(latent) @ normals.T
-        error = wanted - _correlation([_drawn(v, row) for v, row in zip(variables, z, strict=True)])
+        error = wanted - correlation([_drawn(v, row) for v, row in zip(variables, z, strict=True)])
         size = float(np.sum(error**2))
         if size < least:
             best, least = latent, size
-        latent = _nearest_correlation(latent + error)
+        latent = nearest_correlation(latent + error)
     factor = np.asarray(np.linalg.cholesky(best), dtype=np.float64)
     return Twin(table.columns, variables, sums, factor)
 
@@ -64,8 +64,8 @@ def to_json(twin: Twin) -> dict[str, Any]:
     for v in twin.variables:
         stored: dict[str, Any] = {"columns": list(v.columns)}
         if v.cuts is not None:
-            stored["cuts"] = [_rounded(x) for x in v.cuts]
-        stored["values"] = [_rounded(x) for x in v.values]
+            stored["cuts"] = [rounded(x) for x in v.cuts]
+        stored["values"] = [rounded(x) for x in v.values]
         variables.append(stored)
     factor = [[round(float(x), 5) for x in row[: i + 1]] for i, row in enumerate(twin.factor)]
     sums = {name: list(parts) for name, parts in twin.sums.items()}
@@ -94,23 +94,23 @@ def main(path: str) -> Path:
     return file
 
 
-def _parts(table: Encoded) -> dict[str, Any]:
-    body = len(table.target) - PUBLIC_ROWS
+def _parts(table: OnDemand) -> dict[str, Any]:
+    matrix, body = table.matrix, len(table.target) - PUBLIC_ROWS
     return {
-        part: to_json(calibrate(Encoded(table.matrix[rows], table.target[rows], table.columns)))
+        part: to_json(calibrate(Encoded(matrix[rows], table.target[rows], table.columns)))
         for part, rows in (("body", slice(None, body)), ("public", slice(body, None)))
     }
 
 
-def _groups(columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+def groups(columns: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the columns in order, indicators ("purpose=car") of one raw column together."""
-    groups: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for name in columns:
-        groups.setdefault(name.split("=")[0], []).append(name)
-    return [tuple(group) for group in groups.values()]
+        found.setdefault(name.split("=")[0], []).append(name)
+    return [tuple(group) for group in found.values()]
 
 
-def _coded(table: Encoded, group: tuple[str, ...]) -> Array:
+def coded(table: Encoded, group: tuple[str, ...]) -> Array:
     """Return a column, or the index of the indicator that is set (−1 for none)."""
     block = table.matrix[:, [table.columns.index(name) for name in group]]
     if len(group) == 1:
@@ -157,18 +157,18 @@ def _drawn(variable: Variable, z: Array) -> Array:
     return place.astype(float) if len(variable.columns) > 1 else variable.values[place]
 
 
-def _correlation(columns: list[Array]) -> Array:
+def correlation(columns: list[Array]) -> Array:
     """Return Pearson correlations; a constant column is uncorrelated with all others."""
     stacked = np.stack(columns)
     centred = stacked - stacked.mean(axis=1, keepdims=True)
     norm = np.sqrt(np.einsum("ij,ij->i", centred, centred))
     centred /= np.where(norm > 0, norm, 1.0)[:, None]
-    correlation = centred @ centred.T
-    np.fill_diagonal(correlation, 1.0)
-    return np.asarray(correlation)
+    products = centred @ centred.T
+    np.fill_diagonal(products, 1.0)
+    return np.asarray(products)
 
 
-def _nearest_correlation(matrix: Array) -> Array:
+def nearest_correlation(matrix: Array) -> Array:
     """Return a positive definite matrix with unit diagonal near a symmetric one."""
     values, vectors = np.linalg.eigh(np.clip((matrix + matrix.T) / 2, -1, 1))
     positive = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
@@ -176,7 +176,7 @@ def _nearest_correlation(matrix: Array) -> Array:
     return np.asarray(positive / np.outer(scale, scale))
 
 
-def _rounded(x: float) -> float | int:
+def rounded(x: float) -> float | int:
     """Return five significant digits: enough for a moment, and a shorter file."""
     short = float(f"{float(x):.5g}")
     return int(short) if short.is_integer() else short

@@ -22,15 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.lending_columns import (
-    choose,
-    map_text,
-    months_since_year_zero,
-    number_in,
-    numeric,
-    require_columns,
-)
+from asyncdp_sim.data.columns import choose, map_text, number_in, numeric, some_rows
+from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
+from asyncdp_sim.data.lending_columns import months_since_year_zero, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +61,7 @@ DIVISIONS = {
 _FIRST_MONTH = 12 * 2007.0  # LendingClub's first year
 
 
-def encode(frame: "pd.DataFrame") -> Encoded:
+def encode(frame: "pd.DataFrame") -> OnDemand:
     """Encode a LendingClub table from application-time fields.
 
     Raises
@@ -75,8 +69,8 @@ def encode(frame: "pd.DataFrame") -> Encoded:
     DataError
         On ``data.path``, when an essential column is missing.
     """
-    require_columns(frame, ESSENTIAL)
-    encoded = columns_of(frame)
+    require_columns(frame.columns, ESSENTIAL)
+    columns = tuple(columns_of(frame.iloc[:0]))
     absent = [name for name in USED if name not in frame.columns]
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
     notes = [
@@ -85,16 +79,18 @@ def encode(frame: "pd.DataFrame") -> Encoded:
     ]
     if absent:
         notes.append(f"Columns that the table lacks, left out: {', '.join(absent)}.")
-    matrix = np.empty((len(frame), len(encoded)), order="F")
-    for j, values in enumerate(encoded.values()):
-        matrix[:, j] = np.where(np.isnan(values), 0.0, values)
-    return Encoded(matrix, numeric(frame["int_rate"]), tuple(encoded), tuple(notes))
+
+    def encoded(rows: Rows) -> Array:
+        values = columns_of(some_rows(frame, rows)).values()
+        return stacked(values, len(rows), len(columns))
+
+    return OnDemand(encoded, numeric(frame["int_rate"]), columns, tuple(notes))
 
 
 _OTHERS = """term emp_length home_ownership verification_status issue_d earliest_cr_line purpose
 addr_state initial_list_status application_type"""
 USED = (*NUMBERS, *RECENCIES, *_OTHERS.split())
-"""The raw columns that are read."""
+"""The raw columns that are read, beside the target."""
 
 
 def columns_of(frame: "pd.DataFrame") -> dict[str, Array]:

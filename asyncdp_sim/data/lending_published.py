@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.lending_columns import (
-    choose,
-    map_text,
-    month_of,
-    number_in,
-    number_or_nan,
-    numeric,
-    require_columns,
-)
+from asyncdp_sim.data.columns import choose, map_text, number_in, number_or_nan, numeric, some_rows
+from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
+from asyncdp_sim.data.lending_columns import month_of, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +51,7 @@ _CODES: dict[str, tuple[dict[str, float], float]] = {
 _EPOCH = np.datetime64("1970-02-01", "D")
 
 
-def encode(frame: "pd.DataFrame") -> Encoded:
+def encode(frame: "pd.DataFrame") -> OnDemand:
     """Encode a LendingClub table as published.
 
     Parameters
@@ -71,19 +64,21 @@ def encode(frame: "pd.DataFrame") -> Encoded:
     DataError
         On ``data.path``, when an essential column is missing.
     """
-    require_columns(frame, ESSENTIAL)
+    require_columns(frame.columns, ESSENTIAL)
     notes = ["Encoded as published: payments and status, known only after the loan, are features."]
     used = tuple(name for name in COLUMNS if name in frame.columns)
-    matrix = np.empty((len(frame), len(used)), order="F")
-    for j, name in enumerate(used):
-        matrix[:, j] = column_as_published(name, frame[name])
-    missing = np.isnan(matrix)
-    matrix[missing] = 0.0
-    notes.append(f"{int(missing.sum())} missing values became 0.")
+    missing = sum(int(np.isnan(column_as_published(name, frame[name])).sum()) for name in used)
+    notes.append(f"{missing} missing values became 0.")
     absent = [name for name in COLUMNS if name not in used]
     if absent:
         notes.append(f"Published columns that the table lacks: {', '.join(absent)}.")
-    return Encoded(matrix, numeric(frame["int_rate"]), used, tuple(notes))
+
+    def encoded(rows: Rows) -> Array:
+        part = some_rows(frame, rows)
+        values = (column_as_published(name, part[name]) for name in used)
+        return stacked(values, len(rows), len(used))
+
+    return OnDemand(encoded, numeric(frame["int_rate"]), used, tuple(notes))
 
 
 def without_deleted_row(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:

@@ -1,24 +1,23 @@
 """The fields and the last steps that all kinds of tabular data share."""
 
 import difflib
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Self
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from asyncdp_sim.data.dataset import Array, Dataset, Encoded, Source, frozen
+from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, frozen, take
 from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.preprocessing import Preprocessing, fit
+from asyncdp_sim.data.preprocessing import Preprocessing, Projection, fit
 from asyncdp_sim.data.splitting import (
     ByColumn,
-    Rows,
     Split,
     owner_rows,
     require_records,
     rows_by_value,
-    take,
 )
+from asyncdp_sim.data.swap import Swap
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.spec import Spec
@@ -49,6 +48,9 @@ class TableRecipe(Spec):
         Which rows each owner holds.
     held_out : float
         Share of every owner's rows, in [0, 1), that is kept apart from training.
+    score_on : {"participants", "all"}
+        Whose rows f, θ* and ψ are of: the owners', or, as published of hospitals, those of no
+        owner and the public ones too. Only the owners train.
     """
 
     features: Features
@@ -57,6 +59,7 @@ class TableRecipe(Spec):
     preprocessing: Preprocessing = "eigen-uncentred"
     split: Split = "in-order"
     held_out: HeldOutShare = 0.0
+    score_on: Literal["participants", "all"] = "participants"
 
     @model_validator(mode="after")
     def _public_rows_span_the_features(self) -> Self:
@@ -73,9 +76,29 @@ class TableRecipe(Spec):
         if records is not None or not isinstance(self.split, ByColumn):
             require_records(records, n_owners)
 
+    def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
+        """Tell which of a file's columns are read: the used ones and the one that splits.
+
+        Raises
+        ------
+        DataError
+            On ``data.split``, when there is no such column.
+        """
+        wanted = set(used)
+        if isinstance(self.split, ByColumn):
+            require_column(self.split.column, columns)
+            wanted.add(self.split.column)
+        return wanted.__contains__
+
+    def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
+        """Return a raw table with a record replaced, if any; who owns it stays."""
+        if swap is None:
+            return frame
+        return swap.in_frame(frame, self.split.column if isinstance(self.split, ByColumn) else None)
+
     def _dataset(
         self,
-        table: Encoded,
+        table: Table,
         values_of: Callable[[str], Sequence[object]],
         n_owners: int,
         records: Sequence[int] | None,
@@ -92,10 +115,10 @@ class TableRecipe(Spec):
             allowed = f"allowed is at most {total}, the number of rows of the table"
             raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
         available = total if self.public_overlap else first_public
-        rows, notes = self._owners(values_of, available, n_owners, records, streams)
+        rows, names, notes = self._owners(values_of, available, n_owners, records, streams)
         projection = fit(
             self.preprocessing,
-            table.matrix[first_public:],
+            np.concatenate(list(table.pieces(np.arange(first_public, total)))),
             table.target[first_public:],
             self.features,
         )
@@ -108,16 +131,24 @@ class TableRecipe(Spec):
             *_usage(rows, total, first_public, overlap),
             *said(kept, apart),
         )
+        unowned = np.ones(total if self.score_on == "all" else 0, dtype=bool)
+        for r in rows if self.score_on == "all" else ():
+            unowned[r] = False
+        others = np.flatnonzero(unowned)
+        if len(others) > 0:
+            notes = (*notes, f"f, θ* and ψ are of {len(others)} rows of no owner too.")
 
-        def projected(places: Sequence[Rows]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            some = [r[place] for r, place in zip(rows, places, strict=True)]
-            return (
-                tuple(frozen(projection.features(take(table.matrix, r))) for r in some),
-                tuple(frozen(projection.targets(take(table.target, r))) for r in some),
-            )
+        def projected(r: Rows) -> tuple[Array, Array]:
+            targets = projection.targets(take(table.target, r))
+            return frozen(_projected(table, projection, r)), frozen(targets)
 
-        features, targets = projected(kept)
-        unseen_features, unseen_targets = projected(apart) if self.held_out > 0 else ((), ())
+        def of_owners(places: Sequence[Rows]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            pairs = [projected(r[place]) for r, place in zip(rows, places, strict=True)]
+            return tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+
+        features, targets = of_owners(kept)
+        unseen_features, unseen_targets = of_owners(apart) if self.held_out > 0 else ((), ())
+        unowned_features, unowned_targets = projected(others) if len(others) > 0 else (None, None)
         return Dataset(
             features=features,
             targets=targets,
@@ -128,6 +159,10 @@ class TableRecipe(Spec):
             notes=notes,
             held_out_features=unseen_features,
             held_out_targets=unseen_targets,
+            rows=tuple(r[place] for r, place in zip(rows, kept, strict=True)),
+            unowned_features=unowned_features,
+            unowned_targets=unowned_targets,
+            owner_names=names,
         )
 
     def _owners(
@@ -137,13 +172,34 @@ class TableRecipe(Spec):
         n_owners: int,
         records: Sequence[int] | None,
         streams: Streams | Scope,
-    ) -> tuple[list[Rows], tuple[str, ...]]:
+    ) -> tuple[list[Rows], tuple[str, ...], tuple[str, ...]]:
+        """Return each owner's rows, what the table calls the owners, and notes."""
         if isinstance(self.split, ByColumn):
             values = values_of(self.split.column)[:available]
-            return rows_by_value(self.split.column, values, n_owners, records)
+            rows, notes = rows_by_value(self.split.column, values, n_owners, records)
+            return rows, tuple(_name(values[r[0]]) for r in rows), notes
         public = 0 if self.public_overlap else self.public_records
         records = require_records(records, n_owners)
-        return owner_rows(self.split, available, public, records, streams), ()
+        return owner_rows(self.split, available, public, records, streams), (), ()
+
+
+def _name(value: object) -> str:
+    """Return a value as text; a whole number that was read as a fraction without its zero."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _projected(table: Table, projection: Projection, rows: Rows) -> Array:
+    """Return the features of rows, (n, p), Fortran order."""
+    features, done = np.empty((0, 0)), 0
+    for piece in table.pieces(rows):
+        made = projection.features(piece)
+        if len(made) == len(rows):
+            return made
+        if done == 0:
+            features = np.empty((len(rows), made.shape[1]), order="F")
+        features[done : done + len(made)] = made
+        done += len(made)
+    return features
 
 
 def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
@@ -154,11 +210,22 @@ def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> S
     DataError
         On ``key``, naming the nearest column, when there is none of that name.
     """
-    if column not in frame.columns:
-        raise DataError([Fault(key, f"a column {column!r}", nearest(column, list(frame.columns)))])
+    require_column(column, list(frame.columns), key)
     values = frame[column].astype(object)
     result: list[object] = values.where(frame[column].notna(), None).tolist()
     return result
+
+
+def require_column(column: str, columns: Sequence[str], key: str = "data.split") -> None:
+    """Refuse a column that is not there.
+
+    Raises
+    ------
+    DataError
+        On ``key``, naming the nearest column.
+    """
+    if column not in columns:
+        raise DataError([Fault(key, f"a column {column!r}", nearest(column, columns))])
 
 
 def nearest(name: str, columns: Sequence[str]) -> str:

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope, Streams
-
-Rows = npt.NDArray[np.int64]
 
 
 class ByColumn(Spec):
@@ -131,13 +129,6 @@ def rows_by_value(
             raise DataError(short)
         rows = [r[:n] for r, n in zip(rows, records, strict=True)]
     return rows, tuple(notes)
-
-
-def take(array: npt.NDArray[np.float64], rows: Rows) -> npt.NDArray[np.float64]:
-    """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
-    if len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and np.all(np.diff(rows) == 1):
-        return array[rows[0] : rows[-1] + 1]
-    return array[rows]
 
 
 def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:

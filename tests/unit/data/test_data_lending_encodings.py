@@ -4,7 +4,8 @@ import pytest
 from loans import ONE, REAL, frame, needs_real
 
 from asyncdp_sim.data import lending_plain, lending_published
-from asyncdp_sim.data.lending_columns import loan_rows, month_of, number_in, numeric
+from asyncdp_sim.data.columns import number_in, numeric
+from asyncdp_sim.data.lending_columns import loan_rows, month_of
 from asyncdp_sim.errors import DataError
 
 FEBRUARY_1970 = np.datetime64("1970-02-01")
