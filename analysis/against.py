@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.outcomes import FIGURES
 from analysis.picture import Picture
 from analysis.source import Cell, Sweep, not_a_result
@@ -122,8 +122,13 @@ def against(sweep: Sweep) -> Picture:
         if len(series) > 1:
             keys = [_key(*look) for look in zip(names, shades, MARKERS * 2, strict=False)]
             figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
-        put(figure, label([cell.result for cell in sweep.cells]))
-    return Picture("against", figure, _table(axis, series), _caption(axis, series, shown))
+    return Picture(
+        "against",
+        figure,
+        _table(axis, series),
+        _caption(axis, series, shown),
+        label([cell.result for cell in sweep.cells]),
+    )
 
 
 def _draw(axes: Axes, what: str, series: Sequence[Series], shades: Sequence[str], x: Array) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.words import as_float, numbers
@@ -10,7 +9,7 @@ from analysis.words import as_float, numbers
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
-    return f"Figure {number}. {picture.caption} {settings(results)} {label(results).text}"
+    return f"Figure {number}. {picture.caption} {settings(results)} {picture.label.text}"
 
 
 def settings(results: Sequence[Result]) -> str:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BAND, MARKERS, THEORY, canvas, colours, small_panels, style
@@ -81,7 +81,6 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
             [], [], color=BAND, linestyle=":", linewidth=1.0, label="as long as a gradient"
         )
         figure.legend(handles=[*keys, rule], loc="outside upper left", ncols=2)
-        put(figure, label(results))
     caption = (
         "What the other owners know of the gradients of the owner that is the learner, from the "
         "queries that they are sent: root mean square error relative to a gradient, of one "
@@ -89,7 +88,7 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
         "recovered from the runs; lines: by its noise alone; at ε = ∞ what rounding leaves."
     )
     fields = {name: np.array([getattr(row, name) for row in rows]) for name in _COLUMNS}
-    return Picture("collusion", figure, fields, caption)
+    return Picture("collusion", figure, fields, caption, label(results))
 
 
 _COLUMNS = ("name", "epsilon", "answers", "single", "noise", "mean", "averaged_noise")
@@ -120,13 +119,12 @@ def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
         ]
         allowed = Line2D([], [], color=THEORY, linestyle="--", linewidth=0.9, label="ε allows")
         figure.legend(handles=[*keys, allowed], loc="outside upper left", ncols=6)
-        put(figure, label(results))
     caption = (
         "How well the mean of an owner's K answers tells whether one record was replaced, in the "
         "worst case, if noise is scaled for K answers (lines), and the most that any test can do "
         "with them whoever colludes, tanh(ε/2) (dashed)."
     )
-    return Picture("averaging", figure, table, caption)
+    return Picture("averaging", figure, table, caption, label(results))
 
 
 def _draw(

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.direct import end_labels
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
@@ -144,9 +144,10 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
             ends = [values[1, -1] for _, values in found]
             end_labels(axes, ends, [line.name for line in lines], shades)
         _explain(figure, lines, shades if wordy else ())
-        put(figure, label([line.result for line in lines]))
     table = _table(lines, found, axis)
-    return Picture(name, figure, table, f"{caption}{_remarks(lines)}.")
+    return Picture(
+        name, figure, table, f"{caption}{_remarks(lines)}.", label([line.result for line in lines])
+    )
 
 
 def _first_instant(lines: Sequence[Line]) -> float | None:

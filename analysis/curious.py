@@ -2,17 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from analysis.labels import Label, put
+from analysis.labels import Label
 from analysis.picture import Picture
 from analysis.style import MARKERS, THEORY, canvas, colours, small_panels, style
 
-NO_GUARANTEE = Label("POLAR: obfuscated, no differential privacy guarantee for any ε.", False)
+NO_GUARANTEE = Label(
+    text="POLAR: obfuscated, no differential privacy guarantee for any ε.",
+    private=False,
+    epsilon_true=inf,
+    delta=None,
+    timing_accounted=True,
+    not_for_release=False,
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,6 @@ def by_servers(rows: Sequence[Known]) -> Picture:
             for n, shade, marker in zip(uploads, shades, MARKERS, strict=False)
         ]
         figure.legend(handles=keys, loc="outside upper left", ncols=4)
-        put(figure, NO_GUARANTEE)
     first = rows[0]
     caption = (
         "What τ colluding servers of POLAR know of a client's gradient from the sum of what it "
@@ -76,7 +83,7 @@ def by_servers(rows: Sequence[Known]) -> Picture:
         "sum (1: nothing is known); markers measured, lines √(r/(1+r)) with "
         "r = ρ²(|N_h| − τ)/τ. Right: the sum's direction. All |N_h| servers together know all."
     )
-    return Picture("curious-servers", figure, _table(rows), caption)
+    return Picture("curious-servers", figure, _table(rows), caption, NO_GUARANTEE)
 
 
 def one_more(rows: Sequence[Known]) -> Picture:
@@ -112,13 +119,12 @@ def one_more(rows: Sequence[Known]) -> Picture:
             markerfacecolor="white", label="weights alone ($Y = 0$)",
         )  # fmt: skip
         figure.legend(handles=[*keys, bare_key], loc="outside upper left", ncols=4)
-        put(figure, NO_GUARANTEE)
     caption = (
         "How far off τ colluding servers of POLAR are where a client uploads to τ + 1: root mean "
         "square error of their best guess of its gradient, constant over a window of Δ steps. "
         "Full: with additive perturbations; open, dashed: with weights alone. Lines: theory."
     )
-    return Picture("one-more-server", figure, _table(shown), caption)
+    return Picture("one-more-server", figure, _table(shown), caption, NO_GUARANTEE)
 
 
 def _table(rows: Sequence[Known]) -> dict[str, npt.NDArray[Any]]:

@@ -10,6 +10,7 @@ from analysis import (
     captions,
     convergence,
     gaps,
+    guarantees,
     honest,
     liars,
     rivals,
@@ -81,7 +82,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     entries += honest.figures([line for _, line in lines], notes)
     if isinstance(opened, Sweep):
         entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
-        entries += _of_rivals(opened)
+        entries += _of_guarantees(opened) or _of_rivals(opened)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -196,6 +197,13 @@ def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
         notes.append(f"ψ against owners that lie: {axis}")
         return []
     return [(liars.by_liars(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _of_guarantees(sweep: Sweep) -> list[Shown]:
+    """Draw ψ against ε for several ways to hide records, if they are compared so."""
+    if isinstance(guarantees.series_of(sweep), str):
+        return []
+    return [(guarantees.by_epsilon(sweep), [cell.result for cell in sweep.cells])]
 
 
 def _of_rivals(sweep: Sweep) -> list[Shown]:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BAND, BLUE, THEORY, canvas, style
@@ -54,8 +54,7 @@ def survival(result: Result) -> Picture:
         axes.set_ylabel("share of gaps longer than $t$")
         title = "" if isinstance(law, GapLaw) else wrapped(f"no law drawn: {law}", 60, 4)
         axes.legend(loc="lower left", title=title, title_fontsize=8, alignment="left")
-        put(figure, label([result]))
-    return Picture("gaps", figure, table, f"{caption}.")
+    return Picture("gaps", figure, table, f"{caption}.", label([result]))
 
 
 def gaps(result: Result, first: int | None = None) -> Array:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.convergence import DIVERGED, MOST_BANDS, QUARTILES, Line, quartiles, stepped
 from analysis.direct import end_labels
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BLUE, THEORY, colours, panels, plain_numbers, style
@@ -76,14 +76,13 @@ def curves(lines: Sequence[Line]) -> Picture:
         both[1].set_ylabel("mean loss, held-out rows")
         both[1].set_xlabel("update $k$")
         figure.legend(handles=marks, loc="outside upper right", ncols=2)
-        put(figure, label(results))
     caption = (
         "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the rows "
         "trained on. Below: the mean loss of the same models on all held-out rows, without "
         "regulariser, beside that of θ* and that of every row under its owner's own optimum; "
         "where models begin may lie above the frame."
     )
-    return Picture("held-out", figure, _table(lines, trained, unseen), caption)
+    return Picture("held-out", figure, _table(lines, trained, unseen), caption, label(results))
 
 
 def _references(

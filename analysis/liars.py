@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.outcomes import psi_at_end
 from analysis.picture import Picture
 from analysis.source import Cell, Sweep, not_a_result
@@ -95,8 +95,9 @@ def by_liars(sweep: Sweep) -> Picture:
         keys = [_key(*look) for look in zip(shown, shades, MARKERS * 2, strict=False)]
         if len(names) > 1:
             figure.legend(handles=[*keys, _turn_key()], loc="outside upper left", ncols=2)
-        put(figure, label([cell.result for cell in sweep.cells]))
-    return Picture("liars", figure, _table(rows), _CAPTION)
+    return Picture(
+        "liars", figure, _table(rows), _CAPTION, label([cell.result for cell in sweep.cells])
+    )
 
 
 _CAPTION = (

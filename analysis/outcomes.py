@@ -48,15 +48,27 @@ def psi_at_end(result: Result) -> Figure:
     """
     from scipy.stats import binom
 
-    _, _, psi = _last(result)
+    psi = psi_of_replicates(result)
     if len(psi) == 0:
         return Figure()
-    ordered = np.sort(np.where(np.isnan(psi), np.inf, psi))
+    ordered = np.sort(psi)
     place = max(1, int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)))
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
     if len(ordered) == 1:
         return Figure(float(middle))
     return Figure(float(middle), float(ordered[place - 1]), float(ordered[-place]))
+
+
+def mean_psi_at_end(result: Result) -> Figure:
+    """Return the mean over replicates of ψ of the last model, with Student's t."""
+    psi = psi_of_replicates(result)
+    return _mean(psi) if len(psi) > 0 and np.isfinite(psi).all() else Figure(np.inf)
+
+
+def psi_of_replicates(result: Result) -> Array:
+    """Return ψ of the last model of every replicate, shape (R,); what has overflowed is ∞."""
+    _, _, psi = _last(result)
+    return np.where(np.isnan(psi), np.inf, psi)
 
 
 def _of_summary(name: str) -> Callable[[Result], Figure]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from analysis.convergence import Line
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BAND, BLUE, OKABE_ITO, panels, plain_numbers, style
@@ -68,14 +68,13 @@ def stacked(lines: Sequence[Line]) -> Picture:
         below.set_xlim(-0.6, len(lines) - 0.4)
         below.set_xticks(places, [wrapped(line.name, NAME, 4) for line in lines])
         figure.legend(*below.get_legend_handles_labels(), loc="outside upper left", ncols=4)
-        put(figure, label(results))
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.array([line.name for line in lines]),
         "psi_mean": total,
     }
     table |= {name: values[name] for name in PARTS}
     table |= {f"{name}_se": values for name, values in errors.items()}
-    return Picture("parts", figure, table, _caption(results))
+    return Picture("parts", figure, table, _caption(results), label(results))
 
 
 def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> None:

@@ -1,4 +1,4 @@
-"""A picture with its numbers and its caption, and how it comes to disk: whole or not at all."""
+"""A picture with its numbers, caption and label, and how it comes to disk: whole or not at all."""
 
 import csv
 import io
@@ -7,33 +7,49 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from analysis.labels import Label, put
 from analysis.style import style
 from asyncdp_sim.errors import Fault, ResultError
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawn figure.
+    """A drawn figure; none is without its label, which stands on it and in its table.
 
     Attributes
     ----------
     name : str
         File name without its ending.
     figure : Figure
-        Labelled already.
+        Gets the label.
     table : mapping of arrays
         The plotted numbers, columns of one length.
     caption : str
         What is shown; the run's settings follow in :mod:`analysis.captions`.
+    label : Label
+        Of the runs shown.
     """
 
     name: str
     figure: Figure
     table: Mapping[str, npt.NDArray[Any]]
     caption: str
+    label: Label
+
+    def __post_init__(self) -> None:
+        """Write the label on the figure."""
+        with style():
+            put(self.figure, self.label)
+
+    def labelled(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the table with the label's columns, but for those that it has row by row."""
+        rows = len(next(iter(self.table.values()), ()))
+        said = {name: np.full(rows, value) for name, value in self.label.values().items()}
+        return {**self.table, **{key: each for key, each in said.items() if key not in self.table}}
 
 
 def save(picture: Picture, folder: Path) -> Path:
@@ -47,7 +63,7 @@ def save(picture: Picture, folder: Path) -> Path:
     drawn = io.BytesIO()
     with style():
         picture.figure.savefig(drawn, format="png", metadata={"Software": None})
-    write(folder / f"{picture.name}.csv", as_csv(picture.table).encode())
+    write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
     path = folder / f"{picture.name}.png"
     write(path, drawn.getvalue())
     return path
@@ -60,7 +76,7 @@ def as_csv(table: Mapping[str, npt.NDArray[Any]]) -> str:
     rows.writerow(table)
     columns = [column.tolist() for column in table.values()]
     for row in zip(*columns, strict=True):
-        rows.writerow(["" if value != value else value for value in row])
+        rows.writerow(["" if value is None or value != value else value for value in row])
     return text.getvalue()
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis.convergence import Line
 from analysis.direct import end_labels
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import (
@@ -83,7 +83,6 @@ def by_owner(lines: Sequence[Line]) -> Picture:
             shown[-1].set_xticks(owners, names)
         shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
         figure.legend(*shown[-1].get_legend_handles_labels(), loc="outside upper left", ncols=2)
-        put(figure, label(results))
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
         "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
@@ -92,7 +91,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         "out: the mean loss on the owner's own held-out rows, in the mean over replicates of "
         "final models, divided by that of θ*; owners with a cross above a marker profit."
     )
-    return Picture("profit", figure, table, caption)
+    return Picture("profit", figure, table, caption, label(results))
 
 
 def _unseen(

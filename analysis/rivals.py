@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from analysis.captions import caption
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.outcomes import psi_at_end
 from analysis.picture import Picture, save
 from analysis.source import Cell, Result, Sweep, not_a_result
@@ -36,7 +36,7 @@ class Entry:
     Attributes
     ----------
     rival : str
-        Algorithm, bound and budget.
+        Algorithm, mechanism (but for Laplace noise), bound and budget.
     n_owners : int
         N.
     epsilon : float
@@ -76,10 +76,13 @@ def entries(cells: Sequence[Cell]) -> list[Entry]:
 
 
 def rival(result: Result) -> str:
-    """Return what sets a rival apart: how it learns, how records are bounded, who pays when."""
-    said = result.scenario
-    bound = said["privacy"].get("sensitivity") or {"kind": "no bound"}
-    return f"{said['algorithm']['kind']}, {bound['kind']}, {said['privacy']['budget']['kind']}"
+    """Return what sets a rival apart: how it learns, how records are hidden, who pays when."""
+    privacy = result.scenario["privacy"]
+    bound = privacy.get("sensitivity") or {"kind": "no bound"}
+    mechanism = privacy.get("mechanism", "laplace")
+    noise = [] if mechanism == "laplace" else [str(mechanism)]
+    kinds = [result.scenario["algorithm"]["kind"], *noise, bound["kind"], privacy["budget"]["kind"]]
+    return ", ".join(kinds)
 
 
 def rivals(sweeps: Sequence[Sweep]) -> Picture:
@@ -118,14 +121,19 @@ def rivals(sweeps: Sequence[Sweep]) -> Picture:
             for name, (shade, marker) in looks.items()
         ]
         figure.legend(handles=keys, loc="outside upper left", ncols=2)
-        put(figure, label([each.cell.result for each in found]))
     said = (
         "ψ of the last model (median; strokes: its 95 % interval over replicates) and the time of "
         "the last update (median) against ε, for every number of owners; of each rival the best "
         "setting in hindsight, for which no budget is charged; ψ is relative to the optimum on "
         "the records as the run has them, which a bounded domain changes."
     )
-    return Picture("rivals", figure, _table(found, [p for s in sweeps for p in s.paths]), said)
+    return Picture(
+        "rivals",
+        figure,
+        _table(found, [p for s in sweeps for p in s.paths]),
+        said,
+        label([each.cell.result for each in found]),
+    )
 
 
 def main(arguments: list[str]) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BAND, BLUE, THEORY, VERMILION, canvas, owner_ticks, style
@@ -78,7 +78,6 @@ def by_owner(result: Result) -> Picture:
         axes.set_xlabel("owner $i$")
         axes.set_ylabel("share of the updates")
         figure.legend(loc="outside upper right", ncols=4)
-        put(figure, label([result]))
     table = {
         "owner": owners, "updates": count.astype(np.int64), "share": share,
         "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
@@ -90,7 +89,9 @@ def by_owner(result: Result) -> Picture:
         f"choice, which {outside} of {n_owners:,} owners leave "
         f"(about {(1 - LEVEL) * n_owners:.2g} expected)"
     )
-    return Picture("shares", figure, table, f"{caption}; {_standing(theory, unequal)}.")
+    return Picture(
+        "shares", figure, table, f"{caption}; {_standing(theory, unequal)}.", label([result])
+    )
 
 
 def _standing(theory: Array | str, unequal: bool) -> str:

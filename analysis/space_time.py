@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from analysis import events
 from analysis.arrows import Scene
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.marks import MESSAGES, UPDATE, Mark, marks, most_active, of_owners, within
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
@@ -70,9 +70,8 @@ def diagram(
         axes.set_xlabel(TIME_AXIS)
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
-        put(figure, label([result]))
     caption = _caption(result, chosen, (first, last), shown)
-    return Picture("space-time", figure, as_table(found), caption)
+    return Picture("space-time", figure, as_table(found), caption, label([result]))
 
 
 def as_table(found: Sequence[Mark]) -> dict[str, npt.NDArray[Any]]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BLUE, DARK_BLUE, THEORY, canvas, style
@@ -61,8 +61,7 @@ def histogram(result: Result) -> Picture:
         axes.set_ylabel("share of the updates")
         title = "" if isinstance(law, StalenessLaw) else wrapped(f"no law drawn: {law}", 60, 4)
         axes.legend(loc="upper right", title=title, title_fontsize=8, alignment="left")
-        put(figure, label([result]))
-    return Picture("staleness", figure, table, _caption(stale, law, several))
+    return Picture("staleness", figure, table, _caption(stale, law, several), label([result]))
 
 
 def never_stale(result: Result) -> bool:

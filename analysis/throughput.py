@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.outcomes import interval
 from analysis.picture import Picture
 from analysis.source import Cell, Result, Sweep, not_a_result
@@ -116,9 +116,14 @@ def against_load(sweep: Sweep) -> Picture:
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
         handles = [key for some in keys for key in some]
         figure.legend(handles=handles, loc="outside upper left", ncols=_columns(keys))
-        put(figure, label([result for some in results.values() for result in some]))
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
-    return Picture("throughput", figure, table, _caption(sweep, sum(map(len, found.values()))))
+    return Picture(
+        "throughput",
+        figure,
+        table,
+        _caption(sweep, sum(map(len, found.values()))),
+        label([result for some in results.values() for result in some]),
+    )
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result, not_a_result
 from analysis.style import BLUE, FEW_OWNERS, TIME_AXIS, canvas, owner_ticks, style
@@ -42,10 +42,9 @@ def by_update(
         owner_ticks(axes, "y", result.n_owners)
         axes.set_xlabel("update $k$")
         axes.set_ylabel("owner $i_k$")
-        put(figure, label([result]))
     shown = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
     caption = f"Owner i_k that update k came from, for {shown}."
-    return Picture("timing-by-update", figure, rows, caption)
+    return Picture("timing-by-update", figure, rows, caption, label([result]))
 
 
 def by_time(
@@ -81,12 +80,11 @@ def by_time(
         owner_ticks(axes, "y", result.n_owners)
         axes.set_xlabel(TIME_AXIS)
         axes.set_ylabel("owner $i$")
-        put(figure, label([result]))
     caption = (
         "Instants at which answers were applied, owner by owner, for updates "
         f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}."
     )
-    return Picture("timing-by-time", figure, rows, caption)
+    return Picture("timing-by-time", figure, rows, caption, label([result]))
 
 
 def window(result: Result, replicate: int, first: int, last: int | None) -> Window:

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from analysis import events
 from analysis.events import Events
-from analysis.labels import label, put
+from analysis.labels import label
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.style import BAND, BLUE, GREEN, THEORY, TIME_AXIS, panels, style
@@ -81,9 +81,8 @@ def over_time(result: Result) -> Picture:
         lower.set_xlabel(TIME_AXIS)
         lower.set_xlim(0, edges[-1] / TICKS_PER_UNIT)
         figure.legend(handles=_key(len(found), upper, lower), loc="outside upper right", ncols=3)
-        put(figure, label([result]))
     said = _caption(found, what if drawn else None, laws)
-    return Picture("utilisation", figure, _table(edges, shares), said)
+    return Picture("utilisation", figure, _table(edges, shares), said, label([result]))
 
 
 def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:

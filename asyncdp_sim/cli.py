@@ -48,6 +48,25 @@ def worker_count(given: str | int) -> int:
     return number
 
 
+def attack_count(given: str | int) -> int:
+    """Read how often an attack is made, ≥ 100: half for the choice of what to look for."""
+    number = whole_number(given)
+    if number < 100:
+        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 100")
+    return number
+
+
+def open_share(given: str | float) -> float:
+    """Read a number in (0, 1)."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number in (0, 1)")
+    return number
+
+
 Workers = Annotated[
     int,
     typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
@@ -127,7 +146,8 @@ def check_command(files: Annotated[list[Path], typer.Argument(help="Scenario fil
     faulty = []
     for file in files:
         try:
-            lines = describe(_load(file, []))
+            with blaming(file):
+                lines = describe(_load(file, []))
         except InputError as error:
             faulty += error.lines()
         else:
@@ -135,6 +155,47 @@ def check_command(files: Annotated[list[Path], typer.Argument(help="Scenario fil
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)
         raise typer.Exit(2)
+
+
+@app.command("audit")
+def audit_command(
+    file: File,
+    answers: Annotated[
+        int,
+        typer.Option("--answers", parser=attack_count, help="Single answers drawn, on each side."),
+    ] = 1_000_000,
+    runs: Annotated[
+        int, typer.Option("--runs", parser=attack_count, help="Whole runs, on each side.")
+    ] = 1000,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", parser=open_share, help="Of each lower bound, in (0, 1)."),
+    ] = 0.999,
+    workers: Workers = 1,
+    settings: Settings = [],  # noqa: B006
+) -> None:
+    """Attack a scenario's privacy: lower bounds on ε beside what it claims."""
+    from rich.progress import Progress
+
+    from asyncdp_sim.audit import audit
+
+    scenario = _load(file, settings)
+    if len(scenario.sweep) > 0:
+        _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: attacking its base cell")
+    progress = Progress(console=_stderr(), disable=not sys.stderr.isatty())
+    with blaming(file), progress:
+        bar = progress.add_task(f"attacking {scenario.id}", total=None)
+        found = audit(
+            scenario,
+            answers=answers,
+            runs=runs,
+            confidence=confidence,
+            workers=workers,
+            on_part=lambda done, total: progress.update(bar, completed=done, total=total),
+        )
+    typer.echo("\n".join(found.lines()))
+    if found.exceeded:
+        raise typer.Exit(3)
 
 
 @app.command("replay")

@@ -13,6 +13,8 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.conflicts import superposable
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
+from asyncdp_sim.privacy import Gaussian
+from asyncdp_sim.privacy.label import record_unit
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
@@ -48,6 +50,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
     run = scenario.run
     until = "" if run.until is None else f" or until {run.until:g} time units"
+    until += "" if run.target is None else f" or down to ψ = {run.target:g}"
     yield f"run: {run.replicates} replicates of T = {run.updates} updates{until}, seed {run.seed}"
 
 
@@ -162,13 +165,28 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
         said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
         yield f"privacy: {said}"
         return
-    epsilon = privacy.epsilons(n_owners)
-    allowed = np.array(privacy.budget.answers_allowed(n_owners, scenario.run.updates))
-    each = epsilon / allowed
+    accountant = privacy.accountant(n_owners, scenario.run.updates)
+    epsilon, allowed = accountant.epsilon, accountant.answers
+    each = accountant.spent(np.ones_like(allowed))
+    stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
     yield (
-        f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers, "
+        f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers{stated}, "
         f"{_range(each)} per answer, one record replaced"
     )
+    unit = record_unit({"scenario": scenario.plain(), "summary": {}})
+    if unit is not None:
+        yield unit
+    if isinstance(accountant, Gaussian):
+        rho = accountant.zcdp(allowed)
+        yield (
+            f"noise multiplier {_range(accountant.multiplier)}; all answers of an owner are "
+            f"{_range(rho)}-zCDP (ρ); an answer's own ε is at the same δ and does not add up"
+        )
+    if privacy.overlap > 1:
+        yield (
+            f"overlap: {privacy.overlap} owners may hold one record; together they spend at most "
+            f"ε {_range(privacy.asked(n_owners).min(keepdims=True))} of it"
+        )
     per_update = scenario.algorithm.answers_per_update or 1
     if int(allowed.sum()) < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
@@ -187,13 +205,23 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         return
     if sensitivity.norm == "l2-as-published":
         yield "not private as claimed: Laplace noise scaled to an L2 bound gives up to √p ε"
+    if sensitivity.kind == "domain":
+        yield sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
     if sensitivity.kind == "declared":
         yield f"the bound {sensitivity.bound:g} is declared: the run checks it against the records"
     xi = scenario.xi
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
-        noise = privacy.noise_for(records, scenario.run.updates, xi)
-        yield f"noise: Laplace with scale {_range(noise.scale)} on each coordinate of an answer"
+        noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
+        scale = f"{_NOISE[privacy.mechanism]} {_range(noise.scale)}"
+        yield f"noise: {scale} on each coordinate of an answer"
+
+
+_NOISE = {
+    "laplace": "Laplace with scale",
+    "gaussian": "Gaussian with standard deviation",
+    "discrete-laplace": "discrete Laplace with scale",
+}
 
 
 def _conduct(scenario: Scenario) -> Iterator[str]:
@@ -201,6 +229,10 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
         yield f"adversary: {scenario.adversary.words()}"
     if scenario.acceptance is not None:
         yield f"acceptance: {scenario.acceptance.words()}"
+    if scenario.trigger is not None:
+        yield f"trigger: {scenario.trigger.words()}"
+    if scenario.timing_unaccounted is not None:
+        yield f"timing not accounted: {scenario.timing_unaccounted}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -47,6 +47,18 @@ def digest(described_scenario: Mapping[str, Any]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
+def network_digest(scenario: Scenario, replicates: int) -> str:
+    """Return the name under which a scenario's traces can be shared (16 hex digits).
+
+    Where their timing depends on the model, they are shared with nobody: the whole scenario counts.
+    """
+    found = scenario.network.digest(scenario.run.seed, replicates)
+    if scenario.timing_unaccounted is None:
+        return found
+    said = found + digest(described(scenario))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
 def default_directory(scenario: Scenario) -> Path:
     """Return where a scenario's result goes unless told otherwise: results/<id>-<digest>."""
     return Path("results") / f"{scenario.id}-{digest(described(scenario))[:8]}"

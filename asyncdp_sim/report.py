@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.faults import show
+from asyncdp_sim.privacy.label import label, reasons, record_unit, stated_delta, timing_reasons
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
+from asyncdp_sim.words import number
 
 
 def report(directory: Path) -> list[str]:
@@ -61,6 +63,7 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
             f"{_figure(figures['p_repeat'])} "
             f"(uniform choice: {_figure(figures['p_repeat_uniform'])})",
         ),
+        *([] if figures["timing_accounted"] else [("timing accounted", "NO, see the notes")]),
         (
             "ψ at the end",
             f"median {_figure(psi['median'])}, 25–75 % {_figure(psi['q25'])} … "
@@ -68,19 +71,28 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
         ),
         *_honest(figures),
         ("budget spent", f"at most {_figure(figures['max_spent_ratio'])} of ε"),
-        (
-            "private as claimed",
-            f"{'yes' if figures['private'] else 'NO'} (true ε {_figure(figures['epsilon_true'])})",
-        ),
-        (
-            "not for release",
-            "yes: private records were read"
-            if figures["not_for_release"]
-            else "no: synthetic records",
-        ),
+        *_label(manifest),
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
+    said, unit = label([manifest]), record_unit(manifest)
+    stated = f", δ = {number(said.delta)}" if said.delta is not None and said.delta > 0 else ""
+    true = f"(true ε {_figure(said.epsilon_true)}{stated})"
+    yield "private as claimed", f"{'yes' if said.private else 'NO'} {true}"
+    yield from (("because", why) for why in reasons(manifest))
+    if unit is not None:
+        yield "unit of privacy", unit
+    yield "timing", "accounted" if said.timing_accounted else "NOT accounted"
+    yield from (("because", why) for why in timing_reasons(manifest))
+    read = said.not_for_release
+    yield (
+        "not for release",
+        "yes: private records were read" if read else "no: synthetic records",
+    )
 
 
 def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -121,11 +133,13 @@ _WHERE_THERE_IS_ANY = {
 def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept = list(manifest["scenario"]["sweep"])
     header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
-    rows = [[*header, "private", "true ε"]]
     grid = itertools.product(*manifest["scenario"]["sweep"].values())
-    for name, values in zip(manifest["fingerprints"], grid, strict=True):
-        cell = read_manifest(directory / name)
+    cells = {name: read_manifest(directory / name) for name in manifest["fingerprints"]}
+    with_delta = any((stated_delta(cell) or 0) > 0 for cell in cells.values())
+    rows = [[*header, "private", "true ε", *["δ"] * with_delta]]
+    for (name, cell), values in zip(cells.items(), grid, strict=True):
         figures, psi = cell["summary"], cell["summary"]["psi_final"]
+        said = label([cell])
         rows.append(
             [
                 name.removeprefix("cell-"),
@@ -133,8 +147,9 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 _figure(figures["throughput"]),
                 _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
-                "yes" if figures["private"] else "NO",
-                _figure(figures["epsilon_true"]),
+                "yes" if said.private else "NO",
+                _figure(said.epsilon_true),
+                *[_figure(said.delta)] * with_delta,
             ]
         )
     return _aligned(rows)

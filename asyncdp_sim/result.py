@@ -3,19 +3,28 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.columns import (
+    Columns,
+    alone_columns,
+    event_columns,
+    model_columns,
+    optimum_columns,
+    summary_column,
+    swept_column,
+    update_columns,
+)
 from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.scenario import Scenario, dump, jsonable
-from asyncdp_sim.trace import Detail, EventKind, Trace
-from asyncdp_sim.units import to_units
 
-Columns = Mapping[str, Any]
+OF_NETWORK = ("updates.parquet", "events.parquet")
+"""Tables that are the same whatever is learned."""
 
 
 def require_free(directory: Path) -> None:
@@ -50,6 +59,8 @@ class Writer:
     ----------
     directory : Path
         Where the result is to appear; must not exist.
+    label : Label, optional
+        The result's privacy label, for the metadata of its tables.
 
     Raises
     ------
@@ -57,9 +68,10 @@ class Writer:
         If the path exists or cannot be written.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, label: Label | None = None) -> None:
         require_free(directory)
         self.directory = directory
+        self._label = label
         self._partial = directory.with_name(f".partial-{directory.name}")
 
     def __enter__(self) -> "Writer":
@@ -91,8 +103,14 @@ class Writer:
         write_into(self._partial, name, value)
 
     def table(self, name: str, columns: Columns) -> None:
-        """Write a Parquet table of NumPy or Arrow columns."""
-        write_into(self._partial, name, columns)
+        """Write a Parquet table of NumPy or Arrow columns, with the label."""
+        said = self._label
+        if said is None:
+            write_into(self._partial, name, columns)
+        elif name in OF_NETWORK:
+            write_into(self._partial, name, columns, said.metadata_of_network())
+        else:
+            write_into(self._partial, name, columns, said.metadata())
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
         """Write a text file piece by piece."""
@@ -105,7 +123,12 @@ class Writer:
         self.text("scenario.toml", dump(scenario, self.directory))
 
 
-def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> None:
+def write_into(
+    directory: Path,
+    name: str,
+    content: str | Mapping[str, Any],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write one file, whole or not at all: as ``name.tmp``, synchronised, then renamed.
 
     Parameters
@@ -116,6 +139,8 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
         ``.parquet`` takes columns, ``.json`` a mapping (infinities become the text "inf");
         in both NaN becomes null. Anything else takes text.
     content : str or mapping
+    metadata : mapping of text, optional
+        Of a Parquet file.
 
     Raises
     ------
@@ -132,7 +157,8 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
                 key: pa.array(value, from_pandas=True) if isinstance(value, np.ndarray) else value
                 for key, value in content.items()  # type: ignore[union-attr]
             }
-            pq.write_table(pa.table(columns), unfinished, compression="zstd")
+            table = pa.table(columns, metadata=metadata)
+            pq.write_table(table, unfinished, compression="zstd")
         elif name.endswith(".json"):
             text = json.dumps(jsonable(content), indent=2, ensure_ascii=False)
             unfinished.write_text(text + "\n", encoding="utf-8")
@@ -143,106 +169,6 @@ def write_into(directory: Path, name: str, content: str | Mapping[str, Any]) -> 
         unfinished.rename(directory / name)
     except OSError as error:
         raise _unwritable(directory, error) from None
-
-
-def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
-    """Return ``updates``: one row per answer used, sorted by replicate and k.
-
-    ``peer`` is there where models were read from others than the one learner.
-    """
-    tables = [trace.updates for trace in traces]
-    joined = np.concatenate(tables)
-    columns: dict[str, Any] = {
-        "replicate": _repeat(numbers, tables),
-        "k": joined["k"],
-        "tick": joined["tick"],
-        "time": to_units(joined["tick"]),
-        "owner": joined["owner"],
-        "read_tick": joined["read_tick"],
-        "staleness": joined["staleness"],
-        "message": joined["message"],
-    }
-    if np.any(joined["peer"] != 0):
-        columns["peer"] = joined["peer"]
-    return columns
-
-
-def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
-    """Return ``events``: one row per event, sorted by replicate and seq."""
-    import pyarrow as pa
-
-    tables = [trace.events for trace in traces if trace.events is not None]
-    joined = np.concatenate(tables)
-    message, attempt = joined["message"], joined["attempt"]
-    kinds = pa.array([kind.name for kind in EventKind])
-    return {
-        "replicate": _repeat(numbers, tables),
-        "seq": np.concatenate([np.arange(len(t), dtype=np.int64) for t in tables]),
-        "tick": joined["tick"],
-        "time": to_units(joined["tick"]),
-        "kind": pa.DictionaryArray.from_arrays(pa.array(joined["kind"]), kinds),
-        "owner": joined["owner"],
-        "message": pa.array(message, mask=message == 0),
-        "attempt": pa.array(attempt, mask=attempt == 0),
-        "detail": pa.DictionaryArray.from_arrays(
-            pa.array(joined["detail"], mask=joined["detail"] == 0),
-            pa.array([detail.name.replace("_", "-") for detail in Detail]),
-        ),
-    }
-
-
-def model_columns(models: npt.NDArray[np.float64], numbers: Sequence[int]) -> Columns:
-    """Return ``models``: the final central model of every replicate, shape (R, p)."""
-    n_features = models.shape[1]
-    return {
-        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_features),
-        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), len(models)),
-        "theta_L": models.reshape(-1),
-    }
-
-
-def optimum_columns(theta: npt.NDArray[np.float64]) -> Columns:
-    """Return ``optimum``: θ*, shape (p,)."""
-    return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
-
-
-def alone_columns(theta: npt.NDArray[np.float64]) -> Columns:
-    """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
-    n_owners, n_features = theta.shape
-    return {
-        "owner": np.repeat(np.arange(1, n_owners + 1, dtype=np.int32), n_features),
-        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), n_owners),
-        "theta": theta.reshape(-1),
-    }
-
-
-def summary_column(name: str, values: Sequence[Any]) -> Any:
-    """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
-    import pyarrow as pa
-
-    yes_or_no = ("private", "bound_exceeded", "timing_accounted", "not_for_release")
-    if name in yes_or_no:
-        return pa.array(values, pa.bool_())
-    if name.endswith(".reason"):
-        return pa.array(values, pa.string())
-    counts = ("updates", "clip_count", "profits_psi", "profits_held_out", "psi_split.repetitions")
-    whole = pa.int64() if name in counts else pa.float64()
-    return pa.array([None if value is None else float(value) for value in values]).cast(whole)
-
-
-def swept_column(values: Sequence[Any]) -> Any:
-    """Return a column of swept values: as they are where all are alike, else as JSON texts."""
-    import pyarrow as pa
-
-    if all(isinstance(value, str) for value in values):
-        return pa.array(values)
-    if all(type(value) is bool for value in values):
-        return pa.array(values, pa.bool_())
-    if all(type(value) is int and abs(value) < 2**63 for value in values):
-        return pa.array(values, pa.int64())
-    if all(type(value) in (int, float) for value in values):
-        return pa.array([float(value) for value in values])
-    return pa.array([json.dumps(jsonable(value)) for value in values])
 
 
 def read_table(directory: Path, name: str) -> Any:
@@ -291,11 +217,6 @@ def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
     return manifest
 
 
-def _repeat(numbers: Sequence[int], tables: Sequence[npt.NDArray[np.void]]) -> Any:
-    lengths = [len(table) for table in tables]
-    return np.repeat(np.array(numbers, dtype=np.int32), lengths)
-
-
 def _not_a_result(directory: Path, given: str) -> ResultError:
     return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
 
@@ -304,3 +225,21 @@ def _unwritable(directory: Path, error: OSError | ValueError) -> ResultError:
     allowed = "allowed is a place that can be written to"
     said = getattr(error, "strerror", None) or str(error)
     return ResultError([Fault("--out", said, allowed)], str(directory))
+
+
+__all__ = [
+    "OF_NETWORK",
+    "Columns",
+    "Writer",
+    "alone_columns",
+    "event_columns",
+    "model_columns",
+    "optimum_columns",
+    "read_manifest",
+    "read_table",
+    "require_free",
+    "summary_column",
+    "swept_column",
+    "update_columns",
+    "write_into",
+]

@@ -141,6 +141,10 @@ class _Reader:
             self._hear(key, tick, kind)
         elif kind in (K.answer_released, K.answer_resent):
             self._send(key, tick, attempt)
+        elif kind is K.answer_withheld:
+            self._work(key, tick)
+            for name in (COMPUTING, EXCHANGE, LOCK):
+                self._end(name, key, tick, kind)
         elif kind in _LANDED:
             if kind is K.answer_delivered:
                 self._delivered[key] = tick
@@ -214,10 +218,10 @@ class _Reader:
         if starts:
             starts.pop()
 
-    def _send(self, key: Key, tick: int, attempt: int) -> None:
-        """Begin a transmission; one without a query of its own goes on from what came before.
+    def _work(self, key: Key, tick: int) -> None:
+        """Let an answer that is ready have been worked on; it may have no query of its own.
 
-        It answers a query to all, or it is the former answer, made afresh.
+        Then it answers a query to all, or it is the former answer, made afresh.
         """
         owner, message = key
         if key not in self._begun:
@@ -233,6 +237,10 @@ class _Reader:
                     self._begin(name, key, began)
             self._begun.add(key)
             self._serving[owner] = key
+
+    def _send(self, key: Key, tick: int, attempt: int) -> None:
+        """Begin a transmission."""
+        self._work(key, tick)
         if attempt > 1:
             self._given_up.pop(key, None)  # the learner goes on waiting
         self._end(COMPUTING, key, tick, K.answer_released)

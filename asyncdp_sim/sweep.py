@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, ResultError, SpecError
-from asyncdp_sim.provenance import cpu_features, digest, git_commit, placeless, versions
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.provenance import (
+    cpu_features,
+    digest,
+    git_commit,
+    network_digest,
+    placeless,
+    versions,
+)
 from asyncdp_sim.result import (
     Writer,
     read_manifest,
@@ -23,7 +32,7 @@ from asyncdp_sim.result import (
     update_columns,
     write_into,
 )
-from asyncdp_sim.run import Outcome, reproduce, run, write
+from asyncdp_sim.run import Outcome, manifest, reproduce, run, write
 from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, dump, jsonable, spoken
 from asyncdp_sim.trace import Trace
@@ -51,10 +60,10 @@ class Cell:
         """Name of the cell's directory."""
         return f"cell-{self.number:04d}"
 
-    @property
+    @cached_property
     def network(self) -> str:
         """Digest under which cells share traces."""
-        return self.scenario.network.digest(self.scenario.run.seed, self.scenario.run.replicates)
+        return network_digest(self.scenario, self.scenario.run.replicates)
 
 
 def sweep(
@@ -66,8 +75,8 @@ def sweep(
 ) -> list[Cell]:
     """Run every cell of a scenario's grid into a sweep directory.
 
-    Cells that have the same network share one set of traces. Finished cells of an interrupted
-    sweep are kept, so the same call continues it.
+    Cells that have the same network share one set of traces, unless their timing depends on the
+    model. Finished cells of an interrupted sweep are kept, so the same call continues it.
 
     Parameters
     ----------
@@ -170,7 +179,7 @@ def _open(scenario: Scenario, directory: Path) -> None:
 def _share_updates(directory: Path, cell: Cell, outcome: Outcome) -> None:
     shared = directory / "traces" / cell.network
     if not shared.exists():
-        with Writer(shared) as writer:
+        with Writer(shared, label([manifest(outcome)])) as writer:
             columns = update_columns(outcome.traces, outcome.numbers)
             writer.table("updates.parquet", columns)
 
@@ -186,7 +195,7 @@ def _close(scenario: Scenario, said: dict[str, Any], directory: Path, cells: lis
     summaries = [_flat(manifest["summary"]) for manifest in manifests]
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
-    write_into(directory, "cells.parquet", columns)
+    write_into(directory, "cells.parquet", columns, label(manifests).metadata())
     write_into(
         directory,
         "manifest.json",

@@ -32,6 +32,7 @@ INSTANTS = {
     K.answer_collided: "collision",
     K.answer_lost: "loss",
     K.answer_discarded: "answer discarded",
+    K.answer_withheld: "answer withheld",
     K.acknowledgement_lost: "acknowledgement lost",
     K.update_applied: "update",
     K.broadcast_sent: "broadcast",

@@ -82,7 +82,7 @@ def learned(scenario: Scenario, name: str) -> Learned:
     noise = 2 * p * float(reply.noise.scale[HIDDEN]) ** 2  # E‖b w‖²
     return Learned(
         name=name,
-        epsilon=float(problem.epsilon[HIDDEN]),
+        epsilon=float(problem.accountant.epsilon[HIDDEN]),
         answers=float(np.mean(counts)),
         single=sqrt(fsum(singles) / max(1, len(singles)) / size),
         mean=sqrt(fsum(means) / max(1, len(means)) / size),

@@ -6,8 +6,7 @@ the wrong way.
 """
 
 from dataclasses import dataclass
-from math import log
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -21,45 +20,47 @@ QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
 
 
+class Lengths(Protocol):
+    """What is public of the noise on honest answers."""
+
+    @property
+    def scale(self) -> Array:
+        """How large each owner's noise is, shape (N,)."""
+
+    def longest(self, size: int, quantile: float) -> Array:
+        """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class HonestAnswers:
-    """What is public of the length of honest answers ∇f_i + b_i w.
+    """What is public of the length of honest answers ∇f_i + noise.
 
     Attributes
     ----------
     reach : float
         Bound on ‖∇f_i‖₁, declared or enforced: Ξ, or √p Ξ where Ξ bounds an L2 norm.
-    scale : array (N,)
-        b_i ≥ 0, of Laplace noise.
+    noise : Lengths
     n_features : int
         p.
-    shape : str
-        "vector": w has p draws. "scalar-as-published": one draw, p times.
     """
 
     reach: float
-    scale: Array
+    noise: Lengths
     n_features: int
-    shape: Literal["vector", "scalar-as-published"] = "vector"
 
     def length(self, quantile: float) -> Array:
         """Return L1 norms that honest answers exceed with probability at most 1 − q, shape (N,).
 
-        B_i = reach + b_i F⁻¹(q). ‖w‖₁ is a sum of p unit exponentials, so that F is the
-        distribution function of Gamma(p, 1); one draw on all coordinates has ‖w‖₁ = p|w| and
-        F⁻¹(q) = −p ln(1 − q). Where ‖∇f_i‖₁ = reach and both point the same way, the probability
-        is 1 − q.
+        B_i = reach + F_i⁻¹(q), F_i the distribution function of the noise's L1 norm or less.
+        With Laplace noise, ‖∇f_i‖₁ = reach and both pointing the same way, the probability is
+        1 − q.
 
         Parameters
         ----------
         quantile : float
             q in (0, 1).
         """
-        if self.shape == "scalar-as-published":
-            return self.reach - self.scale * self.n_features * log(1 - quantile)
-        from scipy.special import gammaincinv  # only where a bound is worked out
-
-        return np.asarray(self.reach + self.scale * gammaincinv(self.n_features, quantile))
+        return np.asarray(self.reach + self.noise.longest(self.n_features, quantile))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class Bounded(Spec):
     ----------
     bound : float, optional
         B > 0, the L1 norm that is allowed of every owner's answers. Absent:
-        :meth:`HonestAnswers.length`, which needs Laplace noise.
+        :meth:`HonestAnswers.length`, which needs noise.
     quantile : float, optional
         q in (0, 1), where there is no ``bound``; 0.99.
     """
@@ -145,12 +146,12 @@ class Bounded(Spec):
     def bounds(self, honest: HonestAnswers) -> Array:
         """Return B_i, shape (N,)."""
         if self.bound is not None:
-            return np.full(len(honest.scale), self.bound)
+            return np.full(len(honest.noise.scale), self.bound)
         return honest.length(QUANTILE if self.quantile is None else self.quantile)
 
     def faults(self, mechanism: str) -> list[Fault]:
-        """Return a fault where the bound is to be worked out from a noise that is not Laplace's."""
-        if self.bound is not None or mechanism == "laplace":
+        """Return a fault where the bound is to be worked out and there is no noise."""
+        if self.bound is not None or mechanism != "none":
             return []
         allowed = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
         return [Fault("acceptance.bound", "nothing", allowed)]

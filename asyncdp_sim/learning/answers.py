@@ -30,14 +30,23 @@ class Batches(Protocol):
 
 
 class Noise(Protocol):
-    """The mechanism's noise: unit rows from a stream, and what each owner multiplies them by."""
+    """The mechanism: what is drawn for an answer, and what an owner makes of its gradient by it."""
 
     @property
     def scale(self) -> Array:
-        """Factor per owner, shape (N,)."""
+        """How large each owner's noise is, shape (N,)."""
 
-    def rows(self, generator: np.random.Generator, count: int, n_features: int) -> Array:
-        """Return the next ``count`` unit rows, shape (count, p)."""
+    def width(self, size: int) -> int:
+        """Return how many numbers are drawn for an answer of ``size`` numbers."""
+
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        """Return what is drawn for the next ``count`` answers, shape (count, width)."""
+
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
+
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
 
 
 class Acceptance(Protocol):
@@ -66,12 +75,12 @@ class Sample:
 class Reply:
     """How owners answer a query, and what the learner takes of it.
 
-    Owner i's answer at θ is a_i (∇f_i(θ) + b_i w), with w one row of unit noise for each answer.
+    Owner i's answer at θ is a_i (∇f_i(θ) + noise), with one row drawn for each answer.
 
     Attributes
     ----------
     gradients, noise
-        ∇f_i; w and b_i.
+        ∇f_i; and the noise.
     sample : Sample, optional
         Where ∇f_i is over some of the owner's records, other ones for each answer.
     factors : array (N,), optional
@@ -107,7 +116,7 @@ class Answers:
         self._noise = _Rows(
             [scope.generator("noise") for scope in replicates],
             lambda source, count: reply.noise.rows(source, count, size),
-            size,
+            reply.noise.width(size),
         )
         self._picks: _Rows | None = None
         if reply.sample is not None:
@@ -118,15 +127,20 @@ class Answers:
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
         reply, owners = self._reply, turn.owners
+        answers = self.noisy(turn, points)
+        if reply.factors is not None:
+            answers *= reply.factors[owners, None]
+        return answers if reply.acceptance is None else reply.acceptance.accept(owners, answers)
+
+    def noisy(self, turn: Turn, points: Array) -> Array:
+        """Return what owners that do not lie send, shape (r, size)."""
+        reply, owners = self._reply, turn.owners
         if reply.sample is None or self._picks is None:
             answers = reply.gradients.gradient(owners, points)
         else:
             picks = self._picks.following(turn.rows)
             answers = reply.sample.records.sampled(owners, points, picks)
-        answers += self._noise.following(turn.rows) * reply.noise.scale[owners, None]
-        if reply.factors is not None:
-            answers *= reply.factors[owners, None]
-        return answers if reply.acceptance is None else reply.acceptance.accept(owners, answers)
+        return reply.noise.hide(owners, answers, self._noise.following(turn.rows))
 
 
 class _Rows:

@@ -1,14 +1,36 @@
 """Learning inside the simulation: the definition that replay must equal."""
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.replay import OwnAnswers, Path
 from asyncdp_sim.streams import Scope
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """How good a model has to be for its run to end.
+
+    Attributes
+    ----------
+    objective : Objective
+    psi : float
+        Relative fitness, > 0.
+    """
+
+    objective: Objective
+    psi: float
+
+    def met(self, central: Array) -> bool:
+        """Return whether ψ(θ_L) ≤ psi; ``central`` has shape (1, p)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(self.objective.excess(central)[0] / self.objective.least <= self.psi)
 
 
 class LiveLearning:
@@ -27,6 +49,11 @@ class LiveLearning:
         Distance in k between recorded models, ≥ 1.
     asks : str
         Where gradients are taken.
+    threshold : float, optional
+        L2 norm below which an owner's gradient is not worth an answer; see
+        :class:`~asyncdp_sim.learning.trigger.LargeGradient`.
+    target : Target, optional
+        How good the model has to become.
     """
 
     def __init__(
@@ -36,20 +63,30 @@ class LiveLearning:
         replicate: Scope,
         record_every: int,
         asks: Asks = "average",
+        *,
+        threshold: float | None = None,
+        target: Target | None = None,
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
         self._servers = steps if isinstance(steps, PolarSteps) else None
-        kind = Answers if self._servers is None else OwnAnswers
-        self._answers = kind(reply, [replicate], steps.answer_size)
+        self._answers = self.answers(reply, replicate)
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
+        self._gradients = reply.gradients
+        self._threshold = threshold
+        self._target = target
         self._record_every = record_every
         self._state = steps.init([replicate])
         self._asked: dict[int, tuple[Array, int]] = {}
         self._updates = 0
         self._models = [self._state.central.copy()]
+
+    def answers(self, reply: Reply, replicate: Scope) -> Answers:
+        """Return what gives the owners' answers."""
+        kind = Answers if self._servers is None else OwnAnswers
+        return kind(reply, [replicate], self._steps.answer_size)
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
@@ -89,6 +126,19 @@ class LiveLearning:
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
+
+    def withholds(self, owner: int, message: int) -> bool:
+        """Return whether ‖∇f_i‖₂ at the query of this message is below the threshold."""
+        if self._threshold is None:
+            return False
+        points, _ = self._asked[message]
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradient = self._gradients.gradient(np.array([owner - 1]), points)
+            return bool(np.linalg.norm(gradient) < self._threshold)
+
+    def reached(self) -> bool:
+        """Return whether the model meets the target."""
+        return self._target is not None and self._target.met(self._state.central)
 
     def server_step(self, server: int) -> None:
         """Let a server (from 1) make its next step."""

@@ -134,7 +134,8 @@ def _is_plain(network: Network) -> bool:
         not isinstance(law, NoTime) for law in laws_of(latency.acknowledgement, network.n_owners)
     )
     shared = channel.contended is not None
-    return channel.lossless and network.protocol.plain and not shared and not acknowledged
+    sure = channel.lossless and network.protocol.plain and not network.withholds
+    return sure and not shared and not acknowledged
 
 
 def _manner(network: Network) -> Manner:
@@ -144,6 +145,7 @@ def _manner(network: Network) -> Manner:
         network.protocol.manner(),
         attempts=1 + channel.retransmissions,
         fresh=channel.resend == "fresh",
+        withholds=network.withholds,
     )
     if shared is None:
         return manner

@@ -19,7 +19,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         N.
     parts : Network or Scenario
         Has ``clock``, ``availability``, ``channel``, ``latency``, ``payload``, ``numbers``,
-        ``topology``, ``compute`` and ``protocol``.
+        ``topology``, ``compute``, ``protocol`` and ``withholds``.
     """
     found: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
     found += parts.channel.faults(n_owners)
@@ -36,7 +36,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     if len(found) > 0:
         return found
     found = _saturated(n_owners, parts) + _airtime(parts) + _hopeless(n_owners, parts)
-    found += _gossip(n_owners, parts)
+    found += _gossip(n_owners, parts) + _withholding(parts)
     if getattr(parts.clock, "population", "per-owner") == "superposed":
         found += not_superposable(parts)
     return found
@@ -102,6 +102,20 @@ def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     if parts.channel.contended is None and min(_least_times(n_owners, parts, mean=True)) == 0:
         allowed = "a saturated clock needs jobs that take time: set compute or a latency"
         found.append(Fault("compute", "jobs that take no time", allowed))
+    return found
+
+
+def _withholding(parts: Any) -> list[Fault]:
+    """Ask that owners that may withhold answers answer one by one, and that time passes between."""
+    found: list[Fault] = []
+    if not parts.withholds:
+        return found
+    if parts.protocol.kind not in ("request", "push", "broadcast"):
+        allowed = "owners that may withhold answers need protocol request, push or broadcast"
+        found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
+    if parts.clock.kind == "saturated":
+        allowed = "owners that may withhold answers need clocks, or they begin anew without end"
+        found.append(Fault("clock.kind", "'saturated'", allowed))
     return found
 
 

@@ -16,6 +16,7 @@ from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Reco
 ANSWER_DELIVERED = EventKind.answer_delivered
 ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_RELEASED = EventKind.answer_released
+ANSWER_WITHHELD = EventKind.answer_withheld
 BROADCAST_SENT = EventKind.broadcast_sent
 BUDGET_EXHAUSTED = EventKind.budget_exhausted
 QUERY_SENT = EventKind.query_sent
@@ -24,7 +25,6 @@ REQUEST_QUEUED = EventKind.request_queued
 REQUEST_REFUSED = EventKind.request_refused
 REQUEST_SENT = EventKind.request_sent
 UPDATE_APPLIED = EventKind.update_applied
-ABANDONED = Outcome.abandoned
 APPLIED = Outcome.applied
 DISCARDED = Outcome.discarded
 IN_FLIGHT = Outcome.in_flight
@@ -50,6 +50,8 @@ class Learner:
     answers_per_update : int, optional
         B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
         :meth:`update`.
+    stops : bool
+        Whether the one who is told may end the run at an update.
 
     Attributes
     ----------
@@ -67,6 +69,8 @@ class Learner:
         How many queries were sent to all owners.
     newest : Broadcast or None
         The last query sent to all owners.
+    reached : bool
+        Whether the run was ended since the model is as it was wanted.
     stalled : bool
         Whether the run was ended since nothing was released for too long.
     idle : Signal or None
@@ -83,6 +87,8 @@ class Learner:
         answers_allowed: Sequence[int],
         learning: Learning | None = None,
         answers_per_update: int | None = 1,
+        *,
+        stops: bool = False,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -97,12 +103,14 @@ class Learner:
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._learning = learning
+        self._stops = stops
         self.ahead = Ahead(self, learning)
         self._early = self.ahead.arrived
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
         self._queue: deque[Signal] = deque()
         self.newest: Broadcast | None = None
+        self.reached = False
         self.stalled = False
         self.idle: Signal | None = None
         self._absent: dict[int, Signal] = {}
@@ -119,8 +127,8 @@ class Learner:
 
     @property
     def done(self) -> bool:
-        """Whether update T has been applied."""
-        return self.updates == self._horizon
+        """Whether update T has been applied, or one has reached the target."""
+        return self.reached or self.updates == self._horizon
 
     def begin(self, owner: int) -> int:
         """Note an owner's attempt; return the number of its message, open until :meth:`finish`."""
@@ -225,6 +233,14 @@ class Learner:
             self.active.discard(owner)
             self._awaited.discard(owner)
 
+    def withholds(self, exchange: Exchange) -> bool:
+        """Return whether an answer that is ready is kept by its owner, and note it."""
+        learning, owner, message = self._learning, exchange.owner, exchange.message
+        if learning is None or not learning.withholds(owner, message):
+            return False
+        self.event(ANSWER_WITHHELD, owner, message)
+        return True
+
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
@@ -254,7 +270,9 @@ class Learner:
         self.updates += 1
         self._tick(self.kernel._now)
         self.event(UPDATE_APPLIED, owner, message)
-        if self.updates == self._horizon:
+        if self._stops and self._learning is not None:
+            self.reached = self._learning.reached()
+        if self.reached or self.updates == self._horizon:
             self.kernel.stop()
 
     def expire(self, exchange: Exchange) -> None:
@@ -311,7 +329,7 @@ class Learner:
         else:
             del self._given_up[exchange.message]
             end_tick, end_k = exchange.ended
-        if outcome is ABANDONED:
+        if exchange.transmissions == 0:
             exchange.release_tick = end_tick
         if self._learning is not None:
             self._learning.forget(exchange.message)
@@ -366,7 +384,7 @@ class Learner:
     def ending(self) -> Ending:
         """Why the run ended, once it was stopped."""
         if self.done:
-            return Ending.updates
+            return Ending.target if self.reached else Ending.updates
         if self.stalled:
             return Ending.stalled
         return Ending.silent if any(self.answers_left) else Ending.spent

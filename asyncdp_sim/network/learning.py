@@ -19,6 +19,15 @@ class Learning(Protocol):
     def update(self) -> None:
         """Note that the answers used since the last update make the next one."""
 
+    def withholds(self, owner: int, message: int) -> bool:
+        """Return whether the owner keeps its answer to this query, which is ready, to itself.
+
+        Asked where the network says that owners may; :meth:`forget` follows if it does.
+        """
+
+    def reached(self) -> bool:
+        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
 

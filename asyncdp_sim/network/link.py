@@ -40,6 +40,7 @@ QUERY_RECEIVED = EventKind.query_received
 RETRY = EventKind.retry
 SUPERSEDED = Detail.superseded
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+WITHHELD = Outcome.withheld
 
 
 class Link:
@@ -127,6 +128,9 @@ class Link:
         for tries in range(1, manner.attempts + 1):
             if compute and owner.compute is not None:
                 yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+            if manner.withholds and tries == 1 and self._keeps(exchange):
+                self._give_up(exchange, patience, WITHHELD)
+                return
             came: Outcome | None = None
             if self._port is not None:
                 came = yield from self._over_channel(self._port, exchange)
@@ -160,6 +164,11 @@ class Link:
         if patience is not None and exchange.ended is None:
             yield patience.moment
         self._give_up(exchange, patience, outcome)
+
+    def _keeps(self, exchange: Exchange) -> bool:
+        """Return whether the owner withholds an answer that it could send now."""
+        idle = exchange.ended is not None or (self._vanishes and self._owner.dark > 0)
+        return not idle and self._learner.withholds(exchange)
 
     def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[Outcome | None]:
         """Send the answer once; return what came of it, None if it was not sent."""
@@ -262,7 +271,7 @@ class Link:
         patience: Patience | None,
         outcome: Outcome = ABANDONED,
     ) -> None:
-        if outcome is ABANDONED:
+        if exchange.transmissions == 0:
             self._owner.promised -= 1
         self._learner.drop(exchange, outcome)
         self._settle(exchange, patience)

@@ -22,6 +22,8 @@ class Manner:
         Whether the learner is locked until the exchange ends.
     newest_only : bool
         Whether answers to queries that are not the newest are turned away.
+    withholds : bool
+        Whether owners may keep answers to themselves.
     answer_ticks, request_ticks : int or None
         Airtime of an answer and of a request; None does not use the channel.
     """
@@ -32,6 +34,7 @@ class Manner:
     vanishes: bool = False
     locks: bool = False
     newest_only: bool = False
+    withholds: bool = False
     answer_ticks: int | None = None
     request_ticks: int | None = None
 

@@ -28,21 +28,33 @@ def simulate(
         The replicate's random streams. Each owner draws from streams of its own, one per
         purpose, so that adding owners leaves the others' clocks unchanged.
     learning : Learning, optional
-        Trains a model while the network runs. It does not change the trace.
+        Trains a model while the network runs. It does not change the trace, unless the network
+        lets it: owners may withhold answers, or the run ends where the model is as it was wanted.
     events : bool
         Whether to keep every event, not the tables alone.
 
     Raises
     ------
+    ValueError
+        If the network's timing depends on a model and nobody trains one.
     InvariantError
         If the trace contradicts itself (a bug in the simulator).
     """
+    if learning is None and (network.withholds or network.stops):
+        what = "when owners withhold answers" if network.withholds else "when the run ends"
+        raise ValueError(f"{what} depends on the model: such a network needs a learning object")
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
     per_update = network.answers_per_update
     learner = Learner(
-        kernel, recorder, network.updates, network.answers_allowed, learning, per_update
+        kernel,
+        recorder,
+        network.updates,
+        network.answers_allowed,
+        learning,
+        per_update,
+        stops=network.stops,
     )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)

@@ -38,6 +38,10 @@ class Network(Spec):
         Events of one class at one tick happen in the order in which they were scheduled
         ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
         what depends on it.
+    withholds : bool
+        Whether owners may keep an answer that is ready to themselves, as whoever trains says.
+    stops : bool
+        Whether whoever trains may end the run at an update.
     numbers : int
         Numbers in an answer, p for a gradient; matters where messages take time by their size.
     query_numbers : int, optional
@@ -49,6 +53,8 @@ class Network(Spec):
     answers_per_update: Count | None = 1
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
+    withholds: bool = False
+    stops: bool = False
     numbers: Count = 1
     query_numbers: Count | None = None
     clock: Clock = PoissonClock()
@@ -131,6 +137,9 @@ class Network(Spec):
         parts = self.model_dump(mode="json", exclude_none=True)
         if self.answers_per_update == 1:  # as it was named before there were others
             del parts["answers_per_update"]
+        for name in ("withholds", "stops"):
+            if not parts[name]:
+                del parts[name]
         for name in ("availability", "topology"):
             if "path" in parts.get(name, {}):  # what the file says counts, not where it lies
                 parts[name]["path"] = getattr(self, name).content_digest()

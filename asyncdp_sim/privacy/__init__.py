@@ -1,8 +1,20 @@
 """Bounds, noise, charges, and what they guarantee."""
 
+from asyncdp_sim.privacy.accounting import Gaussian, Pure, spent
 from asyncdp_sim.privacy.guarantee import Guarantee, guarantee
-from asyncdp_sim.privacy.ledger import spent
+from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 from asyncdp_sim.privacy.spec import Privacy
 
-__all__ = ["Clip", "Declared", "Domain", "Guarantee", "Privacy", "guarantee", "spent"]
+__all__ = [
+    "Clip",
+    "Declared",
+    "Domain",
+    "Gaussian",
+    "Guarantee",
+    "Ledger",
+    "Privacy",
+    "Pure",
+    "guarantee",
+    "spent",
+]

@@ -6,6 +6,7 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.privacy.accounting import Gaussian, Pure
 from asyncdp_sim.privacy.sensitivity import Declared
 from asyncdp_sim.privacy.spec import Privacy
 
@@ -19,9 +20,11 @@ class Guarantee:
     Attributes
     ----------
     private : bool
-        Whether every owner's answers are ε_i-differentially private as the scenario claims.
+        Whether every owner's answers are (ε_i, δ)-differentially private as the scenario claims.
     epsilon_true : float
-        The largest ε over owners that the noise really gives; ∞ where there is none.
+        The largest ε over records that the noise really gives; ∞ where there is none.
+    delta : float or None
+        δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
     bound_exceeded : bool or None
         Whether a record gradient exceeded the declared bound; None where the bound is enforced.
     reasons : tuple of str
@@ -30,18 +33,21 @@ class Guarantee:
 
     private: bool
     epsilon_true: float
+    delta: float | None
     bound_exceeded: bool | None
     reasons: tuple[str, ...]
 
 
 def guarantee(
     privacy: Privacy,
-    epsilon: Array,
+    accountant: Pure | Gaussian,
     xi: float,
     n_features: int,
     largest: Array | None,
     public_rows_of_owner: tuple[int, ...],
+    records: npt.NDArray[np.int64],
     *,
+    diverged: int = 0,
     obfuscated: bool = False,
 ) -> Guarantee:
     """Judge a run's privacy.
@@ -50,8 +56,8 @@ def guarantee(
     ----------
     privacy : Privacy
         What the scenario asks for.
-    epsilon : array (N,)
-        ε_i; infinite where an owner adds no noise.
+    accountant : Pure or Gaussian
+        What all answers that owners may release cost.
     xi : float
         Ξ, the bound that the noise was scaled for.
     n_features : int
@@ -61,60 +67,86 @@ def guarantee(
         the bound is enforced.
     public_rows_of_owner : tuple of int
         How many of each owner's records the learner knows.
+    records : array of int (N,)
+        n_i.
+    diverged : int
+        In how many replicates the model became infinite; answers there may tell records by being
+        finite or not, and no bound holds for them.
     obfuscated : bool
         Whether owners perturb their answers so that all perturbations cancel (POLAR).
     """
-    breaks: list[str] = []
-    true = epsilon.astype(float)
-    exceeded: bool | None = None
     if privacy.mechanism == "none":
         exact = "mechanism none: the answers are exact"
         hidden = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        breaks.append(hidden if obfuscated else exact)
-        true = np.full_like(true, inf)
-    elif np.any(np.isinf(epsilon)):
-        silent = np.flatnonzero(np.isinf(epsilon)) + 1
-        breaks.append(f"ε = ∞ for {_owners(silent)}: their answers are exact")
-    if privacy.mechanism == "laplace" and privacy.noise == "scalar-as-published":
-        breaks.append(
-            "noise scalar-as-published: one draw on all coordinates is not private for any ε, "
-            "since differences between coordinates leak exactly"
-        )
-        true = np.full_like(true, inf)
-    sensitivity = privacy.sensitivity
-    if sensitivity is not None and privacy.mechanism == "laplace":
-        factor = np.ones_like(true)
-        if sensitivity.norm == "l2-as-published":
+        breaks = [hidden if obfuscated else exact, *_public(public_rows_of_owner)]
+        return Guarantee(False, inf, None, None, tuple(breaks))
+    breaks, factor = _published(privacy, n_features)
+    exceeded: bool | None = None
+    factors = np.full(len(records), factor)
+    declared = isinstance(privacy.sensitivity, Declared)
+    if declared and largest is not None:
+        exceeded = bool(np.any(largest > xi))
+        if exceeded:
+            worst = int(np.argmax(largest)) + 1
             breaks.append(
-                "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to "
-                f"√p = {sqrt(n_features):.3g} times the claimed ε"
+                f"the declared bound {xi:g} on a record gradient's {privacy.norm.upper()} norm is "
+                f"exceeded: {largest.max():.4g} at owner {worst}"
             )
-            factor *= sqrt(n_features)
-        if isinstance(sensitivity, Declared) and largest is not None:
-            exceeded = bool(np.any(largest > xi))
-            if exceeded:
-                worst = int(np.argmax(largest)) + 1
-                norm = sensitivity.norm[:2].upper()
-                breaks.append(
-                    f"the declared bound {xi:g} on a record gradient's {norm} norm is exceeded: "
-                    f"{largest.max():.4g} at owner {worst}"
-                )
-            factor *= np.maximum(1, largest / xi)
-        true = true * factor
-    shared = np.flatnonzero(np.asarray(public_rows_of_owner) > 0)
-    if len(shared) > 0:
-        rows = sum(public_rows_of_owner)
+        factors *= np.maximum(1, largest / xi)
+    silent = np.flatnonzero(np.isinf(accountant.epsilon)) + 1
+    if len(silent) > 0:
+        published = len(silent) == 1 < len(records)
+        plays = ", as published, where it plays the learner itself" if published else ""
+        breaks.append(f"ε = ∞ for {_owners(silent)}: their answers are exact{plays}")
+    true = accountant.together(accountant.answers, privacy.overlap, factors)
+    open_to_all = _public(public_rows_of_owner)
+    if diverged > 0:
         breaks.append(
-            f"public overlap: {rows} public rows are records of {_owners(shared + 1)}, ε = ∞ there"
+            f"the model diverged in {diverged} replicates: no bound holds for gradients at an "
+            "infinite model, and which answers are finite tells records"
         )
-        true[shared] = inf
+    if diverged > 0 or len(open_to_all) > 0 or privacy.noise == "scalar-as-published":
+        true = inf
+    breaks += open_to_all
     notes = list(breaks)
-    if not breaks and isinstance(sensitivity, Declared):
+    if not breaks and declared:
         notes.append(
             f"the claim rests on the declared bound {xi:g}, which no record gradient exceeded "
             "where this run looked (start, optimum, final models)"
         )
-    return Guarantee(not breaks, float(true.max()), exceeded, tuple(notes))
+    largest_n = int(records.max())
+    if accountant.delta * largest_n >= 1:
+        notes.append(
+            f"δ = {accountant.delta:g} is not below 1/n = {1 / largest_n:.2g}: a mechanism that "
+            "shows one record, drawn at random, would pass with it"
+        )
+    return Guarantee(not breaks, true, accountant.delta, exceeded, tuple(notes))
+
+
+def _published(privacy: Privacy, n_features: int) -> tuple[list[str], float]:
+    """Return how the noise is not what is claimed, and how many times ε that makes it."""
+    breaks, factor = [], 1.0
+    if privacy.noise == "scalar-as-published":
+        breaks.append(
+            "noise scalar-as-published: one draw on all coordinates is not private for any ε, "
+            "since differences between coordinates leak exactly"
+        )
+    if privacy.sensitivity is not None and privacy.sensitivity.norm == "l2-as-published":
+        factor = sqrt(n_features)
+        breaks.append(
+            "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to "
+            f"√p = {factor:.3g} times the claimed ε"
+        )
+    return breaks, factor
+
+
+def _public(rows_of_owner: tuple[int, ...]) -> list[str]:
+    """Return that owners' records are public, if they are."""
+    shared = np.flatnonzero(np.asarray(rows_of_owner) > 0) + 1
+    if len(shared) == 0:
+        return []
+    rows = sum(rows_of_owner)
+    return [f"public overlap: {rows} public rows are records of {_owners(shared)}, ε = ∞ there"]
 
 
 def _owners(numbers: npt.NDArray[np.int64]) -> str:

@@ -1,27 +1,62 @@
 """The ledger: what each owner has spent, charged at release, delivered or not."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.privacy.accounting import Accountant, Gaussian
+from asyncdp_sim.trace import Trace
+
 Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 
-def spent(
-    epsilon: Array, answers_allowed: npt.NDArray[np.int64], released: npt.NDArray[np.int64]
-) -> Array:
-    """Return ε spent per owner: (releases/K_i) ε_i, exactly ε_i when the last answer is out.
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """What the owners of R replicates spent, folded from their traces.
 
-    Basic composition of pure ε-DP answers (Async, Theorem 1), each charged ε_i/K_i.
-
-    Parameters
+    Attributes
     ----------
-    epsilon : array (N,)
-        ε_i; an infinite budget is spent by the first release.
-    answers_allowed : array of int (N,)
-        K_i.
-    released : array of int (N,)
-        Distinct noisy answers whose first transmission began; at most K_i.
+    accountant : Accountant
+    released : array of int (R, N)
+        Distinct noisy answers whose first transmission began; a retransmission is none, an answer
+        that is computed again is one more.
+    spent : array (R, N)
+        ε spent; infinite where records of the owner are public.
     """
-    share = released / answers_allowed
-    with np.errstate(invalid="ignore"):
-        return np.where(released == 0, 0.0, epsilon * share)
+
+    accountant: Accountant
+    released: Counts
+    spent: Array
+
+    @classmethod
+    def of(
+        cls, accountant: Accountant, traces: Sequence[Trace], public: Sequence[int] = ()
+    ) -> "Ledger":
+        """Fold traces; ``public`` counts how many of each owner's records the learner knows."""
+        released = np.stack([trace.released for trace in traces])
+        charged = accountant.spent(released)
+        if len(public) > 0:
+            charged = np.where(np.array(public) > 0, np.inf, charged)
+        return cls(accountant, released, charged)
+
+    @property
+    def zcdp(self) -> Array | None:
+        """ρ spent, shape (R, N); None of mechanisms that are not Gaussian."""
+        accountant = self.accountant
+        return accountant.zcdp(self.released) if isinstance(accountant, Gaussian) else None
+
+    def ratio(self) -> float | None:
+        """Return the largest share of a budget that was spent; None where none is finite."""
+        with np.errstate(invalid="ignore"):  # ∞ spent of an infinite budget is no ratio
+            found = self.spent / self.accountant.epsilon
+        known = found[~np.isnan(found)]
+        return float(known.max()) if len(known) > 0 else None
+
+    def shared(self, owners: int) -> float:
+        """Return the largest ε, over replicates, of a record that so many owners (κ) share."""
+        if np.isinf(self.spent).any():
+            return np.inf
+        return max(self.accountant.together(released, owners) for released in self.released)

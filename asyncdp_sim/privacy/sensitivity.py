@@ -1,10 +1,12 @@
 """How far one record can move an answer: bounds on a record gradient, declared or enforced.
 
 Every bound Ξ is the largest norm of one record's gradient; the sensitivity of a mean of n_i
-gradients under replacement of one record is 2Ξ/n_i. For Laplace noise the norm is L1.
+gradients under replacement of one record is 2Ξ/n_i. For Laplace noise the norm is L1, for
+Gaussian noise L2.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Annotated, Literal
 
 import numpy as np
@@ -15,55 +17,82 @@ from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.spec import Positive, Spec
 
 Array = npt.NDArray[np.float64]
-NormChoice = Literal["l1", "l2-as-published"]
+NormChoice = Literal["l1", "l2", "l2-as-published"]
 
 
-class Declared(Spec):
-    """Ξ is taken on trust and checked against the records: an assumption, not a guarantee.
+class Bound(Spec):
+    """What all bounds share.
 
-    ``norm = "l2-as-published"`` takes Ξ as an L2 bound, as the paper's proof does; under Laplace
-    noise the true ε is then up to √p times the claim.
+    Attributes
+    ----------
+    norm : str, optional
+        The norm that bounds a record's gradient. Absent: the one that the mechanism needs, L1 for
+        Laplace noise and L2 for Gaussian. ``l2-as-published`` takes an L2 bound under Laplace
+        noise, as the paper's proof does; the true ε is then up to √p times the claim.
     """
+
+    kind: str
+    norm: NormChoice | None = None
+
+    def measured(self, otherwise: Norm = "l1") -> Norm:
+        """Return the norm that bounds a record's gradient, ``otherwise`` where none is named."""
+        if self.norm is None:
+            return otherwise
+        return "l1" if self.norm == "l1" else "l2"
+
+
+class Declared(Bound):
+    """Ξ is taken on trust and checked against the records: an assumption, not a guarantee."""
 
     kind: Literal["declared"] = "declared"
     bound: Positive
-    norm: NormChoice = "l1"
 
-    def xi(self, model: Model, n_features: int) -> float:  # noqa: ARG002
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:  # noqa: ARG002
         """Return Ξ."""
         return self.bound
 
 
-class Clip(Spec):
+class Clip(Bound):
     """Every record's gradient is scaled down to norm at most Ξ = ``bound``: sound."""
 
     kind: Literal["clip"] = "clip"
     bound: Positive
-    norm: NormChoice = "l1"
 
-    def xi(self, model: Model, n_features: int) -> float:  # noqa: ARG002
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:  # noqa: ARG002
         """Return Ξ."""
         return self.bound
 
 
-class Domain(Spec):
+class Domain(Bound):
     """Every record is brought into a bounded domain before anything else happens: sound.
 
-    Rows are scaled down to ‖x‖ ≤ ``row_norm`` (in the norm named), targets are clipped to
-    |y| ≤ ``target_max``, and Θ is the box of ``model.theta_max``; then for the ridge loss
+    Rows are scaled down to ‖x‖ ≤ ``row_norm``, targets are clipped to |y| ≤ ``target_max``, and Θ
+    is the box of ``model.theta_max``; then for the ridge loss, all norms alike,
     Ξ = 2 (target_max + θ_max · max‖x‖₁) · row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is
     √p row_norm. Losses of bounded slope need no box: Ξ = row_norm for the logistic loss,
     δ row_norm for Huber's, and row_norm + 1 (in L2 √(row_norm² + 1)) for the SVM, whose rows
     are augmented by 1 after they were scaled. The neural network needs the box with any loss; see
     :meth:`asyncdp_sim.learning.objectives.MLP.gradient_bound`. Labels need ``target_max`` ≥ 1.
+
+    Attributes
+    ----------
+    row_norm : float
+        > 0, in units of the features.
+    target_max : float
+        > 0, in units of the target.
+    rows : str, optional
+        The norm of ``row_norm``; absent, that of the gradients. Rows of bounded L2 norm have
+        Ξ₁ ≤ √p Ξ₂ for gradients of p numbers, and those of bounded L1 norm Ξ₂ ≤ Ξ₁; both are
+        taken as they stand, which ridge, logistic and Huber regression reach, by rows with all
+        coordinates alike, or along an axis.
     """
 
     kind: Literal["domain"] = "domain"
     row_norm: Positive
     target_max: Positive
-    norm: NormChoice = "l1"
+    rows: Norm | None = None
 
-    def xi(self, model: Model, n_features: int) -> float:
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         """Return Ξ of a model for rows of ``n_features`` numbers, without an intercept's constant.
 
         Raises
@@ -71,17 +100,29 @@ class Domain(Spec):
         ValueError
             If the model has no bound: Θ is the whole space.
         """
-        norm: Norm = "l1" if self.norm == "l1" else "l2"
-        bound = model.gradient_bound(self.row_norm, self.target_max, n_features, norm)
+        norm = self.measured(otherwise)
+        rows = norm if self.rows is None else self.rows
+        bound = model.gradient_bound(self.row_norm, self.target_max, n_features, rows)
         if bound is None:
             raise ValueError("a domain bound needs a bounded Θ: set model.theta_max")
-        return bound
+        widened = rows == "l2" and norm == "l1"
+        return bound * sqrt(model.numbers(n_features)) if widened else bound
+
+    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
+        """Return how long a record gradient can be in the domain, in both norms."""
+        rows = self.measured(otherwise) if self.rows is None else self.rows
+        told = self.model_copy(update={"rows": rows, "norm": None})
+        bounds = [told.xi(model, n_features, norm) for norm in ("l1", "l2")]
+        return "in the domain record gradients are bounded by Ξ₁ = {:.4g} and Ξ₂ = {:.4g}".format(
+            *bounds
+        )
 
     def confine(
-        self, features: Sequence[Array], targets: Sequence[Array]
+        self, features: Sequence[Array], targets: Sequence[Array], otherwise: Norm = "l1"
     ) -> tuple[list[Array], list[Array]]:
         """Return the records brought into the domain, owner by owner."""
-        order = 1 if self.norm == "l1" else 2
+        norm = self.measured(otherwise) if self.rows is None else self.rows
+        order = 1 if norm == "l1" else 2
         rows = []
         for x in features:
             length = np.linalg.norm(x, ord=order, axis=1)

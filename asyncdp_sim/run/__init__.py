@@ -12,12 +12,14 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.learning.objectives import constants
+from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import (
     cpu_features,
     described,
     digest,
     fingerprints,
     git_commit,
+    network_digest,
     versions,
 )
 from asyncdp_sim.result import (
@@ -152,7 +154,8 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
     """
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     optimum = outcome.problem.task.objective.optimum
-    with Writer(directory) as writer:
+    said = manifest(outcome)
+    with Writer(directory, label([said])) as writer:
         if updates:
             writer.table("updates.parquet", update_columns(traces, numbers))
         writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
@@ -168,7 +171,7 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
             timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
             writer.stream("timeline.json", timeline)
         writer.scenario(outcome.scenario)
-        writer.json("manifest.json", manifest(outcome))
+        writer.json("manifest.json", said)
 
 
 def manifest(outcome: Outcome) -> dict[str, Any]:
@@ -179,7 +182,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "schema": 1,
         "scenario": said,
         "digest": digest(said),
-        "network": outcome.scenario.network.digest(outcome.scenario.run.seed, len(outcome.numbers)),
+        "network": network_digest(outcome.scenario, len(outcome.numbers)),
         "seed": outcome.scenario.run.seed,
         "replicates": list(outcome.numbers),
         "events": all(trace.events is not None for trace in outcome.traces),

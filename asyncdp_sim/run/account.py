@@ -11,7 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.measures import summarise
-from asyncdp_sim.privacy import Declared, Guarantee, guarantee, spent
+from asyncdp_sim.privacy import Declared, Guarantee, Ledger, guarantee
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.run.replicates import Learned
 from asyncdp_sim.scenario import Scenario
@@ -23,17 +23,20 @@ Columns = dict[str, Any]
 def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learned) -> Guarantee:
     """Return what the run guarantees, measuring record gradients where a bound was declared."""
     largest = None
+    finite = np.isfinite(learned.models).all(axis=1)
     if problem.xi is not None and isinstance(scenario.privacy.sensitivity, Declared):
         met = [problem.task.objective.optimum[None], learned.starts, learned.models]
         models = np.unique(np.concatenate(met), axis=0)
         largest = problem.records.largest_gradient(models[np.isfinite(models).all(axis=1)])
     return guarantee(
         scenario.privacy,
-        problem.epsilon,
+        problem.accountant,
         0.0 if problem.xi is None else problem.xi,
         problem.task.objective.n_features,
         largest,
         dataset.public_rows_of_owner,
+        problem.task.objective.records,
+        diverged=int(np.count_nonzero(~finite)),
         obfuscated=isinstance(scenario.algorithm, Polar),
     )
 
@@ -42,28 +45,32 @@ def owner_columns(
     problem: Problem, dataset: Dataset, traces: Sequence[Trace], numbers: Sequence[int]
 ) -> Columns:
     """Return ``owners``: one row per replicate and owner; NaN where a value is absent."""
-    n_owners = len(problem.epsilon)
+    n_owners = problem.task.objective.n_owners
     tables = np.concatenate([trace.owners for trace in traces])
-    released = np.concatenate([trace.released for trace in traces])
+    ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
     used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
     replicates = len(traces)
-    claimed = problem.epsilon if problem.xi is not None else np.full(n_owners, np.nan)
-    epsilon = np.tile(claimed, replicates)
+    hidden = problem.xi is not None
+    epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
+    zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
     collided = np.concatenate([trace.ended(Outcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(Outcome.lost) for trace in traces])
+    withheld = np.concatenate([trace.ended(Outcome.withheld) for trace in traces])
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
         "records": np.tile(problem.task.objective.records, replicates),
-        "epsilon": epsilon,
-        "epsilon_spent": _spent(problem, dataset, released, replicates),
-        "answers_released": released.astype(np.int32),
+        "epsilon": np.tile(epsilon, replicates),
+        "epsilon_spent": ledger.spent.ravel() if hidden else np.full(ledger.spent.size, np.nan),
+        **zcdp,
+        "answers_released": ledger.released.ravel().astype(np.int32),
         "updates": np.concatenate(used).astype(np.int32),
         "attempts": tables["attempts"].astype(np.int32),
         "refused": tables["refused"].astype(np.int32),
         "collided": collided.astype(np.int32),
         "lost": lost.astype(np.int32),
         "online_fraction": tables["online"],
+        **({} if problem.task.threshold is None else {"withheld": withheld.astype(np.int32)}),
     }
 
 
@@ -78,20 +85,20 @@ def summary(
     """Return the figures of the manifest's ``summary``."""
     curve = learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    released = np.concatenate([trace.released for trace in traces])
-    with np.errstate(invalid="ignore"):  # ∞ spent of an infinite budget is no ratio
-        used = _spent(problem, dataset, released, len(traces))
-        ratio = used / np.tile(problem.epsilon, len(traces))
-    finite = ratio[~np.isnan(ratio)]
+    ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
+    kappa = scenario.privacy.overlap
+    shared = {"shared_record_epsilon": ledger.shared(kappa)} if kappa > 1 else {}
     return {
         **asdict(summarise(traces, scenario.network.airtime)),
         "clip_count": int(learned.clipped.sum()),
         "psi_final": spread(curve["relative_fitness"][last]),
-        "max_spent_ratio": float(finite.max()) if len(finite) > 0 else None,
+        "max_spent_ratio": ledger.ratio(),
+        **shared,
         "private": judged.private,
         "epsilon_true": judged.epsilon_true,
+        "delta": judged.delta,
         "bound_exceeded": judged.bound_exceeded,
-        "timing_accounted": True,
+        "timing_accounted": scenario.timing_unaccounted is None,
         "not_for_release": dataset.real,
     }
 
@@ -108,15 +115,22 @@ def warnings(
     said = [f"{'' if judged.private else 'not private: '}{reason}" for reason in judged.reasons]
     if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
         said.append("privacy.epsilon is not used: mechanism none adds no noise")
+    if scenario.privacy.mechanism != "gaussian" and scenario.privacy.delta is not None:
+        said.append(f"privacy.delta is not used: mechanism {scenario.privacy.mechanism} has none")
     if scenario.adversary is not None and len(scenario.adversary.owners) > 0:
         said.append(f"{scenario.adversary.words()}; f and θ* are of all owners' records")
     if scenario.acceptance is not None and scenario.acceptance.kind != "all":
         said.append(f"the learner's acceptance: {scenario.acceptance.words()}")
-    short = [trace.n_updates for trace in traces if trace.n_updates < scenario.run.updates]
+    if scenario.timing_unaccounted is not None:
+        said.append(f"timing not accounted: {scenario.timing_unaccounted}")
+    if scenario.run.target is not None:
+        said += _of_target(traces)
+    ended = [trace for trace in traces if trace.ending is not Ending.target]
+    short = [trace.n_updates for trace in ended if trace.n_updates < scenario.run.updates]
     if len(short) > 0:
         said.append(
             f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
-            f"updates ({min(short)} to {max(short)}): {_why_short(traces)}"
+            f"updates ({min(short)} to {max(short)}): {_why_short(ended)}"
         )
     curve = learned.curve
     lost = curve["replicate"][~np.isfinite(curve["relative_fitness"])]
@@ -138,6 +152,17 @@ def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
 
 
+def _of_target(traces: Sequence[Trace]) -> list[str]:
+    """Say how many runs ended at the target, as they should, and how many never met it."""
+    met = [trace.n_updates for trace in traces if trace.ending is Ending.target]
+    of, said = f"of {len(traces)} replicates", []
+    if len(met) > 0:
+        said.append(f"{len(met)} {of} reached run.target, after {min(met)} to {max(met)} updates")
+    if len(met) < len(traces):
+        said.append(f"{len(traces) - len(met)} {of} ended without reaching run.target")
+    return said
+
+
 def _why_short(traces: Sequence[Trace]) -> str:
     """Say why runs ended early: every reason once, the most frequent first."""
     counted = Counter(trace.ending for trace in traces if trace.ending is not Ending.updates)
@@ -150,18 +175,12 @@ def _why_short(traces: Sequence[Trace]) -> str:
             int(trace.ended(Outcome.buffered).sum()) for trace in traces
         ),
     }
+    withheld = sum(int(trace.ended(Outcome.withheld).sum()) for trace in traces)
+    if withheld > 0:
+        whys += f" ({withheld} answers were withheld)"
     released = sum(int(trace.released.sum()) for trace in traces)
     told = [f"{count} {fate}" for fate, count in fates.items() if count > 0]
     return whys + (f"; of {released} answers released {', '.join(told)}" if told else "")
-
-
-def _spent(
-    problem: Problem, dataset: Dataset, released: npt.NDArray[np.int64], replicates: int
-) -> npt.NDArray[np.float64]:
-    allowed = np.tile(problem.answers_allowed, replicates)
-    charged = spent(np.tile(problem.epsilon, replicates), allowed, released)
-    public = np.tile(np.array(dataset.public_rows_of_owner) > 0, replicates)
-    return np.where(public, np.inf, charged)
 
 
 __all__ = ["judge", "owner_columns", "summary", "warnings"]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.objectives import LinearModel, Loss, Model, Squared
+from asyncdp_sim.learning.objectives import LinearModel, Loss, Model, Norm, Squared
 from asyncdp_sim.privacy import Domain
 
 Array = npt.NDArray[np.float64]
@@ -74,7 +74,7 @@ class HeldOut:
 
 
 def held_out(
-    dataset: Dataset, model: Model, sensitivity: object
+    dataset: Dataset, model: Model, sensitivity: object, norm: Norm
 ) -> tuple[tuple[HeldOut, ...], HeldOut | None]:
     """Return the judges over each owner's held-out rows, and that over all of them.
 
@@ -86,12 +86,14 @@ def held_out(
     dataset : Dataset
     model : Model
     sensitivity : Sensitivity or None
+    norm : str
+        That of a domain's rows where it names none.
     """
     features, targets = list(dataset.held_out_features), list(dataset.held_out_targets)
     if len(features) == 0:
         return (), None
     if isinstance(sensitivity, Domain):
-        features, _ = sensitivity.confine(features, targets)
+        features, _ = sensitivity.confine(features, targets, norm)
     features = model.design(features)
     predict = np.matmul if isinstance(model, LinearModel) else model.predictions
     pairs = zip(features, targets, strict=True)

@@ -9,14 +9,19 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.algorithms import Asks, NoisyStatistics, Setting, Statistics, Steps
 from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
-from asyncdp_sim.learning.objectives import Norm, Objective, Quadratic, Records
-from asyncdp_sim.privacy import Clip, Domain
+from asyncdp_sim.learning.live import Target
+from asyncdp_sim.learning.objectives import Objective, Quadratic, Records
+from asyncdp_sim.privacy import Clip, Domain, Gaussian, Pure
+from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.run.held_out import HeldOut, held_out
+from asyncdp_sim.run.scored import ScoredOnAll
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.updating import shares
 
 Array = npt.NDArray[np.float64]
+Rows = tuple[list[Array], list[Array]]
+"""Features and targets, owner by owner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,10 @@ class Task:
         Where gradients are taken.
     held_out : HeldOut, optional
         Judges models on the held-out rows of all owners, where there are any.
+    threshold : float, optional
+        L2 norm of gradients that are worth an answer, where owners have a trigger.
+    target : Target, optional
+        How good a model has to be for its run to end.
     """
 
     objective: Objective
@@ -43,6 +52,8 @@ class Task:
     record_every: int
     asks: Asks = "average"
     held_out: HeldOut | None = None
+    threshold: float | None = None
+    target: Target | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +65,8 @@ class Problem:
     task : Task
     records : Records
         The owners' records, for what second moments cannot tell.
-    epsilon : array (N,)
-        ε_i; infinite where no noise is added.
-    answers_allowed : array of int (N,)
-        K_i.
+    accountant : Accountant
+        What answers cost: ε_i and K_i.
     xi : float or None
         Ξ that the noise is scaled for; None without a mechanism.
     notes : tuple of str
@@ -68,8 +77,7 @@ class Problem:
 
     task: Task
     records: Records
-    epsilon: Array
-    answers_allowed: npt.NDArray[np.int64]
+    accountant: Pure | Gaussian
     xi: float | None
     notes: tuple[str, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
@@ -96,30 +104,36 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         relative fitness is undefined on these data.
     """
     model, privacy, run = scenario.model, scenario.privacy, scenario.run
-    features, targets = list(dataset.features), list(dataset.targets)
+    features, targets = dataset.scored
+    before = features, targets
     sensitivity = None if privacy.mechanism == "none" else privacy.sensitivity
     notes: tuple[str, ...] = ()
     if isinstance(sensitivity, Domain):
-        features, targets = sensitivity.confine(features, targets)
-        notes = (_confined(dataset, features, targets),)
+        features, targets = sensitivity.confine(features, targets, privacy.norm)
+        bounds = sensitivity.words(model, scenario.data.features, privacy.norm)
+        notes = (_confined(before, (features, targets)), bounds)
     if model.classifies:
         _require_labels(scenario, targets)
         _require_labels(scenario, list(dataset.held_out_targets))
     features = model.design(features)
-    objective = model.objective(features, targets)
+    judge = everybody = model.objective(features, targets)
+    if isinstance(sensitivity, Domain) and isinstance(everybody, Quadratic):
+        notes = (*notes, _moved(model.objective(*before), everybody))
+    objective = everybody
+    if len(features) > len(dataset.features):
+        features, targets = features[: len(dataset.features)], targets[: len(dataset.targets)]
+        objective = model.objective(features, targets)
+        judge = ScoredOnAll(objective, everybody)
     p = objective.n_features
-    objective.least  # noqa: B018  # a useless objective is refused before anything is simulated
-    if isinstance(sensitivity, Domain) and isinstance(objective, Quadratic):
-        before = model.objective(list(dataset.features), list(dataset.targets))
-        notes = (*notes, _moved(before, objective))
-    norm: Norm = "l1" if sensitivity is None or sensitivity.norm == "l1" else "l2"
+    judge.least  # noqa: B018  # a useless objective is refused before anything is simulated
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
-    records = model.records(features, targets, clip, norm)
+    records = model.records(features, targets, clip, privacy.norm)
     xi = None if sensitivity is None else scenario.xi
     known = None
     if scenario.algorithm.needs_shares:
         known = np.array(shares(scenario.network))
-    noise = privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi)
+    size = scenario.answer_numbers
+    noise = privacy.noise_for(objective.records, run.updates, 0.0 if xi is None else xi, size)
     setting = Setting(
         objective.weights, p, run.updates, model.sigma, model.theta_max, known, scenario.protocol
     )
@@ -131,31 +145,30 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     if isinstance(scenario.algorithm, NoisyStatistics) and isinstance(objective, Quadratic):
         steps = scenario.algorithm.steps(setting, noise.scale, sensitivity)
         gradients = Statistics.of(objective, steps.units)
-    unseen, unseen_of_all = held_out(dataset, model, sensitivity)
+    unseen, unseen_of_all = held_out(dataset, model, sensitivity, privacy.norm)
     task = Task(
-        objective=objective,
+        objective=judge,
         steps=steps,
-        reply=Reply(gradients, noise, sample, *_conduct(scenario, noise.scale, steps.answer_size)),
+        reply=Reply(gradients, noise, sample, *_conduct(scenario, noise, steps.answer_size)),
         record_every=run.record_every,
         asks=scenario.protocol.asks,
         held_out=unseen_of_all,
+        threshold=None if scenario.trigger is None else scenario.trigger.threshold,
+        target=None if run.target is None else Target(judge, run.target),
     )
-    allowed = privacy.budget.answers_allowed(objective.n_owners, run.updates)
-    epsilon = privacy.epsilons(objective.n_owners)
-    return Problem(
-        task, records, epsilon, np.array(allowed, dtype=np.int64), xi, notes, held_out=unseen
-    )
+    accountant = privacy.accountant(objective.n_owners, run.updates)
+    return Problem(task, records, accountant, xi, notes, held_out=unseen)
 
 
 def _conduct(
-    scenario: Scenario, scale: Array, n_features: int
+    scenario: Scenario, noise: Mechanism, n_features: int
 ) -> tuple[Array | None, Acceptance | None]:
     """Return what owners that lie multiply answers by, and what the learner does to answers."""
     adversary, acceptance = scenario.adversary, scenario.acceptance
-    factors = None if adversary is None else adversary.factors(len(scale))
+    factors = None if adversary is None else adversary.factors(len(noise.scale))
     if acceptance is None:
         return factors, None
-    return factors, acceptance.rule(scenario.honest_answers(scale, n_features))
+    return factors, acceptance.rule(scenario.honest_answers(noise, n_features))
 
 
 def _require_labels(scenario: Scenario, targets: list[Array]) -> None:
@@ -164,21 +177,20 @@ def _require_labels(scenario: Scenario, targets: list[Array]) -> None:
         other = values[np.abs(values) != 1]
         if len(other) > 0:
             key = "data.target" if hasattr(scenario.data, "target") else "data"
-            given = f"the value {other[0]:g} at owner {owner}"
+            where = f"at owner {owner}" if owner <= scenario.owners.count else "in no owner's row"
+            given = f"the value {other[0]:g} {where}"
             allowed = f"allowed are labels -1 and 1 with model.kind = {scenario.model.kind}"
             raise DataError([Fault(key, given, allowed)])
 
 
-def _confined(dataset: Dataset, features: list[Array], targets: list[Array]) -> str:
+def _confined(before: Rows, after: Rows) -> str:
     """Say how many records the bounded domain has changed."""
     rows = sum(
         int(np.count_nonzero((x != z).any(axis=1)))
-        for x, z in zip(dataset.features, features, strict=True)
+        for x, z in zip(before[0], after[0], strict=True)
     )
-    values = sum(
-        int(np.count_nonzero(y != z)) for y, z in zip(dataset.targets, targets, strict=True)
-    )
-    total = sum(dataset.records)
+    values = sum(int(np.count_nonzero(y != z)) for y, z in zip(before[1], after[1], strict=True))
+    total = sum(map(len, before[1]))
     return (
         f"the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
         "fitness, optimum and ψ are those of the changed records"

@@ -132,7 +132,7 @@ def _live_block(
     traces, learned = [], []
     for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
-        live = LiveLearning(*how)
+        live = LiveLearning(*how, threshold=task.threshold, target=task.target)
         trace = simulate(network, scope, learning=live, events=events)
         traces.append(trace)
         learned.append(_judged(task, live.path(), [trace], [number]))

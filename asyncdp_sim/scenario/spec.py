@@ -12,11 +12,12 @@ from asyncdp_sim.data import DataSpec, held_out
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers
-from asyncdp_sim.learning.algorithms import Algorithm, Array, NoisyStatistics, Polar
+from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers, Lengths
+from asyncdp_sim.learning.algorithms import Algorithm, NoisyStatistics, Polar
 from asyncdp_sim.learning.algorithms.noisy_statistics import answer_numbers
 from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
@@ -30,7 +31,7 @@ from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Count, PerOwner, Spec, parse, per_owner, wrong_length
+from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, parse, per_owner, wrong_length
 from asyncdp_sim.theory.updating import shares
 
 
@@ -79,13 +80,16 @@ class Run(Spec):
         T ≥ 1, the papers' horizon.
     until : float, optional
         Time units (> 0) at which a run ends even if T is not reached.
+    target : float, optional
+        ψ > 0; a run ends with the first update that brings the relative fitness of θ_L down to it.
     record_every : int
         Distance in k between rows of the curve, ≥ 1.
     ties : str
         Order of like events at one tick: "declared" or "shuffled".
     learning : str
         "replay" learns over the recorded trace; "live" inside the simulation. The results are
-        the same; live is the definition, replay is faster.
+        the same; live is the definition, replay is faster. Where timing depends on the model
+        (``target``, ``[trigger]``) there is no trace before learning, and only live will do.
     alone : bool
         Whether each owner's own optimum is found too, and ψ of it.
     split : bool
@@ -96,6 +100,7 @@ class Run(Spec):
     replicates: Count = 1
     updates: Count
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    target: Positive | None = None
     record_every: Count = 1
     ties: Literal["declared", "shuffled"] = "declared"
     learning: Literal["replay", "live"] = "replay"
@@ -147,6 +152,7 @@ class Scenario(Spec):
     algorithm: Algorithm
     adversary: Adversary | None = None
     acceptance: AcceptanceSpec | None = None
+    trigger: Trigger | None = None
     privacy: Privacy
     sweep: Annotated[dict[str, list[Any]], AfterValidator(_canonical)] = Field(default_factory=dict)
 
@@ -160,11 +166,12 @@ class Scenario(Spec):
     def _conflicts(self) -> list[Fault]:
         n_owners = self.owners.count
         found = conflicts(n_owners, self)
-        found += self.privacy.faults(n_owners, self.model)
-        found += self._label_faults()
+        of_privacy = self.privacy.faults(n_owners, self.model)
+        found += of_privacy
+        found += self._label_faults() + self._timing_faults()
         found += self.model.start_faults(getattr(self.algorithm, "initial", None))
         found += self.algorithm.faults(self.protocol)
-        if isinstance(self.algorithm, NoisyStatistics):
+        if isinstance(self.algorithm, NoisyStatistics) and len(of_privacy) == 0:
             found += self.algorithm.misfits(self.model, self.privacy, n_owners, self.run.updates)
         if self.adversary is not None:
             found += self.adversary.faults(n_owners)
@@ -198,12 +205,38 @@ class Scenario(Spec):
         allowed = f"allowed is true with model.kind = {self.model.kind}, which learns labels ±1"
         return [Fault("data.labels", "false", allowed)]
 
+    def _timing_faults(self) -> list[Fault]:
+        """Return what keeps timing from depending on the model, where it is to."""
+        found = [] if self.trigger is None else self.trigger.faults(self.algorithm.kind)
+        asked = "run.target" if self.run.target is not None else "[trigger]"
+        if self.timing_unaccounted is not None and self.run.learning == "replay":
+            allowed = (
+                f'{asked} needs "live": there is no timing to replay before the model is known'
+            )
+            found.append(Fault("run.learning", "'replay'", allowed))
+        return found
+
+    @property
+    def withholds(self) -> bool:
+        """Whether owners may keep answers to themselves."""
+        return self.trigger is not None
+
+    @property
+    def timing_unaccounted(self) -> str | None:
+        """What timing tells of private records that nobody pays for; None where it is nothing."""
+        told = []
+        if self.run.target is not None:
+            told.append("a run ends where ψ, of private records, says so (run.target)")
+        if self.trigger is not None:
+            told.append("owners answer or keep silent by their exact gradients ([trigger])")
+        return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
+
     @property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
         each = getattr(self.protocol, "answers_each", 1)
         return Network(
-            answers_allowed=self.privacy.budget.answers_allowed(
+            answers_allowed=self.privacy.answers_allowed(
                 self.owners.count, self.run.updates * each
             ),
             updates=self.run.updates,
@@ -211,6 +244,8 @@ class Scenario(Spec):
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
             ),
             until=self.run.until,
+            withholds=self.withholds,
+            stops=self.run.target is not None,
             ties=self.run.ties,
             clock=self.clock,
             availability=self.availability,
@@ -242,18 +277,19 @@ class Scenario(Spec):
     @property
     def xi(self) -> float | None:
         """Ξ that the noise is scaled for; None where no sensitivity is named."""
-        if self.privacy.sensitivity is None:
+        sensitivity = self.privacy.sensitivity
+        if sensitivity is None:
             return None
         if isinstance(self.algorithm, NoisyStatistics):
             return self.algorithm.xi
-        return self.privacy.sensitivity.xi(self.model, self.data.features)
+        return sensitivity.xi(self.model, self.data.features, self.privacy.norm)
 
-    def honest_answers(self, scale: Array, n_features: int) -> HonestAnswers:
-        """Return what is public of honest answers of p numbers with noise of scale b_i (N,)."""
-        sensitivity, reach = self.privacy.sensitivity, 0.0 if self.xi is None else self.xi
-        if sensitivity is not None and sensitivity.norm == "l2-as-published":
+    def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:
+        """Return what is public of honest answers of p numbers with such noise."""
+        reach = 0.0 if self.xi is None else self.xi
+        if self.privacy.norm == "l2":
             reach *= n_features**0.5
-        return HonestAnswers(reach, scale, n_features, self.privacy.noise)
+        return HonestAnswers(reach, noise, n_features)
 
     @property
     def _sizes_matter(self) -> bool:

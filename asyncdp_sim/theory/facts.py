@@ -132,6 +132,8 @@ class Facts:
     @property
     def impatient(self) -> str:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
+        if self.network.withholds:
+            return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
         if getattr(self.network.protocol, "timeout", None) is not None:

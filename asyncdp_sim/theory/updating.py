@@ -41,6 +41,8 @@ def gap_law(network: Network) -> GapLaw | str:
     doubt = facts.buffered or facts.wild or facts.fragile or facts.shared or facts.slow_requests
     if not doubt and isinstance(network.protocol, Broadcast):
         doubt = "protocol broadcast does not update at owners' ticks"
+    if not doubt and network.stops:
+        doubt = "the run may end at a target"
     if not doubt and not facts.instant:
         doubt = "an exchange takes time"
     doubt = doubt or facts.spent()
@@ -143,6 +145,8 @@ def _update_rate(facts: Facts) -> float:
 
 def _surely(network: Network, rate: float) -> int:
     """Return how many updates every replicate surely has, at this rate."""
+    if network.stops:
+        return 0
     if network.until is None:
         return network.updates
     expected = rate * network.until

@@ -1,10 +1,11 @@
 """Event vocabulary, recorder, and immutable tables with invariants."""
 
 from asyncdp_sim.trace.recorder import EventRecorder, Exchange, Recorder
-from asyncdp_sim.trace.tables import Ending, Trace
-from asyncdp_sim.trace.vocabulary import Detail, EventKind, Outcome
+from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.vocabulary import RELEASED, Detail, Ending, EventKind, Outcome
 
 __all__ = [
+    "RELEASED",
     "Detail",
     "Ending",
     "EventKind",

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.trace.vocabulary import RELEASED, EventKind, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, Outcome
 
 if TYPE_CHECKING:
     from asyncdp_sim.trace.tables import Trace
@@ -29,6 +29,10 @@ def check(trace: "Trace") -> None:
 def _check_exchanges(trace: "Trace") -> None:
     rows = trace.exchanges
     read, release, end = rows["read_tick"], rows["release_tick"], rows["end_tick"]
+    ticks = trace.update_ticks
+    if trace.ending in (Ending.updates, Ending.target):
+        ended = len(ticks) > 0 and ticks[-1] == trace.end_tick
+        _require(ended, "a run that an update ended goes on after it")
     _require(np.all(read <= release), "an answer left before its query")
     _require(np.all(rows["request_tick"] <= end), "an exchange ended before its request")
     _require(np.all(release <= end), "an exchange ended before its release")
@@ -38,7 +42,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
     arrived = rows[np.isin(rows["outcome"], (Outcome.applied, Outcome.buffered))]
-    before, ticks = arrived["end_k"], trace.update_ticks
+    before = arrived["end_k"]
     made_of = np.bincount(before, minlength=trace.n_updates + 1)
     used = made_of[: trace.n_updates]
     several = trace.answers_per_update
@@ -88,6 +92,7 @@ def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
         EventKind.request_refused: int(owners["refused"].sum()),
         EventKind.answer_released: int(trace.released.sum()),
         EventKind.answer_delivered: int(trace.ended(Outcome.applied, Outcome.buffered).sum()),
+        EventKind.answer_withheld: int(trace.ended(Outcome.withheld).sum()),
         EventKind.update_applied: trace.n_updates,
     }
     if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.trace.tables import Ending, Trace
+from asyncdp_sim.trace.tables import Trace
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
     OWNERS,
     Detail,
+    Ending,
     EventKind,
     Outcome,
 )

@@ -1,24 +1,13 @@
 """The trace of one replicate: immutable tables that cannot contradict themselves."""
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.trace.invariants import check
-from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Outcome
-
-
-class Ending(Enum):
-    """Why a run ended."""
-
-    updates = "update T was applied"
-    horizon = "the time horizon was reached"
-    spent = "every owner has spent its budget"
-    silent = "no owner asks any more"
-    stalled = "owners kept trying and no answer was released for too long"
+from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +17,8 @@ class Trace:
     Attributes
     ----------
     end_tick : int
-        The run covers [0, end_tick): up to update T, or the horizon, or the last event after
-        which no further update could occur.
+        The run covers [0, end_tick): up to update T or the one that reached the target, or the
+        horizon, or the last event after which no further update could occur.
     exchanges, owners : numpy.ndarray
         Structured arrays with the columns of :mod:`asyncdp_sim.trace.vocabulary`, read-only.
     events : numpy.ndarray or None

@@ -1,6 +1,6 @@
 """The words of a trace: what can happen, how an exchange can end, and the columns of its tables."""
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class EventKind(IntEnum):
     """An owner tries again later (see the detail for why), or, without a law for it, gives up."""
     server_stepped = 23
     """One of several servers made its step; its number stands in ``attempt``, the owner is 0."""
+    answer_withheld = 24
+    """The answer was ready and its owner keeps it to itself: nothing is released or charged."""
 
 
 class Detail(IntEnum):
@@ -102,6 +104,19 @@ class Outcome(IntEnum):
     """Its answer arrived when the learner had no use for it."""
     buffered = 7
     """Its answer arrived and waited for an update that the run did not reach."""
+    withheld = 8
+    """Its answer was ready and its owner kept it to itself."""
+
+
+class Ending(Enum):
+    """Why a run ended."""
+
+    updates = "update T was applied"
+    target = "the target was reached"
+    horizon = "the time horizon was reached"
+    spent = "every owner has spent its budget"
+    silent = "no owner asks any more"
+    stalled = "owners kept trying and no answer was released for too long"
 
 
 RELEASED = (

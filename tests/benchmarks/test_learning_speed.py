@@ -26,7 +26,7 @@ def problem():
     objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
     steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
     privacy = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0))
-    noise = privacy.noise_for(objective.records, T, 5.0)
+    noise = privacy.noise_for(objective.records, T, 5.0, P)
     return features, targets, objective, steps, noise
 
 

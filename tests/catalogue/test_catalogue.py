@@ -19,6 +19,7 @@ from tests.cli.command import Command
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
 PROMISED = {
+    "budgets-per-answer",
     "broadcast-vs-request",
     "channel-load",
     "fraud-svm",
@@ -32,6 +33,7 @@ PROMISED = {
     "mobile-diurnal",
     "polar-convergence",
     "polar-min-wait",
+    "price-of-soundness",
     "owner-learner-collude",
     "owners-that-lie",
     "statistics-or-gradients",
@@ -48,6 +50,7 @@ SMALL = (
 DRAWN = ("channel-load", "lending-convergence", "sync-or-async")
 """Entries of different kinds, whose pictures are drawn in every run; the others' at night."""
 BESIDES = {
+    "budgets-per-answer": ('sweep."privacy.epsilon"=[0.1, 1.0]', "privacy.budget.answers=2"),
     "channel-load": ("run.until=60.0", 'sweep."clock.rate"=[0.1, 0.02]'),
     "honest-curves": ('sweep."privacy.epsilon"=[1.0, 10.0]',),
     "owner-learner-collude": ('sweep.variant=[{ name = "few", "run.updates" = 10 }]',),
@@ -55,6 +58,7 @@ BESIDES = {
         'sweep."adversary.owners"=[[], [1, 2]]',
         'sweep."adversary.factor"=[10.0]',
     ),
+    "price-of-soundness": ('sweep."privacy.epsilon"=[0.1, 1.0]',),
     "statistics-or-gradients": ('sweep."owners.count"=[3]',),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }

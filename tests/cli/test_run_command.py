@@ -45,7 +45,7 @@ SUMMARY = {
     "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
     "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
     "updates_until_all", "p_repeat", "p_repeat_uniform", "intervals", "clip_count", "psi_final",
-    "max_spent_ratio", "private", "epsilon_true", "bound_exceeded", "timing_accounted",
+    "max_spent_ratio", "private", "epsilon_true", "delta", "bound_exceeded", "timing_accounted",
     "not_for_release",
 }  # fmt: skip
 MANIFEST = {
@@ -57,7 +57,7 @@ EVENT_KINDS = {
     "request_lost", "query_sent", "query_received", "query_lost", "answer_released",
     "answer_resent", "answer_delivered", "answer_collided", "answer_lost", "answer_discarded",
     "acknowledgement_lost", "update_applied", "broadcast_sent", "timeout", "retry",
-    "went_online", "went_offline", "budget_exhausted", "server_stepped",
+    "went_online", "went_offline", "budget_exhausted", "server_stepped", "answer_withheld",
 }  # fmt: skip
 
 
@@ -387,9 +387,9 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(
 ) -> None:
     write = result.write_into
 
-    def meanwhile(directory: Path, name: str, content: object) -> None:
+    def meanwhile(directory: Path, name: str, *content: object) -> None:
         (here / "result").mkdir(exist_ok=True)
-        write(directory, name, content)
+        write(directory, name, *content)
 
     monkeypatch.setattr(result, "write_into", meanwhile)
     said = command("run", "small.toml", "--out", "result")

@@ -13,6 +13,7 @@ from asyncdp_sim.learning.acceptance import AcceptanceSpec
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
@@ -275,6 +276,7 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
         "clip": [{}, {"bound": 2.0}],
         "trim": [{"quantile": 0.9}, {"bound": 2.0}],
     },
+    Trigger: {"large-gradient": [{"threshold": 0.5}]},
     Model: {
         "ridge": [
             {"regularisation": 0.1},
@@ -298,13 +300,29 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
     Budget: {
         "horizon": [{}],
         "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],
+        "until-spent": [
+            {"answers": 4},
+            {"answers": [1, 2, 3]},
+            {"per_answer": 0.1},
+            {"per_answer": [0.1, 0.25, 1.0]},
+        ],
     },
     Sensitivity: {
-        "declared": [{"bound": 5.0}, {"bound": 5.0, "norm": "l2-as-published"}],
-        "clip": [{"bound": 5.0}, {"bound": 5.0, "norm": "l2-as-published"}],
+        "declared": [
+            {"bound": 5.0},
+            {"bound": 5.0, "norm": "l1"},
+            {"bound": 5.0, "norm": "l2-as-published"},
+        ],
+        "clip": [
+            {"bound": 5.0},
+            {"bound": 5.0, "norm": "l2"},
+            {"bound": 5.0, "norm": "l2-as-published"},
+        ],
         "domain": [
             {"row_norm": 1.0, "target_max": 2.0},
             {"row_norm": 1.0, "target_max": 2.0, "norm": "l2-as-published"},
+            {"row_norm": 1.0, "target_max": 2.0, "norm": "l2", "rows": "l1"},
+            {"row_norm": 1.0, "target_max": 2.0, "rows": "l2"},
         ],
     },
 }
@@ -319,6 +337,7 @@ FAMILIES = {
     "algorithm": Algorithm,
     "adversary": Adversary,
     "acceptance": AcceptanceSpec,
+    "trigger": Trigger,
     "model": Model,
     "budget": Budget,
     "sensitivity": Sensitivity,
@@ -355,6 +374,11 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("clip", "quantile"): [None],
     ("trim", "bound"): [None],
     ("trim", "quantile"): [None],
+    ("declared", "norm"): [None],
+    ("clip", "norm"): [None],
+    ("domain", "norm"): [None],
+    ("domain", "rows"): [None],
+    ("until-spent", "per_answer"): [None],
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
@@ -654,9 +678,19 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"regularisation": 1.0, "hidden": 2, "delta": 1.0},
     ],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
+    "until-spent": [
+        {},
+        {"answers": 4, "per_answer": 0.1},
+        *({"answers": bad} for bad in (0, 1.5, [], [1, 0])),
+        *({"per_answer": bad} for bad in (0.0, float("inf"), [], [0.1, -0.1])),
+    ],
     "declared": [{"bound": 0.0}, {"bound": 1.0, "norm": "l3"}],
     "clip": [{"bound": 0.0}, {"bound": 1.0, "norm": "l3"}],
-    "domain": [{"row_norm": 0.0, "target_max": 1.0}, {"row_norm": 1.0, "target_max": 0.0}],
+    "domain": [
+        {"row_norm": 0.0, "target_max": 1.0},
+        {"row_norm": 1.0, "target_max": 0.0},
+        *({"row_norm": 1.0, "target_max": 1.0, "rows": bad} for bad in ("l3", "l2-as-published")),
+    ],
 }
 
 

@@ -10,6 +10,7 @@ from tests.ordering.buffer_cases import BUFFERS
 from tests.ordering.channel_cases import CHANNELS
 from tests.ordering.gossip_cases import GOSSIPS
 from tests.ordering.loss_cases import LOSSES
+from tests.ordering.model_cases import MODELS
 from tests.ordering.place_cases import PLACES
 from tests.ordering.request_cases import REQUESTS
 from tests.ordering.rounds_cases import ROUNDS
@@ -698,5 +699,6 @@ CASES = [
     *ROUNDS,
     *GOSSIPS,
     *SERVERS,
+    *MODELS,
 ]
 """All scenarios of the golden files."""

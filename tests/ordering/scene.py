@@ -1,7 +1,7 @@
 """What a scripted scenario is made of: a network without randomness, and what is known of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
@@ -51,7 +51,8 @@ class Case:
     ``released`` (answers charged), ``reads`` and ``stale`` (one number per answer used), ``on_air``
     (airtime in all) and ``ending`` are compared where they are given. ``online`` is the share of
     the run, per owner; left out, all of it. ``open`` has the outcomes of exchanges without an
-    update.
+    update. Where the network's timing depends on a model, ``withheld`` has the messages whose
+    answers their owners keep, and ``enough`` the update after which the model is good enough.
     """
 
     name: str
@@ -72,7 +73,58 @@ class Case:
     reads: tuple[float, ...] | None = None
     stale: tuple[int, ...] | None = None
     on_air: float | None = None
-    ending: Literal["updates", "horizon", "spent", "silent"] | None = None
+    ending: Literal["updates", "target", "horizon", "spent", "silent"] | None = None
+    withheld: tuple[int, ...] = ()
+    enough: int | None = None
+
+    def learning(self) -> "Scripted | None":
+        """Whom to ask, where the network does."""
+        asks = self.network.withholds or self.network.stops
+        return Scripted(self.withheld, self.enough) if asks else None
+
+
+@dataclass
+class Scripted:
+    """Learning without a model: says of chosen messages and updates what a case wants.
+
+    ``told`` is what it was told, by message: whether the query is still to be answered.
+    """
+
+    withheld: tuple[int, ...] = ()
+    enough: int | None = None
+    updates: int = 0
+    told: dict[int, bool] = field(default_factory=dict)
+
+    def read(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
+        self.told[message] = True
+
+    def take(self, owner: int, message: int, sent: object) -> None:  # noqa: ARG002
+        self.told[message] = True
+
+    def again(self, message: int, former: int) -> None:
+        self.told[message] = self.told[former]
+
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
+        self.forget(message)
+
+    def forget(self, message: int) -> None:
+        assert self.told[message]
+        self.told[message] = False
+
+    def withholds(self, owner: int, message: int) -> bool:  # noqa: ARG002
+        assert self.told[message]
+        return message in self.withheld
+
+    def update(self) -> None:
+        self.updates += 1
+
+    def reached(self) -> bool:
+        return self.updates == self.enough
+
+    def broadcast(self) -> object:
+        return None
+
+    def server_step(self, server: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -135,6 +187,8 @@ def net(
     channel: Channel | None = None,
     topology: Topology | None = None,
     buffer: int = 1,
+    withholds: bool = False,
+    stops: bool = False,
 ) -> Network:
     scripted = not isinstance(times, DeterministicClock | SaturatedClock)
     clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
@@ -147,6 +201,8 @@ def net(
         updates=updates,
         answers_per_update=None if protocol.makes_updates else buffer,
         until=until,
+        withholds=withholds,
+        stops=stops,
         clock=clock,
         latency=Latency(
             request=_laws(request),

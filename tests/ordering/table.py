@@ -51,9 +51,12 @@ def describe(network: Network) -> str:
         lines.append(f"topology  {_told(network.topology)}")
     for part in getattr(network.availability, "parts", [network.availability]):
         lines += _presence(part, network.n_owners)
-    lines.append(f"answers   {_plain(network.answers_allowed)} allowed")
+    may = ", and may be withheld" if network.withholds else ""
+    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{may}")
     if network.answers_per_update is not None and network.answers_per_update > 1:
         lines.append(f"buffer    {network.answers_per_update} answers make one update")
+    if network.stops:
+        lines.append("until     the model is good enough")
     if network.until is not None:
         lines.append(f"until     {network.until:.9g}")
     return "\n".join(lines)

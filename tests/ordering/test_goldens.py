@@ -26,7 +26,8 @@ EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 def run(case: Case, *, events: bool = True) -> Trace:
-    return simulate(case.network, Streams(1).within("replicate", 1), events=events)
+    scope, learning = Streams(1).within("replicate", 1), case.learning()
+    return simulate(case.network, scope, learning=learning, events=events)
 
 
 def happenings(

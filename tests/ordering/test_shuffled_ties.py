@@ -88,7 +88,13 @@ COUNTED = (EventKind.query_sent, EventKind.broadcast_sent, EventKind.update_appl
 
 def shuffled(case: Case, seed: int) -> Trace:
     network = case.network.model_copy(update={"ties": "shuffled"})
-    return simulate(network, Streams(seed).within("replicate", 1), events=True)
+    scope, learning = Streams(seed).within("replicate", 1), case.learning()
+    return simulate(network, scope, learning=learning, events=True)
+
+
+def declared_order(case: Case) -> Trace:
+    scope, learning = Streams(1).within("replicate", 1), case.learning()
+    return simulate(case.network, scope, learning=learning, events=True)
 
 
 def told(trace: Trace) -> tuple[object, ...]:
@@ -132,7 +138,7 @@ def named(names: set[str]) -> pytest.MarkDecorator:
 
 @named({case.name for case in CASES} - DEPENDENT - UNORDERED - RENUMBERED)
 def test_order_independent_scenarios_do_not_change(case: Case) -> None:
-    declared = told(simulate(case.network, Streams(1).within("replicate", 1), events=True))
+    declared = told(declared_order(case))
     assert all(told(shuffled(case, seed)) == declared for seed in SEEDS)
 
 
@@ -142,7 +148,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
         rest = trace.events[~np.isin(trace.events["kind"], PRESENCE)].tolist()
         return (trace.exchanges.tolist(), trace.owners.tolist(), rest, trace.end_tick)
 
-    declared = simulate(case.network, Streams(1).within("replicate", 1), events=True)
+    declared = declared_order(case)
     traces = [shuffled(case, seed) for seed in SEEDS]
     assert all(others(trace) == others(declared) for trace in traces)
     assert len({tuple(trace.events["owner"].tolist()) for trace in traces}) > 1
@@ -150,7 +156,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
 
 @named(RENUMBERED)
 def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
-    declared = simulate(case.network, Streams(1).within("replicate", 1), events=True)
+    declared = declared_order(case)
     traces = [shuffled(case, seed) for seed in SEEDS]
     assert all(by_owner(trace) == by_owner(declared) for trace in traces)
     assert any(told(trace) != told(declared) for trace in traces)

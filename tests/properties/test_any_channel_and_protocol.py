@@ -10,17 +10,23 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.answers import Reply
-from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import spent
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.privacy.mechanisms import (
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    Mechanism,
+)
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_ticks
+from tests.ordering.scene import Scripted
 from tests.properties.networks import FIXED
 from tests.properties.rough_networks import ALWAYS, rough_networks
 from tests.unit.learning.problems import records
@@ -157,7 +163,7 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
             came = Outcome.applied if outcome is Outcome.buffered else outcome
             assert came is final[message] or outcome is Outcome.in_flight
         else:
-            assert outcome in (Outcome.unreleased, Outcome.abandoned)
+            assert outcome in (Outcome.unreleased, Outcome.abandoned, Outcome.withheld)
     assert set(released) <= set(trace.exchanges["message"].tolist())
 
 
@@ -236,14 +242,84 @@ def test_whatever_happens() -> None:
             fresh += trace.recomputed > 0
 
     draw()
-    assert kinds == set(EventKind) - {EventKind.server_stepped}
+    assert kinds == set(EventKind) - {K.server_stepped, K.answer_withheld}
     assert details == set(Detail)
-    assert outcomes == set(Outcome)
-    assert endings == set(Ending) - {Ending.stalled}
+    assert outcomes == set(Outcome) - {Outcome.withheld}
+    assert endings == set(Ending) - {Ending.stalled, Ending.target}
     assert {"ideal", "aloha", "slotted-aloha", "csma", "tdma", "parallel"} <= parts
     assert {"request", "push", "broadcast", "rounds"} <= parts
     assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
     assert min(stale, fresh) >= 10
+
+
+class Fickle(Scripted):
+    """Withholds about half of all answers, and notes which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: set[int] = set()
+
+    def withholds(self, owner: int, message: int) -> bool:
+        assert super().withholds(owner, message) is False
+        if message % 4 < 2:
+            return False
+        self.kept.add(message)
+        return True
+
+
+def test_what_is_withheld_is_neither_released_nor_charged() -> None:
+    """With all that holds of any network; and owners stay within their budgets, as they are."""
+    met: Counter[str] = Counter()
+
+    @settings(FIXED, max_examples=150)
+    @given(rough_networks(), SEEDS)
+    def draw(network: Network, seed: int) -> None:
+        network = network.model_copy(update={"withholds": True})
+        fickle, again = Fickle(), Fickle()
+        trace = simulate(network, scope(seed), learning=fickle, events=True)
+        bare = simulate(network, scope(seed), learning=again)
+        assert bare.exchanges.tolist() == trace.exchanges.tolist()
+        for holds in CHECKS:
+            holds(network, trace)
+        rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.withheld]
+        assert set(rows["message"].tolist()) == fickle.kept
+        assert not rows["transmissions"].any()
+        assert np.array_equal(rows["release_tick"], rows["end_tick"])
+        sent = trace.events["message"][np.isin(trace.events["kind"], (*BEGINS, *ARRIVALS))]
+        assert fickle.kept.isdisjoint(sent.tolist())
+        assert sum(counted(trace, K.answer_withheld)) == len(fickle.kept)
+        assert not any(fickle.told[message] for message in fickle.kept)
+        met.update({network.protocol.kind: len(rows), network.channel.kind: len(rows)})
+
+    draw()
+    assert min(met[kind] for kind in ("request", "push", "broadcast")) >= 10
+    assert min(met[kind] for kind in ("ideal", "aloha", "csma", "tdma", "parallel")) > 0
+
+
+@ROUGH
+@given(rough_networks(), SEEDS)
+def test_owners_that_may_withhold_and_do_not_change_nothing(network: Network, seed: int) -> None:
+    may = network.model_copy(update={"withholds": True, "stops": True})
+    trace = simulate(may, scope(seed), learning=Scripted(), events=True)
+    plain = traced(network, seed)
+    assert trace.events.tolist() == plain.events.tolist()
+    assert trace.exchanges.tolist() == plain.exchanges.tolist()
+
+
+@ROUGH
+@given(ANY, SEEDS, st.integers(1, 6))
+def test_a_target_cuts_a_run_short_and_changes_nothing_before(
+    network: Network, seed: int, enough: int
+) -> None:
+    whole = traced(network, seed)
+    stops = network.model_copy(update={"stops": True})
+    cut = simulate(stops, scope(seed), learning=Scripted(enough=enough), events=True)
+    if whole.n_updates < enough:
+        assert (cut.ending, cut.end_tick) == (whole.ending, whole.end_tick)
+        return
+    assert (cut.ending, cut.n_updates) == (Ending.target, enough)
+    assert cut.end_tick == whole.update_ticks[enough - 1]
+    assert cut.events.tolist() == whole.events[: len(cut.events)].tolist()
 
 
 @ROUGH
@@ -276,14 +352,24 @@ def problem(n: int, apply_at: str) -> tuple[object, object]:
     return algorithm.steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0)), quadratic
 
 
+def noise_of(mechanism: str, n: int) -> Mechanism:
+    scale = np.linspace(0.01, 0.3, n)
+    if mechanism == "discrete-laplace":
+        return DiscreteLaplaceNoise(scale, np.full(n, 2.0**-9))
+    return GaussianNoise(scale) if mechanism == "gaussian" else LaplaceNoise(scale)
+
+
+NOISES = st.sampled_from(["laplace", "gaussian", "discrete-laplace"])
+
+
 @settings(ROUGH, max_examples=100)
-@given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4))
+@given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4), NOISES)
 def test_live_learning_equals_replay(
-    network: Network, seed: int, apply_at: str, record_every: int
+    network: Network, seed: int, apply_at: str, record_every: int, mechanism: str
 ) -> None:
     """To the bit; and the live learner keeps nothing of what has ended."""
     steps, gradients = problem(network.n_owners, apply_at)
-    noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
+    noise = noise_of(mechanism, network.n_owners)
     asks = network.protocol.asks
     live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, asks)
     trace = simulate(network, scope(seed), learning=live)
@@ -295,6 +381,28 @@ def test_live_learning_equals_replay(
     assert np.array_equal(lived.clipped, again.clipped)
     cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
     assert len(live._asked) == np.count_nonzero(cut_short)
+
+
+@ROUGH
+@given(rough_networks(), SEEDS, st.sampled_from([3.0, 10.0]), st.sampled_from([0.5, 5.0]))
+def test_live_learning_that_decides_on_timing_equals_its_replay(
+    network: Network, seed: int, threshold: float, psi: float
+) -> None:
+    """Withheld answers take no noise: the next answer has the row that they did not use."""
+    steps, gradients = problem(network.n_owners, "as-read")
+    reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
+    network = network.model_copy(update={"withholds": True, "stops": True})
+    asks, target = network.protocol.asks, Target(gradients, psi)
+    live = LiveLearning(steps, reply, scope(seed), 1, asks, threshold=threshold, target=target)
+    trace = simulate(network, scope(seed), learning=live)
+    lived = live.path()
+    again = replay([trace], steps, reply, [scope(seed)], 1, asks)
+    assert np.array_equal(lived.models(0), again.models(0))
+    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    assert len(live._asked) == np.count_nonzero(cut_short)
+    met = [target.met(model[None]) for model in lived.models(0)[1:]]
+    assert not any(met[:-1])
+    assert (trace.ending is Ending.target) == (len(met) > 0 and met[-1])
 
 
 @ROUGH

@@ -101,9 +101,11 @@ def test_the_sound_entry_asks_the_papers_question_without_its_faults() -> None:
 def test_the_noise_comes_out_as_published(epsilon: float) -> None:
     """T p/(n_i ε_i) from Ξ = p/2 through the package's own formula 2ΞT/(n_i ε_i)."""
     scenario = entry("lending-convergence").scenario((f"privacy.epsilon={epsilon}",))
-    xi = scenario.privacy.sensitivity.xi(scenario.model, scenario.data.features)
+    xi = scenario.privacy.sensitivity.xi(
+        scenario.model, scenario.data.features, scenario.privacy.norm
+    )
     records = np.array(scenario.records)
-    noise = scenario.privacy.noise_for(records, scenario.run.updates, xi)
+    noise = scenario.privacy.noise_for(records, scenario.run.updates, xi, scenario.data.features)
     assert noise.scale == pytest.approx([paper.noise_scale(epsilon)] * paper.BANKS, rel=1e-15)
 
 

@@ -143,6 +143,14 @@ class _TwoPoint:
     scale: np.ndarray
     shape: str
 
+    def width(self, size):
+        """Return how many numbers are drawn for an answer of ``size`` numbers."""
+        return size
+
+    def hide(self, owners, gradients, rows):
+        """Return the gradients with the noise on them."""
+        return gradients + rows * self.scale[owners, None]
+
     def rows(self, generator, count, n_features):
         """Return the given rows, and zeros in place of those that no answer will take."""
         given = generator.reshape(-1, n_features if self.shape == "vector" else 1)

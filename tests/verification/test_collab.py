@@ -128,7 +128,7 @@ def psi(n, epsilon, seed):
     """Return the mean and relative standard error of ψ after 100 rounds of Algorithm 2."""
     objective, rounds, runs = problem(n, 1.0), 100, 400
     privacy = Privacy(epsilon=epsilon, sensitivity=Declared(bound=20.0))
-    noise = privacy.noise_for(objective.records, rounds, 20.0)
+    noise = privacy.noise_for(objective.records, rounds, 20.0, objective.n_features)
     algorithm = Collab2(step=0.4)
     found = objective.relative_fitness(finals(algorithm, objective, noise, seed, runs, rounds))
     quiet = LaplaceNoise(np.zeros(N))

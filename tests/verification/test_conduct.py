@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.acceptance import Clipping, HonestAnswers
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .shared import shared
 from .zscores import require, score, seen
@@ -28,7 +29,7 @@ def noise(kind):
 def longer(kind="laplace"):
     """Shares of answers that are noise alone beyond the bounds for three q."""
     length = np.abs(noise(kind)).sum(axis=1)
-    honest = HonestAnswers(0.0, np.array([SCALE]), P)
+    honest = HonestAnswers(0.0, LaplaceNoise(np.array([SCALE])), P)
     return [
         score(f"beyond q = {q}", length > honest.length(q)[0], 1 - q, scale=1.0)
         for q in (0.5, 0.9, 0.99)

@@ -10,6 +10,9 @@ import pytest
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy import spent
+from asyncdp_sim.run import run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
 from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
@@ -111,6 +114,71 @@ def scores():
 def test_capped_owners_release_min_poisson_k():
     require(sound()["mean"], error=0.003)
     require(sound()["tail"], error=0.01)
+
+
+MECHANISMS = {
+    "laplace": {},
+    "gaussian": {"mechanism": "gaussian", "delta": 1e-6},
+    "discrete-laplace": {"mechanism": "discrete-laplace"},
+}
+
+
+def scenario(budget, **privacy):
+    fields = {
+        "id": "ledger",
+        "run": {"updates": 200, "replicates": 2, "until": 12.0},
+        "owners": {"count": 3, "records": 20},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "channel": {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"},
+        "algorithm": {"kind": "async-gossip", "rho": 20.0},
+        "privacy": {
+            "epsilon": EPSILON.tolist(),
+            "sensitivity": {"kind": "clip", "bound": 1.0},
+            "budget": budget,
+            **privacy,
+        },
+    }
+    return parse(Scenario, fields)
+
+
+@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+def test_until_spent_with_answers_is_a_cap(privacy, tmp_path):
+    """Table by table, byte for byte."""
+    answers = [7, 4, 60]
+    for kind in ("until-spent", "per-owner-cap"):
+        write(run(scenario({"kind": kind, "answers": answers}, **privacy)), tmp_path / kind)
+    tables = sorted(path.name for path in (tmp_path / "per-owner-cap").glob("*.parquet"))
+    assert {"owners.parquet", "updates.parquet", "curve.parquet", "models.parquet"} <= {*tables}
+    for name in tables:
+        one, two = (tmp_path / kind / name for kind in ("until-spent", "per-owner-cap"))
+        assert one.read_bytes() == two.read_bytes(), name
+
+
+@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+def test_a_price_stops_an_owner_before_it_exceeds_its_budget(privacy):
+    """ε = 0.1, 1 and 10/3 hold 1, 10 and 33 answers of 0.1 each, pure; of Gaussian ones more."""
+    outcome = run(scenario({"kind": "until-spent", "per_answer": 0.1}, **privacy))
+    allowed = outcome.problem.accountant.answers
+    pure = "delta" not in privacy
+    assert allowed.tolist() == [1, 10, 33] if pure else np.all(allowed[1:] > [10, 33])
+    for trace in outcome.traces:
+        assert np.all(trace.released <= allowed)
+        assert trace.released[0] == allowed[0]
+    assert outcome.summary["max_spent_ratio"] <= 1
+    assert outcome.summary["private"]
+
+
+@pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)
+def test_what_a_shared_record_costs_is_reported(privacy):
+    """Of two owners that hold one record; alone nothing is said of it."""
+    budget = {"kind": "per-owner-cap", "answers": 5}
+    summary = run(scenario(budget, overlap=2, **privacy)).summary
+    assert summary["shared_record_epsilon"] == pytest.approx(EPSILON.min(), rel=1e-5)
+    assert summary["shared_record_epsilon"] <= EPSILON.min() * (1 + 1e-12)
+    assert summary["epsilon_true"] == pytest.approx(EPSILON.min(), rel=1e-5)
+    assert summary["delta"] == privacy.get("delta", 0.0)
+    assert "shared_record_epsilon" not in run(scenario(budget, **privacy)).summary
 
 
 def test_charging_at_delivery_is_seen():

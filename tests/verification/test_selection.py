@@ -55,7 +55,7 @@ def settled(cause, selection):
     algorithm = AsyncGossip(rho=0.002 * T**2 * SIGMA, selection=selection)
     shares = np.array(shares_of(network))
     steps = algorithm.steps(Setting(OBJECTIVE.weights, 1, T, SIGMA, None, shares))
-    noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0)
+    noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0, 1)
     path = replay(traces, steps, Reply(OBJECTIVE, noise), scopes(), 1)
     return path.central[T // 4 :, :, 0].mean(axis=0)
 

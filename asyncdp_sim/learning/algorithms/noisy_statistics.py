@@ -236,7 +236,7 @@ class NoisyStatistics(AlgorithmSpec):
         if model.kind != "ridge":
             allowed = f"algorithm {self.kind} solves least squares: allowed is ridge"
             found.append(Fault("model.kind", repr(model.kind), allowed))
-        most = max(privacy.budget.answers_allowed(n_owners, updates))
+        most = max(privacy.answers_allowed(n_owners, updates))
         if most > 1:
             once = 'an owner answers once: allowed is { kind = "per-owner-cap", answers = 1 }'
             found.append(Fault("privacy.budget", f"{most} answers", once))
@@ -252,7 +252,10 @@ class NoisyStatistics(AlgorithmSpec):
         if bound is not None and bound.kind != "domain":
             allowed = f"algorithm {self.kind} releases no gradients: allowed is domain"
             found.append(Fault("privacy.sensitivity.kind", repr(bound.kind), allowed))
-        elif bound is not None and bound.norm != "l1":
+        elif bound is not None and bound.rows not in (None, "l1"):
+            allowed = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+            found.append(Fault("privacy.sensitivity.rows", repr(bound.rows), allowed))
+        elif bound is not None and bound.norm not in (None, "l1"):
             allowed = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
             found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
         return found

@@ -52,6 +52,7 @@ def made(
     said = scenario() if said is None else said
     (directory / "scenario.toml").write_text(tomli_w.dumps(said), encoding="utf-8")
     standard = {"private": True, "epsilon_true": 1.0, "not_for_release": False, "updates": 1}
+    standard |= {"delta": 0.0, "timing_accounted": True}
     manifest = {
         "schema": 1, "scenario": said, "summary": standard | summary,
         "replicates": list(range(1, max(1, len(replicates)) + 1)), "digest": "0" * 64, "seed": 1,

@@ -28,6 +28,7 @@ NAMES = [
     "shares",
 ]
 SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
+LABEL = ("private", "epsilon_true", "delta", "timing_accounted", "not_for_release")
 NEVER_STALE = "staleness: no answer was stale in "
 
 
@@ -37,7 +38,7 @@ def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
     return {
         key: np.array([float(row[key]) if row[key] else np.nan for row in rows])
         for key in rows[0]
-        if key != "line"
+        if key not in ("line", *LABEL)
     }
 
 
@@ -126,6 +127,24 @@ def test_the_distance_between_distributions_is_kolmogorovs() -> None:
     found = gaps.distance(observed, gaps.GapLaw(rate=4.0, n_gaps=50))
     expected = kstest(observed, "expon", args=(0, 0.25)).statistic
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
+    manifest = json.loads((result / "manifest.json").read_text())
+    manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
+    manifest["warnings"] = ["not private: a planted fault: in words"]
+    (result / "manifest.json").write_text(json.dumps(manifest))
+    for picture in all_pictures(Result.read(result)):
+        said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+        assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
+    drawing = draw_all(result)
+    captions = (result / "figures" / "captions.md").read_text()
+    assert captions.count("NOT PRIVATE as claimed") == len(drawing.pictures) == len(NAMES)
+    for path in drawing.pictures:
+        with path.with_suffix(".csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) > 0
+        assert {(row["private"], row["epsilon_true"]) for row in rows} == {("False", "inf")}
 
 
 def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:

@@ -1,68 +1,38 @@
-from pathlib import Path
-from typing import Any
+import csv
+import io
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from analysis import Result
 from analysis.direct import spread
-from analysis.labels import Label, label
+from analysis.labels import Label
+from analysis.picture import Picture, as_csv
+from analysis.style import VERMILION
 from analysis.words import number, numbers
 
-
-def made(privacy: dict[str, Any], *warnings: str, **summary: Any) -> Result:
-    standard = {"private": True, "epsilon_true": 1.0, "not_for_release": False}
-    scenario = {"privacy": {"epsilon": 1.0} | privacy}
-    said = {"scenario": scenario, "summary": standard | summary, "warnings": list(warnings)}
-    return Result(Path("made"), said)
+SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, True)
 
 
-EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"
-SCALAR = "not private: noise scalar-as-published: one draw on all coordinates is not private"
+def test_no_picture_is_without_its_label() -> None:
+    picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "What is shown.", SAID)
+    [text] = [found for found in picture.figure.findobj(Text) if found.get_text()]
+    assert text.get_text() == SAID.text
+    assert text.get_color() == VERMILION
+    with pytest.raises(TypeError, match="label"):
+        Picture("some", Figure(), {}, "What is shown.")  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        ([made({})], "Private as claimed: ε = 1 per owner over the run."),
-        (
-            [made({"sensitivity": {"kind": "declared", "bound": 5.0}})],
-            "Private as claimed: ε = 1 per owner over the run, if the declared bound Ξ = 5 holds.",
-        ),
-        (
-            [made({"delta": 1e-6})],
-            "Private as claimed: ε = 1 per owner over the run, δ = 1e-06.",
-        ),
-        (
-            [made({}, EXCEEDED, "another", private=False, epsilon_true=10.6, not_for_release=True)],
-            "NOT PRIVATE as claimed (ε = 1 per owner over the run): the declared bound 5 on a "
-            "record gradient's L1 norm is exceeded. True ε = 10.6. "
-            "NOT FOR RELEASE: private records were read.",
-        ),
-        (
-            [made({}, SCALAR, EXCEEDED, private=False, epsilon_true="inf")],
-            "NOT PRIVATE as claimed (ε = 1 per owner over the run): noise scalar-as-published; "
-            "the declared bound 5 on a record gradient's L1 norm is exceeded. True ε = ∞.",
-        ),
-        (
-            [
-                made({}, EXCEEDED, private=False, epsilon_true=2.0),
-                made({"epsilon": [0.1, 0.05]}, EXCEEDED, private=False, epsilon_true=7.0),
-                made({"epsilon": 10.0}, epsilon_true=10.0, timing_accounted=False),
-            ],
-            "NOT PRIVATE as claimed (ε = 0.1, 1, 10 per owner over the run) in 2 of 3 cells: the "
-            "declared bound 5 on a record gradient's L1 norm is exceeded. "
-            "True ε = 7, 2, 10, respectively. Timing not accounted.",
-        ),
-    ],
-)
-def test_the_label_says_what_is_and_what_is_not(results: list[Result], said: str) -> None:
-    private = said.startswith("Private")
-    assert label(results) == Label(said, private)
-
-
-def test_a_manifest_that_does_not_say_private_is_not() -> None:
-    assert not label([made({}, private=None)]).private
+def test_its_numbers_carry_the_label_too() -> None:
+    picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", SAID)
+    rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
+    same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
+    assert rows == [{"x": x} | same | {"not_for_release": "True"} for x in ("1", "2")]
+    own = {"private": np.array([True, False])}
+    labelled = Picture("some", Figure(), own, "", SAID).labelled()
+    assert list(labelled["private"]) == [True, False]  # row by row where the table says it so
+    assert list(labelled["epsilon_true"]) == [np.inf, np.inf]
 
 
 def test_names_are_spread_and_keep_their_order() -> None:

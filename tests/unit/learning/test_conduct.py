@@ -16,11 +16,13 @@ from asyncdp_sim.learning.acceptance import (
     Trimming,
 )
 from asyncdp_sim.learning.conduct import Flip, Scale
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.run import Outcome, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
-HONEST = HonestAnswers(2.0, np.array([0.0, 0.5, 1.0]), 2)
+CLIP = {"kind": "clip", "bound": 5.0}
+HONEST = HonestAnswers(2.0, LaplaceNoise(np.array([0.0, 0.5, 1.0])), 2)
 
 
 def test_who_multiplies_by_what() -> None:
@@ -51,9 +53,10 @@ def test_how_long_an_honest_answer_can_be() -> None:
     x = length[2] - 2
     assert 1 - np.exp(-x) * (1 + x) == pytest.approx(0.9, abs=1e-12)
     assert length.tolist() == pytest.approx([2, 2 + x / 2, 2 + x])
-    one = HonestAnswers(0.0, np.array([3.0]), 1).length(0.75)
+    three = np.array([3.0])
+    one = HonestAnswers(0.0, LaplaceNoise(three), 1).length(0.75)
     assert one == pytest.approx([3 * np.log(4)])
-    same = HonestAnswers(1.0, np.array([3.0]), 5, "scalar-as-published").length(0.75)
+    same = HonestAnswers(1.0, LaplaceNoise(three, "scalar-as-published"), 5).length(0.75)
     assert same == pytest.approx([1 + 3 * 5 * np.log(4)])
 
 
@@ -89,7 +92,7 @@ def scenario(**parts: Any) -> Scenario:
         "model": {"kind": "ridge", "regularisation": 0.1},
         "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
         "algorithm": {"kind": "async-gossip", "rho": 20.0},
-        "privacy": {"epsilon": 50.0, "sensitivity": {"kind": "clip", "bound": 5.0}},
+        "privacy": {"epsilon": 50.0, "sensitivity": CLIP},
     }
     return parse(Scenario, fields | parts)
 
@@ -101,6 +104,28 @@ EACH = [{"kind": "clip"}, {"kind": "trim", "quantile": 0.5}, {"kind": "clip", "b
 
 def learned(**parts: Any) -> Outcome:
     return run(scenario(**parts))
+
+
+MECHANISMS = [
+    {"mechanism": "gaussian", "delta": 1e-6},
+    {"mechanism": "discrete-laplace"},
+    {"noise": "scalar-as-published"},
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_bounds_are_worked_out_for_every_noise(mechanism: dict[str, Any]) -> None:
+    """Live and in replay alike."""
+    privacy = {"epsilon": 50.0, "sensitivity": CLIP, **mechanism}
+    both = [
+        learned(privacy=privacy, acceptance={"kind": "trim"}, run={"updates": 40, **how})
+        for how in ({"learning": "live"}, {})
+    ]
+    assert both[0].fingerprints == both[1].fingerprints
+    bounds = both[0].problem.task.reply.acceptance.bounds
+    noise = both[0].problem.task.reply.noise
+    reach = 5 * (np.sqrt(2) if "delta" in mechanism else 1)
+    assert bounds == pytest.approx(reach + noise.longest(2, 0.99))
 
 
 @pytest.mark.parametrize("acceptance", EACH, ids=["clip", "trim", "clip to 0.5"])
@@ -175,6 +200,9 @@ def test_it_is_said() -> None:
 
 def test_an_l2_bound_is_an_l1_bound_of_root_p_times_as_much() -> None:
     bound = {"kind": "declared", "bound": 5.0, "norm": "l2-as-published"}
-    assert scenario().honest_answers(np.ones(3), 4).reach == 5
+    noise = LaplaceNoise(np.ones(3))
+    assert scenario().honest_answers(noise, 4).reach == 5
     l2 = scenario(privacy={"epsilon": 1.0, "sensitivity": bound})
-    assert l2.honest_answers(np.ones(3), 4).reach == 10
+    assert l2.honest_answers(noise, 4).reach == 10
+    gaussian = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "sensitivity": CLIP}
+    assert scenario(privacy=gaussian).honest_answers(noise, 4).reach == 10

@@ -275,7 +275,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"privacy\.sensitivity\.kind: given 'declared'",
     ),
     "l2": ({"sensitivity": {**DOMAIN, "norm": "l2-as-published"}}, r"privacy\.sensitivity\.norm"),
+    "rows": ({"sensitivity": {**DOMAIN, "rows": "l2"}}, r"privacy\.sensitivity\.rows: given 'l2'"),
     "scalar": ({"noise": "scalar-as-published"}, r"privacy\.noise: given 'scalar-as-published'"),
+    "gaussian": (
+        {"mechanism": "gaussian", "delta": 1e-6},
+        r"privacy\.mechanism: given 'gaussian'; algorithm noisy-statistics is scaled for laplace",
+    ),
+    "discrete": (
+        {"mechanism": "discrete-laplace"},
+        r"privacy\.mechanism: given 'discrete-laplace'; algorithm noisy-statistics is scaled",
+    ),
+    "price": (
+        {"budget": {"kind": "until-spent", "per_answer": 5.0}},
+        r"privacy\.budget: given 4 answers; an owner answers once",
+    ),
 }
 
 

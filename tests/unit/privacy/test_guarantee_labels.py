@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Privacy, guarantee
+from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
 
-P, XI = 4, 5.0
+P, XI, T = 4, 5.0, 10
 EPSILON = [0.5, 2.0]
+RECORDS = np.array([50, 80, 20])
 WORDS = {
     "none": "mechanism none",
     "infinite": "ε = ∞ for",
@@ -23,12 +25,15 @@ WORDS = {
 def judged(
     *,
     kind: str = "declared",
-    norm: str = "l1",
+    norm: str | None = None,
     mechanism: str = "laplace",
     noise: str = "vector",
     epsilon: tuple[float, ...] = (0.5, 2.0),
     largest: tuple[float, ...] | None = (4.0, 5.0),
     public: tuple[int, ...] = (0, 0),
+    delta: float | None = None,
+    overlap: int = 1,
+    obfuscated: bool = False,
 ) -> Guarantee:
     sensitivity = {
         "declared": Declared(bound=XI, norm=norm),
@@ -36,12 +41,19 @@ def judged(
         "domain": Domain(row_norm=1.0, target_max=1.0, norm=norm),
     }[kind]
     privacy = Privacy(
-        epsilon=list(epsilon), mechanism=mechanism, noise=noise, sensitivity=sensitivity
+        epsilon=list(epsilon),
+        delta=delta,
+        mechanism=mechanism,
+        noise=noise,
+        sensitivity=sensitivity,
+        overlap=overlap,
     )
+    n_owners = len(epsilon)
+    accountant, records = privacy.accountant(n_owners, T), RECORDS[:n_owners]
     met = (
         None if kind != "declared" or mechanism == "none" or largest is None else np.array(largest)
     )
-    return guarantee(privacy, privacy.epsilons(len(epsilon)), XI, P, met, public)
+    return guarantee(privacy, accountant, XI, P, met, public, records, obfuscated=obfuscated)
 
 
 def named(found: Guarantee) -> set[str]:
@@ -53,8 +65,8 @@ def named(found: Guarantee) -> set[str]:
     list(
         product(
             ["declared", "clip", "domain"],
-            ["l1", "l2-as-published"],
-            ["laplace", "none"],
+            [None, "l2-as-published"],
+            ["laplace", "discrete-laplace", "none"],
             ["vector", "scalar-as-published"],
             [False, True],
             [False, True],
@@ -63,7 +75,13 @@ def named(found: Guarantee) -> set[str]:
     ),
 )
 def test_every_combination(
-    kind: str, norm: str, mechanism: str, noise: str, infinite: bool, exceeded: bool, overlap: bool
+    kind: str,
+    norm: str | None,
+    mechanism: str,
+    noise: str,
+    infinite: bool,
+    exceeded: bool,
+    overlap: bool,
 ) -> None:
     found = judged(
         kind=kind,
@@ -74,18 +92,19 @@ def test_every_combination(
         largest=(15.0, 5.0) if exceeded else (4.0, 5.0),
         public=(0, 7) if overlap else (0, 0),
     )
-    laplace = mechanism == "laplace"
+    noisy = mechanism != "none"
     expected = {
-        "none": not laplace,
-        "infinite": laplace and infinite,
-        "scalar": laplace and noise == "scalar-as-published",
-        "l2": laplace and norm == "l2-as-published",
-        "exceeded": laplace and exceeded and kind == "declared",
+        "none": not noisy,
+        "infinite": noisy and infinite,
+        "scalar": noisy and noise == "scalar-as-published",
+        "l2": noisy and norm == "l2-as-published",
+        "exceeded": noisy and exceeded and kind == "declared",
         "overlap": overlap,
     }
     assert named(found) == {key for key, holds in expected.items() if holds}
     assert found.private is not any(expected.values())
-    assert found.bound_exceeded == (exceeded if laplace and kind == "declared" else None)
+    assert found.bound_exceeded == (exceeded if noisy and kind == "declared" else None)
+    assert found.delta == (0 if noisy else None)
     endless = {"none", "infinite", "scalar", "overlap"}
     if any(expected[key] for key in endless):
         assert found.epsilon_true == inf
@@ -98,7 +117,7 @@ def test_every_combination(
 
 def test_a_sound_bound_needs_no_words() -> None:
     for kind in ("clip", "domain"):
-        assert judged(kind=kind) == Guarantee(True, 2.0, None, ())
+        assert judged(kind=kind) == Guarantee(True, 2.0, 0.0, None, ())
 
 
 def test_a_declared_bound_that_held_is_private_and_says_what_it_rests_on() -> None:
@@ -133,7 +152,93 @@ def test_owners_are_named() -> None:
 
 def test_the_judged_epsilon_is_not_written_back() -> None:
     """The ledger's ε must not change because the guarantee is worse."""
-    epsilon = np.array(EPSILON)
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
-    guarantee(privacy, epsilon, XI, P, np.array([50.0, 50.0]), (1, 1))
-    assert epsilon.tolist() == EPSILON
+    accountant = privacy.accountant(2, T)
+    guarantee(privacy, accountant, XI, P, np.array([50.0, 50.0]), (1, 1), RECORDS[:2])
+    assert accountant.epsilon.tolist() == EPSILON
+    assert accountant.spent(accountant.answers).tolist() == EPSILON
+
+
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+
+
+def test_gaussian_answers_are_private_at_a_delta_that_is_said() -> None:
+    found = judged(kind="clip", **GAUSSIAN)
+    assert (found.private, found.delta, found.reasons) == (True, 1e-6, ())
+    assert found.epsilon_true == pytest.approx(2.0, rel=1e-5)
+    assert found.epsilon_true <= 2.0
+
+
+def test_a_gaussians_true_epsilon_where_the_bound_was_exceeded() -> None:
+    """A gradient m times as long is a sensitivity of m Ξ: the multiplier is divided by m."""
+    found = judged(largest=(15.0, 5.0), **GAUSSIAN)  # at the owner of ε = 0.5
+    assert found.bound_exceeded is True
+    assert not found.private
+    worse = gaussian_epsilon(gaussian_multiplier(0.5, 1e-6) / 3, 1e-6)
+    assert 3 * 0.5 < worse < 2.0  # more than in proportion, and less than the other owner's
+    assert found.epsilon_true == pytest.approx(2.0, rel=1e-5)
+    found = judged(largest=(25.0, 5.0), **GAUSSIAN)
+    worse = gaussian_epsilon(gaussian_multiplier(0.5, 1e-6) / 5, 1e-6)
+    assert found.epsilon_true == pytest.approx(worse, rel=1e-6)
+    assert worse > 2.5
+    assert "5 on a record gradient's L2 norm is exceeded: 25 at owner 1" in found.reasons[0]
+
+
+@pytest.mark.parametrize(("delta", "noted"), [(1e-6, False), (0.0124, False), (1 / 80, True)])
+def test_a_delta_that_is_not_below_one_over_n_is_noted(delta: float, noted: bool) -> None:
+    """n = 80 records of the larger owner; the claim stands as it is stated."""
+    found = judged(kind="clip", mechanism="gaussian", delta=delta)
+    assert found.private
+    assert (len(found.reasons) == 1) is noted
+    if noted:
+        assert found.reasons[0].startswith("δ = 0.0125 is not below 1/n = 0.013: ")
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
+def test_a_shared_record_costs_at_most_the_least_epsilon(mechanism: str) -> None:
+    found = judged(kind="clip", mechanism=mechanism, overlap=2)
+    assert found == Guarantee(True, 0.5, 0.0, None, ())
+
+
+def test_a_record_shared_under_gaussian_noise_costs_at_most_the_least_epsilon() -> None:
+    found = judged(kind="clip", overlap=2, **GAUSSIAN)
+    assert found.private
+    assert found.epsilon_true == pytest.approx(0.5, rel=1e-5)
+    assert found.epsilon_true <= 0.5
+
+
+def test_the_excess_of_owners_that_share_a_record_adds_up() -> None:
+    found = judged(overlap=2, largest=(10.0, 20.0))  # 0.25 · 2 + 0.25 · 4
+    assert found.epsilon_true == pytest.approx(1.5)
+    three = judged(overlap=2, epsilon=(3.0, 1.0, 2.0), largest=(10.0, 1.0, 20.0), public=(0, 0, 0))
+    assert three.epsilon_true == pytest.approx(0.5 * 2 + 0.5 * 4)  # the two worst of three
+    gaussian = judged(overlap=2, largest=(10.0, 20.0), **GAUSSIAN)
+    rho = 1 / (2 * gaussian_multiplier(0.5, 1e-6) ** 2) / 2  # of each owner
+    worse = gaussian_epsilon(1 / sqrt(2 * rho * (2**2 + 4**2)), 1e-6)
+    assert gaussian.epsilon_true == pytest.approx(worse, rel=1e-6)
+
+
+def test_infinite_budgets_in_words() -> None:
+    """One owner of several plays the learner, as published; all owners are plainly not private."""
+    [one] = judged(kind="clip", epsilon=(inf, 2.0)).reasons
+    plays = "as published, where it plays the learner itself"
+    assert one == f"ε = ∞ for owner 1: their answers are exact, {plays}"
+    [both] = judged(kind="clip", epsilon=(inf, inf)).reasons
+    assert both == "ε = ∞ for owners 1, 2: their answers are exact"
+    [alone] = judged(kind="clip", epsilon=(inf,), public=(0,)).reasons
+    assert alone == "ε = ∞ for owner 1: their answers are exact"
+
+
+def test_obfuscation_is_no_guarantee() -> None:
+    found = judged(mechanism="none", kind="clip", obfuscated=True)
+    assert (found.private, found.epsilon_true, found.delta) == (False, inf, None)
+    assert len(found.reasons) == 1
+    assert found.reasons[0].startswith("obfuscated, no DP guarantee")
+
+
+@pytest.mark.parametrize("noise", ["laplace", "discrete-laplace", "gaussian"])
+def test_a_public_record_is_hidden_by_no_mechanism(noise: str) -> None:
+    delta = 1e-6 if noise == "gaussian" else None
+    found = judged(kind="clip", mechanism=noise, delta=delta, public=(0, 3))
+    assert (found.private, found.epsilon_true) == (False, inf)
+    assert found.reasons == ("public overlap: 3 public rows are records of owner 2, ε = ∞ there",)

@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.objectives import Ridge
-from asyncdp_sim.privacy import Declared, Domain, Privacy, spent
-from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise, NoNoise, laplace_scale
+from asyncdp_sim.privacy import Declared, Privacy, spent
+from asyncdp_sim.privacy.accounting import gaussian_multiplier
+from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.mechanisms import (
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    NoNoise,
+    grid_steps,
+    laplace_scale,
+)
 
 DECLARED = Declared(bound=5.0)
+DISCRETE = {"epsilon": 1.0, "mechanism": "discrete-laplace", "sensitivity": DECLARED}
 
 
 def test_laplace_scale_is_the_formula_of_theorem_1() -> None:
@@ -34,10 +42,90 @@ def test_noise_for_owners_uses_their_own_numbers() -> None:
     privacy = Privacy(
         epsilon=[0.5, inf, 2.0], sensitivity=DECLARED, budget=PerOwnerCap(answers=[3, 4, 5])
     )
-    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0)
+    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
     assert noise.scale == pytest.approx([2 * 5 * 3 / (10 * 0.5), 0.0, 2 * 5 * 5 / (30 * 2.0)])
-    horizon = Privacy(epsilon=1.0, sensitivity=DECLARED).noise_for(np.array([10]), 1000, 5.0)
+    horizon = Privacy(epsilon=1.0, sensitivity=DECLARED).noise_for(np.array([10]), 1000, 5.0, 4)
     assert horizon.scale == pytest.approx([2 * 5 * 1000 / 10])
+
+
+def test_gaussian_noise_is_the_multiplier_times_the_sensitivity() -> None:
+    """K answers are as one with z/√K; the sensitivity is 2Ξ/n_i in L2."""
+    privacy = Privacy(
+        epsilon=[0.5, inf, 2.0], delta=1e-6, mechanism="gaussian", sensitivity=DECLARED,
+        budget=PerOwnerCap(answers=[3, 4, 5]),
+    )  # fmt: skip
+    assert privacy.norm == "l2"
+    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
+    assert isinstance(noise, GaussianNoise)
+    one = [gaussian_multiplier(epsilon, 1e-6) for epsilon in (0.5, 2.0)]
+    scale = [2 * 5 / 10 * one[0] * np.sqrt(3), 0.0, 2 * 5 / 30 * one[1] * np.sqrt(5)]
+    assert noise.scale == pytest.approx(scale, rel=1e-14)
+
+
+def test_discrete_laplace_noise_pays_for_rounding() -> None:
+    """b_i = (2Ξ/n_i + pγ_i) K_i/ε_i, γ_i the largest power of two ≤ 2Ξ/(1024 p n_i)."""
+    privacy = Privacy(
+        epsilon=[0.5, inf, 2.0], mechanism="discrete-laplace", sensitivity=DECLARED,
+        budget=PerOwnerCap(answers=[3, 4, 5]),
+    )  # fmt: skip
+    noise = privacy.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4)
+    assert isinstance(noise, DiscreteLaplaceNoise)
+    exponent = np.log2(noise.grid)
+    assert np.array_equal(exponent, np.rint(exponent))
+    finest = 2 * 5 / (1024 * 4 * np.array([10, 20, 30]))
+    assert np.all(noise.grid <= finest)
+    assert np.all(2 * noise.grid > finest)
+    sensitivity = 2 * 5 / np.array([10, 30]) + 4 * noise.grid[[0, 2]]
+    assert noise.scale == pytest.approx(
+        [sensitivity[0] * 3 / 0.5, 0.0, sensitivity[1] * 5 / 2], rel=1e-14
+    )
+    plain = laplace_scale(5.0, np.array([3.0, 4, 5]), np.array([10, 20, 30]), privacy.epsilons(3))
+    assert np.all(noise.scale <= plain * (1 + 1 / 1024))
+    named = privacy.model_copy(update={"grid": 0.25})
+    assert named.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4).grid.tolist() == [0.25] * 3
+
+
+def test_a_grid_is_not_coarser_than_a_bound_that_is_a_power_of_two() -> None:
+    steps = grid_steps(512.0, np.array([1.0, 2.0, 3.0]), 1, np.zeros(3))
+    assert steps.tolist() == [1.0, 0.5, 0.25]
+
+
+def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it() -> None:
+    """b/γ ≤ 2⁴⁴: many answers at a tiny ε have a coarser grid, and a finer one is refused."""
+    dear = Privacy(epsilon=1e-4, mechanism="discrete-laplace", sensitivity=DECLARED)
+    noise = dear.noise_for(np.array([10, 2000]), 10**5, 5.0, 100)
+    assert np.all(noise.scale <= 2.0**44 * noise.grid)
+    plain = laplace_scale(5.0, np.full(2, 1e5), np.array([10, 2000]), np.full(2, 1e-4))
+    assert np.all(np.log2(noise.grid) == np.ceil(np.log2(plain)) - 40)
+    assert noise.scale == pytest.approx(plain + 100 * noise.grid * 1e5 / 1e-4)
+    named = Privacy(**DISCRETE, grid=2.0**-43).noise_for(np.array([10]), 1, 5.0, 1)
+    assert named.scale[0] == pytest.approx(1)
+    for finer, answers in ((2.0**-45, 1), (2.0**-44, 2)):
+        with pytest.raises(SpecError, match=r"privacy\.grid: given 3.52e\+13 steps"):
+            Privacy(**DISCRETE, grid=finer).noise_for(np.array([10]), answers, 5.0, 1)
+
+
+def test_exact_answers_are_what_an_infinite_budget_gives() -> None:
+    gradients = np.array([[0.3, -1.1], [2.0, 0.7]])
+    drawn, owners = np.full((2, 2), 3.0), np.array([0, 1])
+    for noise in (LaplaceNoise(np.zeros(2)), GaussianNoise(np.zeros(2)), NoNoise(np.zeros(2))):
+        assert np.array_equal(noise.hide(owners, gradients.copy(), drawn), gradients)
+        assert not noise.longest(2, 0.99).any()
+    rounding = DiscreteLaplaceNoise(np.zeros(2), np.array([0.25, 0.5]))
+    found = rounding.hide(owners, gradients, np.full((2, 4), 3.0))
+    assert found.tolist() == [[0.25, -1.0], [2.0, 0.5]]
+
+
+def test_answers_by_hand() -> None:
+    gradients, owners = np.array([[0.3, -1.1]]), np.array([1])
+    two = np.array([[1.0, -2.0]])
+    for noise in (LaplaceNoise(np.array([9.0, 0.5])), GaussianNoise(np.array([9.0, 0.5]))):
+        assert noise.width(2) == 2
+        assert noise.hide(owners, gradients.copy(), two) == pytest.approx(np.array([[0.8, -2.1]]))
+    grid = DiscreteLaplaceNoise(np.array([9.0, 0.5]), np.array([9.0, 0.25]))
+    assert grid.width(2) == 4
+    exponentials = np.array([[1.3, 0.1, 0.2, 0.9]])  # whole steps 2, 0 less 0, 1
+    assert grid.hide(owners, gradients, exponentials).tolist() == [[0.25 + 0.5, -1.0 - 0.25]]
 
 
 def test_unit_rows_have_the_laws_moments() -> None:
@@ -107,40 +195,36 @@ def test_epsilons_are_infinite_where_no_noise_is_added() -> None:
     assert Privacy(epsilon=[1.0, inf], sensitivity=DECLARED).epsilons(2).tolist() == [1.0, inf]
 
 
+def test_owners_that_share_records_spend_a_part_of_the_least_epsilon() -> None:
+    shared = Privacy(epsilon=[1.0, 0.6, 4.0], sensitivity=DECLARED, overlap=2)
+    assert shared.asked(3).tolist() == [1.0, 0.6, 4.0]
+    assert shared.epsilons(3).tolist() == [0.3] * 3
+    gaussian = shared.model_copy(update={"mechanism": "gaussian", "delta": 1e-6})
+    each = gaussian.epsilons(3)
+    assert np.all(each == each[0])
+    assert 0.3 < each[0] < 0.6  # ρ is halved, and ε grows more slowly than ρ
+
+
 def test_budgets_say_how_many_answers() -> None:
     assert Horizon().answers_allowed(3, 50) == (50, 50, 50)
     assert PerOwnerCap(answers=4).answers_allowed(3, 50) == (4, 4, 4)
     assert PerOwnerCap(answers=[1, 2, 60]).answers_allowed(3, 50) == (1, 2, 60)
+    assert UntilSpent(answers=[1, 2, 60]).answers_allowed(3, 50) == (1, 2, 60)
+    with pytest.raises(TypeError, match=r"Privacy\.answers_allowed"):
+        UntilSpent(per_answer=0.1).answers_allowed(3, 50)
 
 
-@pytest.mark.parametrize(
-    ("fields", "keys"),
-    [
-        ({"epsilon": 1.0, "sensitivity": DECLARED}, []),
-        ({"mechanism": "none"}, []),
-        ({}, ["privacy.epsilon", "privacy.sensitivity"]),
-        ({"epsilon": 1.0}, ["privacy.sensitivity"]),
-        ({"epsilon": [1.0, 2.0], "sensitivity": DECLARED}, ["privacy.epsilon"]),
-        (
-            {
-                "epsilon": 1.0,
-                "sensitivity": DECLARED,
-                "budget": PerOwnerCap(answers=[1, 2]),
-            },
-            ["privacy.budget.answers"],
-        ),
-        (
-            {"epsilon": 1.0, "sensitivity": Domain(row_norm=1.0, target_max=1.0)},
-            ["model.theta_max"],
-        ),
-    ],
-)
-def test_what_does_not_fit_three_owners_is_named(fields: dict, keys: list[str]) -> None:
-    assert [fault.key for fault in Privacy(**fields).faults(3, Ridge(regularisation=1.0))] == keys
-
-
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), [1.0, 0.0], []])
-def test_epsilon_must_be_positive(epsilon: object) -> None:
-    with pytest.raises(SpecError) as caught:
-        Privacy(epsilon=epsilon, sensitivity=DECLARED)
-    assert all(fault.key.startswith("epsilon") for fault in caught.value.faults)
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
+def test_a_price_says_how_many_answers_fit(mechanism: str) -> None:
+    privacy = Privacy(
+        epsilon=[0.3, 0.35, 1.0], mechanism=mechanism, sensitivity=DECLARED,
+        budget=UntilSpent(per_answer=0.1),
+    )  # fmt: skip
+    assert privacy.answers_allowed(3, 50) == (3, 3, 10)
+    accountant = privacy.accountant(3, 50)
+    assert accountant.spent(accountant.answers).tolist() == [0.3, 0.3, 1.0]
+    assert accountant.spent(np.ones(3, dtype=int)) == pytest.approx([0.1] * 3)
+    records = np.array([10, 10, 10])
+    noise = privacy.noise_for(records, 50, 5.0, 1)
+    one = privacy.model_copy(update={"epsilon": 0.1, "budget": PerOwnerCap(answers=1)})
+    assert noise.scale == pytest.approx(one.noise_for(records, 50, 5.0, 1).scale)

@@ -29,3 +29,10 @@ def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
     assert _gathered([[said], []]) == [f"cell 0: {said}"]
     plain = [[SHORT.format(8, 3, 4)], [SHORT.format(8, 3, 5)]]
     assert _gathered(plain) == [f"cells 0, 1: {SHORT.format(8, 3, 5)}"]
+
+
+def test_targets_that_were_reached_sooner_or_later_are_one_note() -> None:
+    said = "{} of 8 replicates reached run.target, after {} to {} updates"
+    cells = [[said.format(8, 12, 40)], [said.format(5, 9, 31)]]
+    both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
+    assert _gathered(cells) == [both]

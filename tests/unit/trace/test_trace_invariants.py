@@ -71,6 +71,7 @@ class Draft:
     one_each: bool = True
     answers_per_update: int = 1
     update_ticks: tuple[int, ...] | None = None
+    ending: Ending = Ending.horizon
 
     def build(self) -> Trace:
         return Trace(
@@ -81,7 +82,7 @@ class Draft:
             in_flight_total=self.in_flight_total,
             recomputed=self.recomputed,
             on_air_ticks=0,
-            ending=Ending.horizon,
+            ending=self.ending,
             one_on_one=self.one_on_one,
             one_each=self.one_each,
             update_ticks=np.array(self._ticks(), dtype=np.int64),
@@ -121,7 +122,16 @@ def _overlaps_a_fresh_answer(draft: Draft) -> None:
     draft.set("exchanges", 0, end_tick=31)
 
 
+def _no_update(draft: Draft) -> None:
+    """Three answers an update: none is made, and yet one is said to have ended the run."""
+    draft.answers_per_update, draft.ending = 3, Ending.updates
+    draft.exchanges["outcome"][:2] = Outcome.buffered
+
+
 BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
+    ("a run that an update ended goes on after it", lambda d: setattr(d, "ending", Ending.target)),
+    ("a run that an update ended goes on after it", lambda d: setattr(d, "ending", Ending.updates)),
+    ("a run that an update ended goes on after it", _no_update),
     ("an answer left before its query", lambda d: d.set("exchanges", 0, read_tick=16)),
     ("an exchange ended before its request", lambda d: d.set("exchanges", 0, request_tick=21)),
     ("an exchange ended before its release", lambda d: d.set("exchanges", 2, release_tick=61)),
@@ -176,9 +186,37 @@ def test_each_invariant_is_named_when_broken(broken: str, spoil: Callable[[Draft
         draft.build()
 
 
+def kept() -> Draft:
+    """The draft where owner 1 keeps its last answer to itself, at 55."""
+    draft = Draft()
+    draft.set("exchanges", 2, outcome=Outcome.withheld, transmissions=0, end_tick=55)
+    draft.set("events", 18, kind=K.answer_withheld, attempt=0)
+    return draft
+
+
+def test_an_answer_that_was_withheld_is_not_charged() -> None:
+    trace = kept().build()
+    assert trace.released.tolist() == [1, 1]
+    assert trace.ended(Outcome.withheld).tolist() == [1, 0]
+
+
+def test_a_withheld_answer_was_not_sent() -> None:
+    draft = kept()
+    draft.set("exchanges", 2, transmissions=1)
+    with pytest.raises(InvariantError, match="sent is not released"):
+        draft.build()
+
+
+def test_a_run_may_end_with_the_update_that_reached_the_target() -> None:
+    draft = Draft(ending=Ending.target, end_tick=40)
+    draft.exchanges, draft.events = draft.exchanges[:2], draft.events[:15]
+    draft.set("owners", 0, attempts=1)
+    assert draft.build().ending is Ending.target
+
+
 @pytest.mark.parametrize("kind", TALLIED)
 def test_events_and_tables_must_agree_on_each_tally(kind: str) -> None:
-    draft = Draft()
+    draft = kept() if kind == "answer_withheld" else Draft()
     draft.forget(EventKind[kind])
     with pytest.raises(InvariantError, match=f"events and tables disagree on {kind}$"):
         draft.build()
@@ -201,6 +239,7 @@ def test_every_invariant_of_the_module_is_tested_here() -> None:
         "query_sent",
         "answer_released",
         "answer_delivered",
+        "answer_withheld",
         "update_applied",
     }
 

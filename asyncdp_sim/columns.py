@@ -1,0 +1,119 @@
+"""The columns of a result's tables, from what runs gave."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.scenario import jsonable
+from asyncdp_sim.trace import Detail, EventKind, Trace
+from asyncdp_sim.units import to_units
+
+Columns = Mapping[str, Any]
+
+
+def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
+    """Return ``updates``: one row per answer used, sorted by replicate and k.
+
+    ``peer`` is there where models were read from others than the one learner.
+    """
+    tables = [trace.updates for trace in traces]
+    joined = np.concatenate(tables)
+    columns: dict[str, Any] = {
+        "replicate": _repeat(numbers, tables),
+        "k": joined["k"],
+        "tick": joined["tick"],
+        "time": to_units(joined["tick"]),
+        "owner": joined["owner"],
+        "read_tick": joined["read_tick"],
+        "staleness": joined["staleness"],
+        "message": joined["message"],
+    }
+    if np.any(joined["peer"] != 0):
+        columns["peer"] = joined["peer"]
+    return columns
+
+
+def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
+    """Return ``events``: one row per event, sorted by replicate and seq."""
+    import pyarrow as pa
+
+    tables = [trace.events for trace in traces if trace.events is not None]
+    joined = np.concatenate(tables)
+    message, attempt = joined["message"], joined["attempt"]
+    kinds = pa.array([kind.name for kind in EventKind])
+    return {
+        "replicate": _repeat(numbers, tables),
+        "seq": np.concatenate([np.arange(len(t), dtype=np.int64) for t in tables]),
+        "tick": joined["tick"],
+        "time": to_units(joined["tick"]),
+        "kind": pa.DictionaryArray.from_arrays(pa.array(joined["kind"]), kinds),
+        "owner": joined["owner"],
+        "message": pa.array(message, mask=message == 0),
+        "attempt": pa.array(attempt, mask=attempt == 0),
+        "detail": pa.DictionaryArray.from_arrays(
+            pa.array(joined["detail"], mask=joined["detail"] == 0),
+            pa.array([detail.name.replace("_", "-") for detail in Detail]),
+        ),
+    }
+
+
+def model_columns(models: npt.NDArray[np.float64], numbers: Sequence[int]) -> Columns:
+    """Return ``models``: the final central model of every replicate, shape (R, p)."""
+    n_features = models.shape[1]
+    return {
+        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), len(models)),
+        "theta_L": models.reshape(-1),
+    }
+
+
+def optimum_columns(theta: npt.NDArray[np.float64]) -> Columns:
+    """Return ``optimum``: θ*, shape (p,)."""
+    return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
+
+
+def alone_columns(theta: npt.NDArray[np.float64]) -> Columns:
+    """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
+    n_owners, n_features = theta.shape
+    return {
+        "owner": np.repeat(np.arange(1, n_owners + 1, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), n_owners),
+        "theta": theta.reshape(-1),
+    }
+
+
+def summary_column(name: str, values: Sequence[Any]) -> Any:
+    """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
+    import pyarrow as pa
+
+    yes_or_no = ("private", "bound_exceeded", "timing_accounted", "not_for_release")
+    if name in yes_or_no:
+        return pa.array(values, pa.bool_())
+    if name.endswith(".reason"):
+        return pa.array(values, pa.string())
+    counts = ("updates", "clip_count", "profits_psi", "profits_held_out", "psi_split.repetitions")
+    whole = pa.int64() if name in counts else pa.float64()
+    return pa.array([None if value is None else float(value) for value in values]).cast(whole)
+
+
+def swept_column(values: Sequence[Any]) -> Any:
+    """Return a column of swept values: as they are where all are alike, else as JSON texts."""
+    import pyarrow as pa
+
+    if all(isinstance(value, str) for value in values):
+        return pa.array(values)
+    if all(type(value) is bool for value in values):
+        return pa.array(values, pa.bool_())
+    if all(type(value) is int and abs(value) < 2**63 for value in values):
+        return pa.array(values, pa.int64())
+    if all(type(value) in (int, float) for value in values):
+        return pa.array([float(value) for value in values])
+    return pa.array([json.dumps(jsonable(value)) for value in values])
+
+
+def _repeat(numbers: Sequence[int], tables: Sequence[npt.NDArray[np.void]]) -> Any:
+    lengths = [len(table) for table in tables]
+    return np.repeat(np.array(numbers, dtype=np.int32), lengths)

@@ -1,0 +1,35 @@
+"""Numbers as a reader wants them, and as a manifest holds them."""
+
+from collections.abc import Iterable
+from math import inf, isnan
+
+MOST_NUMBERS = 6  # more values than this are said as a range
+
+
+def number(value: float) -> str:
+    """Return a number in three significant digits, or whole where it is large."""
+    if isnan(value):
+        return "undefined"
+    if value in (inf, -inf):
+        return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e9:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Return distinct values in words, in ascending order; many as a range."""
+    distinct = sorted(set(values))
+    if len(distinct) <= MOST_NUMBERS:
+        return ", ".join(number(value) for value in distinct)
+    return f"{number(distinct[0])} to {number(distinct[-1])}"
+
+
+def as_float(value: object) -> float | None:
+    """Return a number from a manifest, where infinities are texts and absent is null."""
+    if isinstance(value, str | int | float):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None

@@ -1,0 +1,48 @@
+"""What the entries on budgets and soundness promise, at fewer replicates."""
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.run import Outcome, run
+from asyncdp_sim.run.problem import build_dataset
+from scenarios import entry
+
+
+def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, Outcome]:
+    """Run the cells of an entry's variants at one ε, by the variants' names."""
+    scenario = entry(name).scenario(settings)
+    dataset: Dataset = build_dataset(scenario)
+    return {
+        chosen["variant"]["name"]: run(scenario.cell(chosen), dataset=dataset)
+        for chosen in scenario.grid()
+        if chosen["privacy.epsilon"] == epsilon
+    }
+
+
+def test_budgets_per_answer_lower_mean_psi_as_promised() -> None:
+    settings = ("run.replicates=16", "run.record_every=1000")
+    found = of_cells("budgets-per-answer", 0.1, *settings)
+    horizon, capped, gaussian = (each.summary["psi_final"]["mean"] for each in found.values())
+    assert list(found) == ["Laplace, horizon", "Laplace, capped", "Gaussian, capped"]
+    assert horizon > 50 * capped
+    assert horizon > 500 * gaussian
+    for outcome in found.values():
+        summary = outcome.summary
+        assert summary["private"]
+        assert 0.1 * (1 - 1e-5) < summary["epsilon_true"] <= 0.1 * (1 + 1e-12)
+        assert summary["clip_count"] < 0.05 * summary["updates"]
+        assert summary["updates"] == 16 * 1000
+        assert any("Ξ₁ = 17.91 and Ξ₂ = 5.662" in said for said in outcome.warnings)
+    assert [each.summary["delta"] for each in found.values()] == [0, 0, 1e-6]
+
+
+def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
+    settings = ("owners.records=400", "data.public_records=200", "run.replicates=2")
+    found = of_cells("price-of-soundness", 1.0, *settings, "run.updates=50")
+    declared, clipped = (each.summary for each in found.values())
+    assert declared["bound_exceeded"] is True
+    assert declared["private"] is False
+    assert declared["epsilon_true"] > 2.0
+    said = next(each for each in found["declared, as published"].warnings if "exceeded" in each)
+    largest = float(said.rpartition(": ")[2].split()[0])
+    assert abs(declared["epsilon_true"] / (largest / 5.0) - 1) < 1e-3
+    assert clipped["private"] is True
+    assert clipped["epsilon_true"] == 1.0

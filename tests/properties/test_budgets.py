@@ -1,0 +1,255 @@
+"""No owner is ever above its budget: random networks under every mechanism and budget."""
+
+from collections import Counter
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asyncdp_sim.learning.objectives import Ridge
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
+from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.budget import Budget, Horizon, PerOwnerCap, UntilSpent
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import EventKind, Trace
+from asyncdp_sim.trace.invariants import check
+from tests.properties.networks import FIXED, networks
+from tests.properties.rough_networks import rough_networks
+
+K = EventKind
+SEEDS = st.integers(0, 2**32)
+SIZES = st.sampled_from([0.1, 0.3, 1.0, 2.5, 10.0])
+"""Of ε; few, so that noise is calibrated to each once."""
+SHARES = st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.07])
+"""Of a budget, what one answer costs."""
+ROUGH = rough_networks(st.sampled_from([False, False, True]))
+RESENDS = ["fresh", "same"]
+MODEL = Ridge(regularisation=1.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network whose owners may release what a scenario's budget allows."""
+
+    network: Network
+    privacy: Privacy
+
+
+@st.composite
+def budgets(draw: st.DrawFn, n: int, least: float) -> Budget:
+    """Draw a budget of which ``least`` is the smallest part that an owner may spend."""
+    answers = st.integers(1, 9) | st.lists(st.integers(1, 9), min_size=n, max_size=n)
+    prices = SHARES.map(lambda share: share * least)
+    kind = draw(st.sampled_from(["horizon", "per-owner-cap", "answers", "per_answer"]))
+    if kind == "horizon":
+        return Horizon()
+    if kind == "per-owner-cap":
+        return PerOwnerCap(answers=draw(answers))
+    if kind == "answers":
+        return UntilSpent(answers=draw(answers))
+    return UntilSpent(per_answer=draw(prices | st.lists(prices, min_size=n, max_size=n)))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    network = draw(networks() | ROUGH)
+    if draw(st.booleans()):  # many are lost, and sent again
+        lossy = {"loss": 0.5, "retransmissions": 2, "resend": draw(st.sampled_from(RESENDS))}
+        network = network.model_copy(update={"channel": network.channel.model_copy(update=lossy)})
+    n = network.n_owners
+    mechanism = draw(st.sampled_from(["laplace", "gaussian", "discrete-laplace"]))
+    fields = {
+        "epsilon": draw(SIZES | st.lists(SIZES, min_size=n, max_size=n)),
+        "delta": draw(st.sampled_from([1e-6, 1e-3])) if mechanism == "gaussian" else None,
+        "mechanism": mechanism,
+        "sensitivity": Clip(bound=1.0),
+        "overlap": draw(st.integers(1, n)),
+    }
+    least = float(Privacy(**fields).epsilons(n).min())
+    privacy = Privacy(**fields, budget=draw(budgets(n, least)))
+    assert privacy.faults(n, MODEL) == []
+    allowed = privacy.answers_allowed(n, network.updates)
+    return Case(network.model_copy(update={"answers_allowed": allowed}), privacy)
+
+
+def traced(network: Network, seed: int) -> Trace:
+    return simulate(network, Streams(seed).within("replicate", 1), events=True)
+
+
+def counted(trace: Trace, *kinds: EventKind) -> list[int]:
+    """Events of these kinds per owner."""
+    rows = trace.events["owner"][np.isin(trace.events["kind"], kinds)]
+    return np.bincount(rows, minlength=trace.n_owners + 1)[1:].tolist()
+
+
+def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
+    """Nor do any κ owners together spend more on one record than the least budget."""
+    n, kappa = case.network.n_owners, case.privacy.overlap
+    accountant = case.privacy.accountant(n, case.network.updates)
+    ledger = Ledger.of(accountant, [trace])
+    assert np.all(ledger.spent <= accountant.epsilon)
+    assert np.all(ledger.spent <= case.privacy.asked(n))
+    assert ledger.ratio() <= 1
+    promised = case.privacy.asked(n)
+    least = promised.min() if kappa > 1 else promised.max()
+    assert ledger.shared(kappa) <= least * (1 + 1e-12)
+    assert accountant.together(accountant.answers, kappa) <= least * (1 + 1e-12)
+
+
+def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> None:
+    """Pure: ε₀ each. Gaussian: ρ₀ each, and ε(δ) is that of one answer with z/√m."""
+    n, privacy = case.network.n_owners, case.privacy
+    accountant = privacy.accountant(n, case.network.updates)
+    allowed, released = accountant.answers, trace.released
+    part = privacy.epsilons(n)
+    named = getattr(privacy.budget, "per_answer", None)
+    price = part / allowed if named is None else np.broadcast_to(named, n)
+    if not isinstance(accountant, Gaussian):
+        assert accountant.spent(released) == pytest.approx(price * released, rel=1e-12)
+        return
+    z = [gaussian_multiplier(e, privacy.delta) for e in (part if named is None else price).tolist()]
+    multiplier = np.array(z) * (np.sqrt(allowed) if named is None else 1)
+    assert accountant.zcdp(released) == pytest.approx(released / (2 * multiplier**2), rel=1e-12)
+    exact = [
+        gaussian_epsilon(each / np.sqrt(m) if m > 0 else inf, privacy.delta)
+        for each, m in zip(multiplier.tolist(), released.tolist(), strict=True)
+    ]
+    assert accountant.spent(released) == pytest.approx(exact, rel=1e-9)
+
+
+def an_owner_is_silent_once_it_has_spent_its_budget(case: Case, trace: Trace) -> None:
+    """Nothing is released after it is exhausted, which it is by its last answer."""
+    released: Counter[int] = Counter()
+    spent: set[int] = set()
+    columns = (trace.events[name].tolist() for name in ("kind", "owner"))
+    for number, owner in zip(*columns, strict=True):
+        if K(number) is K.answer_released:
+            assert owner not in spent
+            released[owner] += 1
+        elif K(number) is K.budget_exhausted:
+            spent.add(owner)
+            assert released[owner] == case.network.answers_allowed[owner - 1]
+    last = {i for i, k in enumerate(case.network.answers_allowed, 1) if released[i] == k}
+    assert spent == last
+    assert trace.released.tolist() == [released[i] for i in range(1, trace.n_owners + 1)]
+
+
+def a_retransmission_is_free_and_a_fresh_answer_is_not(case: Case, trace: Trace) -> None:
+    """Every distinct answer is released once, whatever becomes of it.
+
+    Where fresh answers are resent, one is sent again only after it arrived, unacknowledged.
+    """
+    fresh, owners = case.network.channel.resend == "fresh", trace.n_owners
+    released: set[int] = set()
+    arrived: set[int] = set()
+    columns = (trace.events[name].tolist() for name in ("kind", "message"))
+    for number, message in zip(*columns, strict=True):
+        if K(number) is K.answer_released:
+            assert message not in released
+            released.add(message)
+        elif K(number) is K.answer_resent:
+            assert message in released
+            assert message in arrived or not fresh
+        elif K(number) is K.answer_delivered:
+            arrived.add(message)
+    rows = trace.exchanges[trace.exchanges["transmissions"] > 0]
+    assert set(rows["message"].tolist()) == released
+    assert trace.released.tolist() == np.bincount(rows["owner"], minlength=owners + 1)[1:].tolist()
+    used = np.bincount(trace.updates["owner"], minlength=owners + 1)[1:]
+    assert np.all(used <= trace.released)
+    if not fresh:
+        assert not np.any(trace.recomputed)
+
+
+CHECKS = (
+    nobody_spends_more_than_its_budget,
+    what_is_spent_is_the_price_times_the_releases,
+    an_owner_is_silent_once_it_has_spent_its_budget,
+    a_retransmission_is_free_and_a_fresh_answer_is_not,
+)
+
+
+@pytest.mark.parametrize(
+    "examples", [60, pytest.param(2000, marks=pytest.mark.nightly)], ids=["few", "many"]
+)
+def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
+    """And the examples reach every mechanism and budget, spent ones, resent and fresh answers."""
+    met: Counter[str] = Counter()
+
+    @settings(FIXED, max_examples=examples)
+    @given(cases(), SEEDS)
+    def draw(case: Case, seed: int) -> None:
+        trace = traced(case.network, seed)
+        check(trace)
+        for holds in CHECKS:
+            holds(case, trace)
+        budget = case.privacy.budget
+        named = getattr(budget, "per_answer", None) is not None
+        met.update([case.privacy.mechanism, budget.kind + (" by price" if named else "")])
+        met["shared"] += case.privacy.overlap > 1
+        met["spent"] += bool(np.any(trace.released == case.network.answers_allowed))
+        met["not spent"] += bool(np.any(trace.released < case.network.answers_allowed))
+        met["resent"] += sum(counted(trace, K.answer_resent)) > 0
+        met["fresh"] += bool(np.any(trace.recomputed))
+        met["lost"] += sum(counted(trace, K.answer_lost, K.answer_collided)) > 0
+
+    draw()
+    everything = ("laplace", "gaussian", "discrete-laplace", "horizon", "per-owner-cap")
+    everything += ("until-spent", "until-spent by price", "shared", "spent", "not spent")
+    everything += ("resent", "fresh", "lost")
+    assert {name: met[name] for name in everything if met[name] < examples / 30} == {}
+
+
+def one(seed: int = 5) -> tuple[Case, Trace]:
+    """Return a run in which owners spend their budgets."""
+    network = Network(answers_allowed=(4, 4), updates=20)
+    privacy = Privacy(
+        epsilon=1.0, sensitivity=Clip(bound=1.0), budget=UntilSpent(answers=4), overlap=2
+    )
+    return Case(network, privacy), traced(network, seed)
+
+
+def test_the_checks_hold_of_it() -> None:
+    case, trace = one()
+    assert trace.released.tolist() == [4, 4]
+    for holds in CHECKS:
+        holds(case, trace)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [UntilSpent(answers=3), PerOwnerCap(answers=3), UntilSpent(per_answer=0.2)],
+    ids=["one more than paid for", "one more than the cap", "dearer than paid for"],
+)
+def test_overspending_is_seen(budget: Budget) -> None:
+    case, trace = one()
+    wrong = Case(case.network, case.privacy.model_copy(update={"budget": budget}))
+    with pytest.raises(AssertionError):
+        nobody_spends_more_than_its_budget(wrong, trace)
+
+
+def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release after the last, an answer taken for another, and one that costs nothing."""
+    case, trace = one()
+    few = Case(case.network.model_copy(update={"answers_allowed": (3, 3)}), case.privacy)
+    with pytest.raises(AssertionError):
+        an_owner_is_silent_once_it_has_spent_its_budget(few, trace)
+    channels = [Ideal(loss=0.5, retransmissions=2, resend=how) for how in RESENDS]
+    fresh, same = (case.network.model_copy(update={"channel": each}) for each in channels)
+    a_retransmission_is_free_and_a_fresh_answer_is_not(Case(same, case.privacy), traced(same, 5))
+    with pytest.raises(AssertionError):
+        a_retransmission_is_free_and_a_fresh_answer_is_not(
+            Case(same, case.privacy), traced(fresh, 5)
+        )
+    with pytest.raises(AssertionError):
+        a_retransmission_is_free_and_a_fresh_answer_is_not(
+            Case(fresh, case.privacy), traced(same, 5)
+        )
+    monkeypatch.setattr(Pure, "spent", lambda self, released: self.total * (released - 1) / 4)
+    with pytest.raises(AssertionError):
+        what_is_spent_is_the_price_times_the_releases(case, trace)

@@ -1,0 +1,178 @@
+"""The label's words from manifests: what is broken, unknown or stated is never left out."""
+
+from math import inf
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.privacy.label import label, named_guarantee, reasons, record_unit, timing_reasons
+
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"
+SCALAR = "not private: noise scalar-as-published: one draw on all coordinates is not private"
+EVENTS = "timing not accounted: owners answer when their gradient is long, which nothing pays for"
+
+
+def made(
+    privacy: dict[str, Any], *warnings: str, data: dict[str, Any] | None = None, **summary: Any
+) -> dict[str, Any]:
+    standard = {"private": True, "epsilon_true": 1.0, "delta": 0.0, "timing_accounted": True}
+    return {
+        "scenario": {"privacy": {"epsilon": 1.0} | privacy, "data": data or {}},
+        "summary": standard | {"not_for_release": False} | summary,
+        "warnings": list(warnings),
+    }
+
+
+@pytest.mark.parametrize(
+    ("manifests", "said"),
+    [
+        ([made({})], "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise."),
+        (
+            [made({"sensitivity": {"kind": "declared", "bound": 5.0}})],
+            "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise, if the "
+            "declared bound Ξ = 5 holds.",
+        ),
+        (
+            [made(GAUSSIAN, delta=1e-6, epsilon_true=1 - 1e-7)],
+            "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise.",
+        ),
+        (
+            [made(GAUSSIAN, delta=1e-6), made({"mechanism": "discrete-laplace", "delta": 0.1})],
+            "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise or "
+            "pure with discrete Laplace noise.",
+        ),
+        (
+            [made({}, EXCEEDED, "another", private=False, epsilon_true=10.6, not_for_release=True)],
+            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): the "
+            "declared bound 5 on a record gradient's L1 norm is exceeded. True ε = 10.6. "
+            "NOT FOR RELEASE: private records were read.",
+        ),
+        (
+            [made({}, SCALAR, EXCEEDED, private=False, epsilon_true="inf")],
+            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): noise "
+            "scalar-as-published; the declared bound 5 on a record gradient's L1 norm is exceeded. "
+            "True ε = ∞.",
+        ),
+        (
+            [
+                made(
+                    {"mechanism": "none", "epsilon": 1.0},
+                    "not private: mechanism none: the answers are exact",
+                    private=False, epsilon_true="inf", delta=None,
+                )
+            ],
+            "NOT PRIVATE as claimed (ε = ∞ per owner over the run, no noise): mechanism none.",
+        ),
+        (
+            [
+                made({}, EXCEEDED, private=False, epsilon_true=2.0),
+                made({"epsilon": [0.1, 0.05]}, EXCEEDED, private=False, epsilon_true=7.0),
+                made({"epsilon": 10.0}, EVENTS, epsilon_true=10.0, timing_accounted=False),
+            ],
+            "NOT PRIVATE as claimed (ε = 0.1, 1, 10 per owner over the run, pure with Laplace "
+            "noise) in 2 of 3 cells: the declared bound 5 on a record gradient's L1 norm is "
+            "exceeded. True ε = 7, 2, 10, respectively. TIMING NOT ACCOUNTED: owners answer when "
+            "their gradient is long, which nothing pays for.",
+        ),
+        (
+            [made({}, data={"owner_column": "hospital"})],
+            "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise. The unit "
+            "is a record: a person with m records gets mε.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_label_says_what_is_and_what_is_not(manifests: list[Any], said: str) -> None:
+    found = label(manifests)
+    assert found.text == said
+    assert found.private is said.startswith("Private")
+    assert found.timing_accounted is ("TIMING" not in said)
+    assert found.not_for_release is ("RELEASE" in said)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("private", "NOT PRIVATE as claimed"),
+        ("timing_accounted", "TIMING NOT ACCOUNTED: the manifest gives no reason"),
+        ("not_for_release", "NOT FOR RELEASE"),
+    ],
+)
+@pytest.mark.parametrize("value", [None, "absent"])
+def test_what_a_manifest_does_not_say_is_taken_for_the_worse(
+    key: str, words: str, value: object
+) -> None:
+    manifest = made({}, **{key: value})
+    if value == "absent":
+        del manifest["summary"][key]
+    assert words in label([manifest]).text
+    assert words in label([made({}), manifest]).text
+
+
+def test_an_unknown_true_epsilon_is_infinite() -> None:
+    assert label([made({}, epsilon_true=None)]).epsilon_true == inf
+    assert "True ε = ∞" in label([made({}, epsilon_true=None)]).text
+
+
+def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
+    broken = made({}, EXCEEDED, private=False, epsilon_true=3.0)
+    found = label([made(GAUSSIAN, delta=1e-6), broken])
+    assert found.values() == {
+        "private": False,
+        "epsilon_true": 3.0,
+        "delta": 1e-6,
+        "timing_accounted": True,
+        "not_for_release": False,
+    }
+    assert found.metadata() == {
+        "asyncdp.label": found.text,
+        "asyncdp.private": "false",
+        "asyncdp.epsilon_true": "3.0",
+        "asyncdp.delta": "1e-06",
+        "asyncdp.timing_accounted": "true",
+        "asyncdp.not_for_release": "false",
+    }
+
+
+def test_tables_of_order_and_times_say_what_is_accounted() -> None:
+    pure, gaussian = made({}), made(GAUSSIAN, delta=1e-6, epsilon_true=0.5)
+    said = label([pure]).metadata_of_network()
+    assert said == label([gaussian]).metadata_of_network()
+    assert said["asyncdp.timing_accounted"] == "true"
+    untimed = label([made({}, EVENTS, timing_accounted=False)]).metadata_of_network()
+    assert untimed["asyncdp.label"].endswith("TIMING NOT ACCOUNTED.")
+    assert untimed["asyncdp.timing_accounted"] == "false"
+
+
+def test_guarantees_have_short_names() -> None:
+    gaussian = made(GAUSSIAN, delta=1e-6)
+    assert named_guarantee([made({})]) == "ε-DP, pure, Laplace noise"
+    assert named_guarantee([gaussian]) == "(ε, 1e-06)-DP, Gaussian noise"
+    broken = [made({}, EXCEEDED, private=False, epsilon_true=e) for e in (3.0, 40.0)]
+    assert named_guarantee(broken) == "NOT PRIVATE as claimed, true ε = 3 to 40"
+    assert named_guarantee([gaussian, broken[0]]) == "NOT PRIVATE as claimed, true ε = 1 to 3"
+
+
+def test_reasons_are_told_in_full() -> None:
+    broken = made({}, EXCEEDED, "another", EVENTS, private=False, timing_accounted=False)
+    assert reasons(broken) == [EXCEEDED.removeprefix("not private: ")]
+    assert timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
+    assert reasons(made({})) == timing_reasons(made({})) == []
+
+
+@pytest.mark.parametrize("data", [{"owner_column": "who"}, {"split": {"column": "who"}}])
+def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data: dict[str, Any]) -> None:
+    unit = "the unit is a record: a person with m records gets mε"
+    assert record_unit(made({}, data=data)) == unit
+    assert record_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
+    assert record_unit(made({}, data={"split": "in-order"})) is None
+
+
+def test_older_manifests_state_delta_in_their_scenario() -> None:
+    old = made(GAUSSIAN)
+    del old["summary"]["delta"]
+    assert label([old]).delta == 1e-6
+    del old["scenario"]["privacy"]["mechanism"]
+    assert label([old]).delta == 0
+    old["scenario"]["privacy"]["mechanism"] = "none"
+    assert label([old]).delta is None

@@ -1,0 +1,210 @@
+"""The audit: bounds that ORACLES names, planted faults that it must catch, and sound scenarios."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.audit import Audit, audit
+from asyncdp_sim.audit.neighbours import neighbours
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.privacy import spec as privacy_spec
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+CONFIDENCE = 0.999
+
+
+def scenario(**parts: Any) -> Scenario:
+    """One owner of 20 records that answers once, at ε = 1."""
+    fields: dict[str, Any] = {
+        "id": "audited",
+        "run": {"seed": 3, "updates": 3},
+        "owners": {"count": 1, "records": 20},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 10.0},
+        "algorithm": {"kind": "async-gossip", "rho": 1.0},
+        "privacy": {
+            "epsilon": 1.0,
+            "sensitivity": {"kind": "clip", "bound": 1.0},
+            "budget": {"kind": "per-owner-cap", "answers": 1},
+        },
+    }
+    fields["privacy"] |= parts.pop("privacy", {})
+    return parse(Scenario, fields | parts)
+
+
+def audited(given: Scenario, *, answers: int = 100, runs: int = 2000) -> Audit:
+    return audit(given, answers=answers, runs=runs, confidence=CONFIDENCE)
+
+
+def whole(found: Audit) -> float:
+    return found.checks[1].finding.epsilon
+
+
+def one(found: Audit) -> float:
+    return found.checks[0].finding.epsilon
+
+
+def with_privacy(**parts: Any) -> Scenario:
+    return scenario(privacy=parts)
+
+
+LOSSY = {
+    "run": {"seed": 3, "updates": 2, "until": 50.0},
+    "channel": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
+}
+SOUND = {
+    "laplace": {"privacy": {}},
+    "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5}},
+    "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
+    "a bounded domain": {
+        "privacy": {"sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}}
+    },
+    "recomputed after losses": LOSSY
+    | {"privacy": {"budget": {"kind": "until-spent", "answers": 2}}},
+    "a price per answer": {"privacy": {"budget": {"kind": "until-spent", "per_answer": 0.5}}},
+    "shared records": {"owners": {"count": 2, "records": 20}, "privacy": {"overlap": 2}},
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_sound_is_not_refuted(name: str) -> None:
+    found = audited(scenario(**SOUND[name]), answers=20_000, runs=1000)
+    assert not found.exceeded, found.lines()
+    assert one(found) > 0.4 * found.checks[0].claim.epsilon  # it does look
+
+
+def test_a_declared_bound_that_records_exceed_is_refuted() -> None:
+    given = with_privacy(sensitivity={"kind": "declared", "bound": 1.0})
+    assert whole(audited(given)) > 2.0
+
+
+def test_a_declared_bound_that_holds_is_not() -> None:
+    given = with_privacy(sensitivity={"kind": "declared", "bound": 1000.0})
+    found = audited(given)
+    assert not found.exceeded
+    assert whole(found) == pytest.approx(0.0, abs=0.2)  # far from what the bound would allow
+
+
+def test_half_the_sensitivity_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C/n for 2C/n: the true ε is twice the claim."""
+    right = privacy_spec.laplace_scale
+    monkeypatch.setattr(privacy_spec, "laplace_scale", lambda *given: right(*given) / 2)
+    found = audited(scenario(data={"kind": "gaussian", "features": 1}), answers=20_000)
+    assert one(found) > 1.7
+    assert whole(found) > 1.2
+
+
+def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of up to ten answers to a query, each with noise of its own, one is charged."""
+    budget = {"kind": "per-owner-cap", "answers": 2}
+    data = {"kind": "gaussian", "features": 1}
+    channel = {"kind": "ideal", "loss": 0.85, "retransmissions": 9, "resend": "fresh"}
+    given = scenario(**LOSSY | {"channel": channel}, data=data, privacy={"budget": budget})
+    repeat, release = Learner.repeat, Learner.release
+    again: set[int] = set()
+
+    def noted(self: Learner, former: Any) -> Any:
+        exchange = repeat(self, former)
+        again.add(id(exchange))
+        return exchange
+
+    def free(self: Learner, exchange: Any) -> None:
+        if id(exchange) in again:
+            again.remove(id(exchange))
+            self.answers_left[exchange.owner] += 1
+        release(self, exchange)
+
+    monkeypatch.setattr(Learner, "repeat", noted)
+    monkeypatch.setattr(Learner, "release", free)
+    assert whole(audited(given)) > 1.2
+
+
+def test_more_releases_than_the_noise_was_scaled_for_are_refuted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = Scenario.network.fget
+    assert network is not None
+    monkeypatch.setattr(
+        Scenario,
+        "network",
+        property(lambda self: network(self).model_copy(update={"answers_allowed": (3,)})),
+    )
+    assert whole(audited(scenario(data={"kind": "gaussian", "features": 1}))) > 1.2
+
+
+def test_sending_only_what_is_large_is_refuted() -> None:
+    """Event-triggered: whether an answer comes at all tells the record."""
+    live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live"}
+    given = scenario(run=live)
+    pair = neighbours(given)
+    norms = [
+        float(np.linalg.norm(each.task.reply.gradients.gradient(np.array([0]), np.zeros((1, 2)))))
+        for each in (pair.first, pair.second)
+    ]
+    assert norms[0] != norms[1]
+    trigger = {"kind": "large-gradient", "threshold": sum(norms) / 2}
+    found = audited(scenario(run=live, trigger=trigger))
+    assert whole(found) > 3.0
+    assert found.checks[1].finding.event.score in ("answers", "first answer", "end")
+
+
+def test_a_public_row_of_an_owner_is_refuted() -> None:
+    data = {
+        "kind": "lending",
+        "features": 2,
+        "public_records": 42_000,
+        "public_overlap": True,
+        "preprocessing": "pca",
+        "split": "shuffled",
+    }
+    found = audited(scenario(data=data), runs=1000)
+    assert whole(found) > 1.2
+    assert "row" in found.pair
+
+
+def test_scalar_noise_and_an_l2_bound_as_published_are_refuted() -> None:
+    """The two published faults."""
+    wide = {"kind": "gaussian", "features": 10}
+    scalar = scenario(data=wide, privacy={"noise": "scalar-as-published"})
+    assert one(audited(scalar, answers=200_000, runs=100)) >= 9
+    bound = {"kind": "clip", "bound": 1.0, "norm": "l2-as-published"}
+    found = audited(scenario(data=wide, privacy={"sensitivity": bound}), answers=200_000, runs=100)
+    assert one(found) > 2.0
+
+
+def test_workers_never_change_what_is_found() -> None:
+    given = scenario(**LOSSY)
+    alone = audit(given, answers=1000, runs=1200, confidence=CONFIDENCE)
+    assert audit(given, answers=1000, runs=1200, confidence=CONFIDENCE, workers=2) == alone
+
+
+TABLE = {
+    "p = 1": (1, {}, 1.0, 0.9, 1.0),
+    "p = 2": (2, {}, 1.0, 0.9, 1.0),
+    "p = 10": (10, {}, 1.0, 0.7, 1.0),
+    "L2 as published": (
+        10, {"sensitivity": {"kind": "clip", "bound": 1.0, "norm": "l2-as-published"}},
+        1.0, 2.4, 10**0.5,
+    ),
+    "scalar as published": (10, {"noise": "scalar-as-published"}, 1.0, 10.0, np.inf),
+    "15 % too little noise": (1, {}, 0.85, 1.000001, 1 / 0.85),
+}  # fmt: skip
+"""ORACLES' table: p, privacy, share of the noise, and what the audited bound must lie between."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", TABLE)
+def test_the_table_of_known_mechanisms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    p, privacy, share, least, most = TABLE[name]
+    right = privacy_spec.laplace_scale
+    monkeypatch.setattr(privacy_spec, "laplace_scale", lambda *given: right(*given) * share)
+    begun = time.perf_counter()
+    given = scenario(data={"kind": "gaussian", "features": p}, privacy=privacy)
+    found = one(audited(given, answers=10**6, runs=100))
+    print(f"{name}: ε ≥ {found:.4f} of [{least:g}, {most:g}], {time.perf_counter() - begun:.0f} s")
+    assert least <= found <= most
