@@ -56,6 +56,25 @@ def attack_count(given: str | int) -> int:
     return number
 
 
+def positive(given: str | float) -> float:
+    """Read a finite number > 0."""
+    number = not_negative(given)
+    if number == 0:
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number > 0")
+    return number
+
+
+def not_negative(given: str | float) -> float:
+    """Read a finite number ≥ 0."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number ≥ 0")
+    return number
+
+
 def open_share(given: str | float) -> float:
     """Read a number in (0, 1)."""
     try:
@@ -155,6 +174,49 @@ def check_command(files: Annotated[list[Path], typer.Argument(help="Scenario fil
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)
         raise typer.Exit(2)
+
+
+@app.command("forecast")
+def forecast_command(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[
+        bool, typer.Option("--sweep", help="Every cell of the sweep, by exact moments.")
+    ] = False,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", parser=positive, help="A ψ to be reached.", show_default=False),
+    ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Take each owner's own second moments.")
+    ] = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Read a real table's private records: not for release."),
+    ] = False,
+    heterogeneity: Annotated[
+        float,
+        typer.Option("--heterogeneity", parser=not_negative, help="τ², ψ of owners' own truths."),
+    ] = 0.0,
+    workers: Workers = 1,
+    settings: Settings = [],  # noqa: B006
+) -> None:
+    """Say how good, how soon, and who profits, without training on private records."""
+    from asyncdp_sim.forecast import forecast, grid, words
+
+    scenario = _load(file, settings)
+    data: Any = {"moments": "own" if own else "common", "private": private}
+    data["heterogeneity"] = heterogeneity
+    if every:
+        with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
+            points = grid(scenario, **data)
+        typer.echo(words.grid_json(points) if as_json else "\n".join(words.grid_lines(points)))
+        return
+    if len(scenario.sweep) > 0:
+        _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
+    with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
+        found = forecast(scenario, **data, target=target, workers=workers)
+    typer.echo(words.as_json(found) if as_json else "\n".join(words.lines(found)))
 
 
 @app.command("audit")

@@ -36,6 +36,10 @@ class Noise(Protocol):
     def scale(self) -> Array:
         """How large each owner's noise is, shape (N,)."""
 
+    @property
+    def variance(self) -> Array:
+        """Variance of each coordinate of each owner's noise, shape (N,)."""
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
 

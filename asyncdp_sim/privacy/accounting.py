@@ -50,6 +50,9 @@ class Accountant(Protocol):
         the sensitivity is as the noise was scaled for.
         """
 
+    def quieter(self, factor: Array) -> Array:
+        """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pure:
@@ -81,6 +84,10 @@ class Pure:
     def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest spent, times ``factor`` each."""
         return float(np.sort(self.spent(released) * factor)[-owners:].sum())
+
+    def quieter(self, factor: Array) -> Array:
+        """Return the total times ``factor``."""
+        return self.total * factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +126,10 @@ class Gaussian:
         """Return ε(δ) of the sum of the κ largest ρ, times ``factor``² each."""
         rho = np.sort(self.zcdp(released) * np.square(factor))[-owners:].sum()
         return float(self._epsilon(rho[None])[0])
+
+    def quieter(self, factor: Array) -> Array:
+        """Return ε(δ) of all answers, their ρ times ``factor``²."""
+        return self._epsilon(self.zcdp(self.answers) * np.square(factor))
 
     def _epsilon(self, rho: Array) -> Array:
         values, places = np.unique(rho, return_inverse=True)

@@ -37,6 +37,11 @@ class LaplaceNoise:
     scale: Array
     shape: Shape = "vector"
 
+    @property
+    def variance(self) -> Array:
+        """2b_i², of each coordinate, shape (N,)."""
+        return 2 * np.square(self.scale)
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
@@ -90,6 +95,11 @@ class GaussianNoise:
 
     scale: Array
 
+    @property
+    def variance(self) -> Array:
+        """s_i², of each coordinate, shape (N,)."""
+        return np.square(self.scale)
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
@@ -141,6 +151,13 @@ class DiscreteLaplaceNoise:
     scale: Array
     grid: Array
 
+    @property
+    def variance(self) -> Array:
+        """2γ_i² a/(1 − a)², of each coordinate's noise, shape (N,); rounding adds none."""
+        with np.errstate(divide="ignore"):
+            rate = self.grid / self.scale
+        return np.asarray(np.square(self.grid) / (2 * np.square(np.sinh(rate / 2))))
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return 2 * size
@@ -182,6 +199,11 @@ class NoNoise:
     """Exact answers: no privacy at all."""
 
     scale: Array
+
+    @property
+    def variance(self) -> Array:
+        """Zeros, shape (N,)."""
+        return np.zeros_like(self.scale)
 
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""

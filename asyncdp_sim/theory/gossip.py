@@ -26,6 +26,7 @@ class GossipMap:
         u_L by m ū + a,    u_i by M_i ū + e_i − s_i w,    and leaves all others as they are;
 
         s_i = (Nρ/(T²σ)) n_i/n,  M_i = (1 − ρ/(2T²)) I − 2 s_i C_i,  e_i = M_i θ* − θ* + 2 s_i r_i,
+        (both s_i and ρ/(2T²) in M_i divided by Nπ_i where selection is "inverse-rate"),
         m = 1 − βσ,  a = (m − 1) θ*,  β = ρ/(2T²σ) ("proof") or (N−1)ρ/(N T²σ) ("text").
 
     Assumes the loss (y − θᵀx)², ∇g = σθ, no clipping of gradients, a projection that never acts,
@@ -84,6 +85,7 @@ def gossip_map(
     updates: int,
     central_step: CentralStep = "proof",
     probability: Array | None = None,
+    inverse_rate: bool = False,
 ) -> GossipMap:
     """Fill in the numbers of :class:`GossipMap`.
 
@@ -102,7 +104,10 @@ def gossip_map(
     central_step : str
         "proof" or "text".
     probability : array (N,), optional
-        π_i; uniform by default. The step keeps its factor N whatever π is (as published).
+        π_i; uniform by default.
+    inverse_rate : bool
+        Whether the step is divided by Nπ_i, so that owners that come unequally often count alike;
+        else it keeps its factor N whatever π is (as published).
 
     Raises
     ------
@@ -125,8 +130,10 @@ def gossip_map(
     one = np.eye(n_features)
     hessian = np.tensordot(share, square, 1) + sigma / 2 * one
     optimum: Array = np.linalg.solve(hessian, share @ inner).astype(float)
-    step = n_owners * rate / sigma * share
-    factor = (1 - rate / 2) * one - 2 * step[:, None, None] * square
+    often = n_owners * chance if inverse_rate else np.ones(n_owners)
+    step = n_owners * rate / sigma * share / often
+    kept = rate / 2 / often
+    factor = (1 - kept)[:, None, None] * one - 2 * step[:, None, None] * square
     shrink = rate / 2 if central_step == "proof" else (n_owners - 1) / n_owners * rate
     return GossipMap(
         optimum=optimum,
@@ -135,7 +142,7 @@ def gossip_map(
         central_drift=-shrink * optimum,
         factor=factor,
         # e_i = −(ρ/(2T²)) θ* − 2 s_i (C_i θ* − r_i), without the cancellation of M_i θ* − θ*
-        drift=-rate / 2 * optimum - 2 * step[:, None] * (square @ optimum - inner),
+        drift=-kept[:, None] * optimum - 2 * step[:, None] * (square @ optimum - inner),
         step=step,
         probability=chance,
         updates=int(updates),
@@ -149,6 +156,7 @@ def gossip_map_of(
     updates: int,
     central_step: CentralStep = "proof",
     probability: Array | None = None,
+    inverse_rate: bool = False,
 ) -> GossipMap:
     """Fill in the numbers of :class:`GossipMap` from an objective; see :func:`gossip_map`.
 
@@ -166,6 +174,7 @@ def gossip_map_of(
         updates=updates,
         central_step=central_step,
         probability=probability,
+        inverse_rate=inverse_rate,
     )
     bound = objective.theta_max
     if bound is not None and np.max(np.abs(process.optimum)) >= bound:

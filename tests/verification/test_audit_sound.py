@@ -22,6 +22,7 @@ SOUND = {
     ),
     "hospital-sound": (
         "owners.count=3",
+        "data.split=in-order",
         "owners.records=40",
         "run.updates=4",
         "data.features=2",

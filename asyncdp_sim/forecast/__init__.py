@@ -1,0 +1,226 @@
+"""The answer without training: how good, how soon, at what privacy cost, and who profits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.forecast.assumptions import broken, choice
+from asyncdp_sim.forecast.bounded import psi_bound
+from asyncdp_sim.forecast.expected import Expected, Recursions
+from asyncdp_sim.forecast.grid import Point, grid
+from asyncdp_sim.forecast.owners import OwnerForecast, prospects, value_alone
+from asyncdp_sim.forecast.pace import Array, pace
+from asyncdp_sim.forecast.population import Moments, Population, population
+from asyncdp_sim.forecast.simulated import Simulated, simulated
+from asyncdp_sim.forecast.spread import draws
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.scenario import Scenario
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What a scenario will come to.
+
+    Attributes
+    ----------
+    psi : float
+        Expected ψ at the end.
+    psi_half_width : float
+        Of its 95 % interval; 0 where it is exact.
+    psi_bound : float or None
+        What a theorem allows it at most; None where none applies.
+    quantiles : dict
+        Of ψ at the end, by level.
+    noise_free : float
+        Expected ψ at the end without noise.
+    curve : array (J,)
+        Expected ψ of the model, and
+    times : array (J,)
+        when it is expected (time units), from k = 0 on.
+    time : float
+        Until the last update.
+    time_half_width : float
+        Of its 95 % interval; 0 where a formula gives it.
+    target : float or None
+        The ψ that was asked for.
+    target_time : float or None
+        When the expected ψ first is that; None where it never is.
+    target_probability : float or None
+        P(ψ at the end ≤ target).
+    owners : tuple of OwnerForecast
+    method : str
+        How it was found.
+    doubts : tuple of str
+        Why exact moments do not apply; none where they do.
+    moments : str
+        Of what data.
+    not_for_release : bool
+        Whether private records were read.
+    """
+
+    psi: float
+    psi_half_width: float
+    psi_bound: float | None
+    quantiles: dict[float, float]
+    noise_free: float
+    curve: Array
+    times: Array
+    time: float
+    time_half_width: float
+    target: float | None
+    target_time: float | None
+    target_probability: float | None
+    owners: tuple[OwnerForecast, ...]
+    method: str
+    doubts: tuple[str, ...]
+    moments: str
+    not_for_release: bool
+
+    @property
+    def cost_of_privacy(self) -> float:
+        """Expected ψ that noise adds."""
+        return self.psi - self.noise_free
+
+
+def forecast(
+    scenario: Scenario,
+    *,
+    moments: Moments = "common",
+    private: bool = False,
+    target: float | None = None,
+    heterogeneity: float = 0.0,
+    workers: int = 1,
+) -> Forecast:
+    """Forecast a scenario without training a model on anybody's private records.
+
+    Exact moments where they apply; else runs on the same data, with an interval.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out.
+    moments : str
+        "common" or "own"; see :func:`~asyncdp_sim.forecast.population.population`.
+    private : bool
+        Whether a real table's private records may be read.
+    target : float, optional
+        A ψ > 0 to be reached.
+    heterogeneity : float
+        τ² ≥ 0; see :func:`~asyncdp_sim.forecast.owners.value_alone`.
+    workers : int
+        Processes for runs, ≥ 1.
+
+    Raises
+    ------
+    DataError
+        If a real table has no twin and may not be read, or a data file is not what the scenario
+        says.
+    """
+    known = population(scenario.base(), moments, private=private)
+    doubts = broken(known)
+    chosen = choice(known)
+    exact: Expected | None = None
+    objective = known.objective
+    if len(doubts) == 0 and objective is not None and not isinstance(chosen, str):
+        exact = Recursions().expect(known, objective, chosen)
+        bound = objective.theta_max
+        if bound is not None and exact.reach() > bound:
+            doubts, exact = ["the projection onto Θ may act"], None
+    if exact is None or objective is None or isinstance(chosen, str):
+        return _by_runs(known, doubts, target, heterogeneity, workers)
+    return _by_moments(known, objective, exact, chosen, target, heterogeneity)
+
+
+def _by_moments(
+    known: Population,
+    objective: Quadratic,
+    exact: Expected,
+    chosen: Array,
+    target: float | None,
+    heterogeneity: float,
+) -> Forecast:
+    scenario, curve = known.scenario, exact.psi
+    seed = scenario.run.seed
+    when = pace(scenario.network, chosen, seed)
+    shown = min(len(curve), len(when.times))
+    algorithm, limit = scenario.algorithm, None
+    if isinstance(algorithm, AsyncGossip):
+        noise = known.problem.task.reply.noise
+        limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+    spread = draws(known, objective, chosen)
+    free = float(exact.noise_free[-1])
+    return Forecast(
+        psi=float(curve[-1]),
+        psi_half_width=0.0,
+        psi_bound=limit,
+        quantiles=_quantiles(spread),
+        noise_free=free,
+        curve=curve[:shown],
+        times=when.times[:shown],
+        time=float(when.times[-1]),
+        time_half_width=when.half_width,
+        target=target,
+        target_time=_first(curve[:shown], when.times[:shown], target),
+        target_probability=None if target is None else float(np.mean(spread <= target)),
+        owners=_owners(known, float(curve[-1]), free, when.answers, heterogeneity),
+        method=f"exact moments; time by {when.words}; quantiles of {len(spread)} draws",
+        doubts=(),
+        moments=known.words,
+        not_for_release=known.private,
+    )
+
+
+def _by_runs(
+    known: Population,
+    doubts: list[str],
+    target: float | None,
+    heterogeneity: float,
+    workers: int,
+) -> Forecast:
+    found: Simulated = simulated(known, workers)
+    mean = float(found.final.mean())
+    return Forecast(
+        psi=mean,
+        psi_half_width=found.half_width,
+        psi_bound=None,
+        quantiles=_quantiles(found.final),
+        noise_free=found.noise_free,
+        curve=found.psi,
+        times=found.times,
+        time=float(found.times[-1]),
+        time_half_width=0.0,
+        target=target,
+        target_time=_first(found.psi, found.times, target),
+        target_probability=None if target is None else float(np.mean(found.final <= target)),
+        owners=_owners(known, mean, found.noise_free, found.answers, heterogeneity),
+        method=f"{len(found.final)} simulated runs, since exact moments do not apply",
+        doubts=tuple(doubts),
+        moments=known.words,
+        not_for_release=known.private,
+    )
+
+
+def _owners(
+    known: Population, expected: float, free: float, answers: Array, heterogeneity: float
+) -> tuple[OwnerForecast, ...]:
+    if known.objective is None:
+        return ()
+    alone = value_alone(known, known.objective, heterogeneity)
+    return tuple(prospects(known, alone, expected, free, answers))
+
+
+def _quantiles(draws: Array) -> dict[float, float]:
+    return {level: float(np.quantile(draws, level)) for level in QUANTILES}
+
+
+def _first(curve: Array, times: Array, target: float | None) -> float | None:
+    """Return when the curve first is at most the target."""
+    if target is None or not np.any(curve <= target):
+        return None
+    return float(times[int(np.argmax(curve <= target))])
+
+
+__all__ = ["Forecast", "OwnerForecast", "Point", "forecast", "grid"]

@@ -1,0 +1,141 @@
+"""What asynchronous learning comes to in the mean, exactly."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecast.population import Population
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.provenance import digest
+from asyncdp_sim.theory.gossip import GossipMap, gossip_map_of
+from asyncdp_sim.theory.moments import Initial, Moments, Shape, moments
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Moments of a learning with noise, and without.
+
+    Attributes
+    ----------
+    with_noise, without : Moments
+    least : float
+        f(θ*).
+    """
+
+    with_noise: Moments
+    without: Moments
+    least: float
+
+    @property
+    def psi(self) -> Array:
+        """E ψ(θ_L,k), k = 0 … T."""
+        return self.with_noise.expected_excess() / self.least
+
+    @property
+    def noise_free(self) -> Array:
+        """E ψ(θ_L,k) without noise, k = 0 … T."""
+        return self.without.expected_excess() / self.least
+
+    def reach(self) -> float:
+        """Return the largest |E θ| + 6 sd over coordinates of θ_L at every k and of all copies."""
+        found = self.with_noise
+        spread = np.sqrt(np.maximum(np.einsum("kaa->ka", found.covariance), 0.0))
+        central = float((np.abs(found.mean) + 6 * spread).max())
+        bias = found.copies_mean - found.optimum
+        own = np.einsum("iaia->ia", found.copies_second) - np.square(bias)
+        copies = np.abs(found.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
+        return max(central, float(copies.max()))
+
+
+@dataclass
+class Recursions:
+    """Moments that forecasts of many scenarios share.
+
+    Second moments are affine in the noise variances: where all owners' are in proportion to those
+    of a scenario that differs in its budgets alone, nothing needs to be run again.
+    """
+
+    _quiet: dict[str, Moments] = field(default_factory=dict)
+    _loud: dict[str, list[tuple[Array, Moments]]] = field(default_factory=dict)
+
+    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> Expected:
+        """Return the moments of a scenario to which they apply, with its noise and without.
+
+        Parameters
+        ----------
+        known : Population
+            Of asynchronous gossip.
+        objective : Quadratic
+            What the forecast is of.
+        chosen : array (N,)
+            π_i.
+
+        Raises
+        ------
+        TypeError
+            If the algorithm is another.
+        """
+        algorithm, noise = known.scenario.algorithm, known.problem.task.reply.noise
+        if not isinstance(algorithm, AsyncGossip):
+            raise TypeError(f"no exact moments of {algorithm.kind}")
+        process = gossip_map_of(
+            objective,
+            rho=algorithm.rho,
+            updates=known.scenario.run.updates,
+            central_step=algorithm.central_step,
+            probability=chosen,
+            inverse_rate=algorithm.selection == "inverse-rate",
+        )
+        shape: Shape = noise.shape if isinstance(noise, LaplaceNoise) else "vector"
+        key = digest(
+            {
+                "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
+                "rest": [chosen.tolist(), process.central_factor, process.updates],
+                "start": [algorithm.initial, shape],
+            }
+        )
+        if key not in self._quiet:
+            self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
+        quiet, variance = self._quiet[key], noise.variance
+        if not np.any(variance > 0):
+            return Expected(quiet, quiet, objective.least)
+        for former, loud in self._loud.setdefault(key, []):
+            share = _proportion(variance, former)
+            if share is not None:
+                return Expected(_scaled(quiet, loud, share), quiet, objective.least)
+        return self._run(key, process, variance, shape, algorithm.initial, objective.least)
+
+    def _run(
+        self,
+        key: str,
+        process: GossipMap,
+        variance: Array,
+        shape: Shape,
+        initial: Initial,
+        least: float,
+    ) -> Expected:
+        loud = moments(process, variance, noise=shape, initial=initial)
+        self._loud[key].append((variance, loud))
+        return Expected(loud, self._quiet[key], least)
+
+
+def _proportion(variance: Array, former: Array) -> float | None:
+    """Return c where all variances are c times the former ones; None where they are not."""
+    most = int(np.argmax(former))
+    share = float(variance[most] / former[most])
+    return share if np.allclose(variance, share * former, rtol=1e-12, atol=0.0) else None
+
+
+def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
+    """Return the moments with the noise's part ``share`` times as large; means have none."""
+    parts = ("second", "copies_second", "cross_second")
+    found = {
+        name: getattr(quiet, name) + share * (getattr(loud, name) - getattr(quiet, name))
+        for name in parts
+    }
+    return replace(quiet, **found)

@@ -1,0 +1,102 @@
+"""The grid of a sweep, forecast: cells that differ in budgets alone share their recursions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.forecast.assumptions import broken, choice
+from asyncdp_sim.forecast.expected import Recursions
+from asyncdp_sim.forecast.owners import value_alone
+from asyncdp_sim.forecast.population import Moments, Population, population
+from asyncdp_sim.provenance import digest
+from asyncdp_sim.scenario import Scenario
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The forecast of one cell.
+
+    Attributes
+    ----------
+    values : mapping
+        The swept paths and their values.
+    psi, noise_free : float or None
+        Expected ψ at the end, with noise and without; None where exact moments do not apply.
+    alone : array (N,) or None
+        ψ of each owner's own optimum.
+    doubts : tuple of str
+        Why there is none.
+    not_for_release : bool
+        Whether private records were read.
+    """
+
+    values: Mapping[str, Any]
+    psi: float | None
+    noise_free: float | None
+    alone: Array | None
+    doubts: tuple[str, ...]
+    not_for_release: bool
+
+
+def grid(
+    scenario: Scenario,
+    *,
+    moments: Moments = "common",
+    private: bool = False,
+    heterogeneity: float = 0.0,
+) -> list[Point]:
+    """Forecast every cell of a scenario's sweep by exact moments; nothing is simulated.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    moments, private, heterogeneity
+        As for :func:`asyncdp_sim.forecast.forecast`.
+
+    Raises
+    ------
+    SpecError
+        If the scenario has no sweep, or a cell's values do not fit together.
+    DataError
+        As :func:`asyncdp_sim.forecast.forecast`.
+    """
+    if len(scenario.sweep) == 0:
+        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    shared, records = Recursions(), dict[str, Dataset]()
+    found = []
+    for values in scenario.grid():
+        cell = scenario.cell(values)
+        key = _data(cell)
+        known = population(cell, moments, private=private, dataset=records.get(key))
+        records = {key: known.dataset}  # of one grid point at a time: they may be large
+        found.append(_point(values, known, shared, heterogeneity))
+    return found
+
+
+def _point(
+    values: Mapping[str, Any], known: Population, shared: Recursions, heterogeneity: float
+) -> Point:
+    doubts, chosen, objective = broken(known), choice(known), known.objective
+    if len(doubts) > 0 or objective is None or isinstance(chosen, str):
+        return Point(values, None, None, None, tuple(doubts), known.private)
+    exact = shared.expect(known, objective, chosen)
+    if objective.theta_max is not None and exact.reach() > objective.theta_max:
+        why = ("the projection onto Θ may act",)
+        return Point(values, None, None, None, why, known.private)
+    alone = value_alone(known, objective, heterogeneity)
+    psi, quiet = float(exact.psi[-1]), float(exact.noise_free[-1])
+    return Point(values, psi, quiet, alone, (), known.private)
+
+
+def _data(scenario: Scenario) -> str:
+    """Return what tells apart cells that have other records."""
+    raw = scenario.plain()
+    return digest({"data": raw["data"], "owners": raw["owners"], "seed": raw["run"]["seed"]})

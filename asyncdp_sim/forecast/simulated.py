@@ -1,0 +1,78 @@
+"""A forecast by simulation, where exact moments do not apply."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecast.population import Population
+from asyncdp_sim.run import run
+
+Array = npt.NDArray[np.float64]
+REPLICATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What runs of the scenario gave.
+
+    Attributes
+    ----------
+    final : array (R,)
+        ψ at the end of every run.
+    psi : array (J,)
+        Mean ψ at the recorded k.
+    times : array (J,)
+        Mean times then (time units).
+    answers : array (N,)
+        Mean answers released.
+    noise_free : float
+        Mean ψ at the end without noise.
+    """
+
+    final: Array
+    psi: Array
+    times: Array
+    answers: Array
+    noise_free: float
+
+    @property
+    def half_width(self) -> float:
+        """Of the 95 % interval of the mean ψ at the end."""
+        return float(1.984 * self.final.std(ddof=1) / len(self.final) ** 0.5)
+
+
+def simulated(population: Population, workers: int) -> Simulated:
+    """Run the scenario, and once more without noise, on the population's records.
+
+    The runs without noise are over the same networks.
+    """
+    scenario = population.scenario
+    wanted = scenario.run.model_copy(update={"replicates": REPLICATES})
+    scenario = scenario.model_copy(update={"run": wanted})
+    loud = run(scenario, workers=workers)
+    exact = scenario.privacy.model_copy(update={"mechanism": "none"})
+    calm = scenario.model_copy(update={"privacy": exact})
+    silent = run(calm, workers=workers, traces=loud.traces)
+    return Simulated(
+        final=_final(loud.learned.curve),
+        psi=_mean(loud.learned.curve, "relative_fitness"),
+        times=_mean(loud.learned.curve, "time"),
+        answers=np.mean([trace.released for trace in loud.traces], axis=0),
+        noise_free=float(_final(silent.learned.curve).mean()),
+    )
+
+
+def _final(curve: npt.NDArray[np.void]) -> Array:
+    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    return np.array(curve["relative_fitness"][last])
+
+
+def _mean(curve: npt.NDArray[np.void], column: str) -> Array:
+    """Return the mean over replicates, at the k that all of them have."""
+    each = [
+        curve[column][curve["replicate"] == replicate]
+        for replicate in np.unique(curve["replicate"])
+    ]
+    shortest = min(map(len, each))
+    return np.asarray(np.mean([values[:shortest] for values in each], axis=0))

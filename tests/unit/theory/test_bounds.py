@@ -1,0 +1,341 @@
+"""The papers' bounds, equation by equation; that they hold is in tests/verification."""
+
+from dataclasses import replace
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.theory import bounds_collab
+from asyncdp_sim.theory.bound_fits import fit
+from asyncdp_sim.theory.bounds import (
+    GeometricBound,
+    answer_noise,
+    excess_bound,
+    step_sizes,
+    with_transient,
+)
+from asyncdp_sim.theory.bounds_printed import (
+    as_printed,
+    horizon_term,
+    large_horizon,
+    printed_constants,
+    privacy_term,
+    shape,
+)
+from asyncdp_sim.theory.bounds_smooth import Slopes, quadratic_slopes, sharpened
+from asyncdp_sim.theory.gossip import gossip_map
+
+UNEQUAL = np.array([0.5, 0.3, 0.2])
+
+
+def near(found, expected, rel=1e-12):
+    return found == pytest.approx(expected, rel=rel)
+
+
+class TestGeometricBound:
+    @pytest.mark.parametrize("factor", [0.0, 0.3, 1 - 1e-9, 1.0])
+    def test_it_is_the_recursion(self, factor):
+        bound, value = GeometricBound(5.0, factor, 0.25), 5.0
+        for k in range(20):
+            assert near(bound.after(k), value)
+            value = factor * value + 0.25
+
+    def test_its_limit(self):
+        assert near(GeometricBound(5.0, 0.75, 1.0).limit, 4.0)
+        assert GeometricBound(5.0, 1.0, 1.0).limit == inf
+        assert near(GeometricBound(5.0, 0.75, 1.0).after(1000), 4.0)
+
+    def test_a_negative_number_of_updates_is_refused(self):
+        with pytest.raises(SpecError, match="updates"):
+            GeometricBound(5.0, 0.5, 1.0).after(-1)
+
+
+class TestStepSizes:
+    def test_the_proofs_case(self):
+        steps = step_sizes(4, 0.5, rho=3.0, updates=10)
+        alpha = 3 / 100
+        assert near(steps.central, alpha / 0.5)
+        assert near(steps.own, np.full(4, 4 * alpha / 0.5))
+        assert near(steps.rates, np.full(5, alpha / 0.5))
+        assert near(steps.curvatures, np.full(5, alpha / 2))
+        assert near(steps.contraction, 1 - 1 / 8)
+
+    def test_the_texts_central_step_is_as_the_proofs_for_two_owners_only(self):
+        for n in (1, 2, 3, 10):
+            steps = step_sizes(n, 1.0, rho=1.0, updates=1, central_step="text")
+            assert near(steps.central / 2, (n - 1) / n)  # times ∇f_L = ∇g/2
+            assert near(np.ptp(steps.rates), abs(n - 2) / n)
+
+    def test_unequal_rates(self):
+        published = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL)
+        assert near(published.rates[1:], 3 * UNEQUAL)
+        mended = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL, inverse_rate=True)
+        assert near(mended.rates, np.ones(4))
+
+    def test_one_owner(self):
+        assert step_sizes(1, 1.0, rho=1.0, updates=2).contraction == 0
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"n_owners": 0},
+            {"sigma": 0.0},
+            {"rho": -1.0},
+            {"updates": 0},
+            {"central_step": "other"},
+            {"probability": np.array([0.5, 0.5])},
+            {"probability": np.array([0.5, 0.5, 0.0])},
+        ],
+    )
+    def test_outside_the_domain(self, changes):
+        arguments = {"n_owners": 3, "sigma": 1.0, "rho": 1.0, "updates": 5} | changes
+        with pytest.raises(SpecError):
+            step_sizes(arguments.pop("n_owners"), arguments.pop("sigma"), **arguments)
+
+
+def test_the_noise_of_all_coordinates():
+    records, budgets, p, xi, updates = np.array([10, 30]), np.array([0.5, 2.0]), 7, 3.0, 20
+    variance = 2 * (2 * xi * updates / (records * budgets)) ** 2
+    found = np.sqrt(answer_noise(records / 40, variance, p))
+    assert near(found, 2 * sqrt(2 * p) * xi * updates / (40 * budgets))
+    with pytest.raises(SpecError, match="variance"):
+        answer_noise(records / 40, -variance, p)
+
+
+class TestWithTransient:
+    def test_the_proofs_case_is_equations_10_to_12(self):
+        n, sigma, c, nu = 4, 0.5, 3.0, np.array([0.0, 1.0, 2.0, 5.0])
+        steps = step_sizes(n, sigma, rho=2.0, updates=10)
+        found = with_transient(steps, nu**2, gradient_bound=c, diameter=8.0, start=1.0)
+        alpha, lam = 2 / 100, 1 - 1 / (2 * n)
+        inner = 1 + n * np.sum((1 + nu / c) ** 2)
+        ten = alpha**2 * c**2 / sigma**2 * inner
+        eleven = 2 * n * alpha**2 * c**2 * sqrt(n + 1) * sqrt(inner) / sigma**2
+        assert near(found.push, ten + eleven / (1 - sqrt(lam)))
+        assert near(1 - found.factor, alpha / n, 1e-9)
+
+    def test_its_limit_is_the_printed_bound(self):
+        """With Ξ_g = 0 and one parameter, where neither noise nor C is rounded up."""
+        n, xi, updates, records, budgets = 3, 2.0, 50, 100, np.array([0.5, 1.0, 4.0])
+        steps = step_sizes(n, 0.3, rho=2.0, updates=updates)
+        nu = 2 * sqrt(2) * xi * updates / (records * budgets)
+        found = with_transient(steps, nu**2, gradient_bound=xi, diameter=8.0, start=1.0)
+        numbers = {"gradient_bound": xi, "sigma": 0.3, "rho": 2.0, "updates": updates}
+        assert near(found.limit, as_printed(records, budgets, **numbers), 1e-9)
+
+    def test_mismatch_of_steps_is_equation_8(self):
+        n, c, diam = 3, 2.0, 5.0
+        steps = step_sizes(n, 1.0, rho=0.3, updates=1, central_step="text", probability=UNEQUAL)
+        alpha = 0.3
+        curved = [alpha * (n - 1) / n, alpha / 2]
+        rates = [2 * alpha * (n - 1) / n, *(n * alpha * UNEQUAL)]
+        moved = c**2 * (steps.central**2 + UNEQUAL @ steps.own**2)
+        net = sqrt(n + 1) * sqrt(moved) / (1 - sqrt(steps.contraction))
+        mismatch = 2 * (n + 1) * (1 - 0.2) * np.ptp(curved) * diam**2
+        mismatch += 2 * (n + 1) * np.ptp(rates) * c * diam
+        found = with_transient(steps, np.zeros(n), gradient_bound=c, diameter=diam, start=0.0)
+        assert near(found.push, mismatch + moved + 2 * n * alpha * c * net)
+        assert near(found.factor, 1 - 2 * 0.2 * alpha / 2)
+
+    def test_a_learner_that_never_steps_forgets_nothing(self):
+        steps = step_sizes(1, 1.0, rho=0.1, updates=1, central_step="text")
+        found = with_transient(steps, np.zeros(1), gradient_bound=1.0, diameter=1.0, start=1.0)
+        assert found.factor == 1
+        assert found.limit == inf
+
+    def test_models_that_start_apart(self):
+        steps = step_sizes(2, 1.0, rho=0.1, updates=1)
+        given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0}
+        alike = with_transient(steps, np.zeros(2), **given)
+        assert with_transient(steps, np.zeros(2), **given, spread=1e-9) == alike
+        apart = with_transient(steps, np.zeros(2), **given, spread=1e6)
+        assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"gradient_bound": inf}, {"diameter": inf}, {"start": -1.0}, {"spread": -1.0}],
+    )
+    def test_outside_the_domain(self, changes):
+        given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0} | changes
+        with pytest.raises(SpecError, match=next(iter(changes))):
+            with_transient(step_sizes(2, 1.0, rho=0.1, updates=1), np.zeros(2), **given)
+
+
+def quadratic():
+    g = np.random.default_rng(3)
+    features = g.normal(size=(3, 9, 2))
+    gram = np.einsum("ikm,ikn->imn", features, features) / 9
+    return gram, g.normal(size=(3, 2)), np.array([0.2, 0.3, 0.5]), 0.4
+
+
+class TestSharpened:
+    @pytest.mark.parametrize("central_step", ["proof", "text"])
+    def test_slopes_are_the_drifts_of_the_exact_map(self, central_step):
+        choices = {"rho": 0.1, "updates": 2, "central_step": central_step}
+        process, slopes = gossip_map(*quadratic(), **choices), quadratic_slopes(*quadratic())
+        steps = step_sizes(3, 0.4, **choices)
+        assert near(steps.central * slopes.at_optimum[0], -process.central_drift)
+        assert near(steps.own[:, None] * slopes.at_optimum[1:], -process.drift)
+        bend = np.linalg.eigvalsh(process.factor)
+        assert near(1 - steps.own * slopes.smoothness[1:], bend[:, 0])
+        assert near(1 - steps.own * slopes.convexity[1:], bend[:, -1])
+        assert near(1 - steps.central * slopes.smoothness[0], process.central_factor)
+
+    def test_one_owner_by_hand(self):
+        steps = step_sizes(1, 1.0, rho=0.2, updates=1)  # α_L = α_1 = 0.2
+        slopes = Slopes(np.array([[1.0], [-1.0]]), np.array([0.5, 2.5]), np.array([0.5, 1.5]))
+        found = sharpened(steps, np.array([7.0]), slopes=slopes, start=3.0)
+        m = (0.2 * 0.5 * 0.9 + 0.2 * 1.5 * 0.5) / 2
+        assert near(found.factor, 1 - 2 * m)
+        assert near(found.push, 0.04 * (2 + 2 + 7))  # G_1 = 0
+        assert found.start == 3.0
+
+    def test_the_bias_is_traded_at_its_best(self):
+        """κ minimises the limit: no other κ gives a smaller one."""
+        steps = step_sizes(3, 0.4, rho=0.02, updates=1, probability=UNEQUAL)
+        given = {"slopes": quadratic_slopes(*quadratic()), "start": 1.0}
+        found = sharpened(steps, np.ones(3), **given)
+        pull = steps.central * given["slopes"].at_optimum[0]
+        pull = pull + steps.own[:, None] * given["slopes"].at_optimum[1:]
+        b = float(np.linalg.norm(UNEQUAL @ pull))
+        alpha = np.concatenate([[steps.central], steps.own])
+        m = alpha * given["slopes"].convexity * (1 - alpha * given["slopes"].smoothness)
+        gain = 2 * 0.2 * np.min(m[0] + m[1:]) / 2
+        kappa = found.factor - (1 - gain)
+        push = found.push - b**2 / kappa
+        others = np.linspace(0.01, 0.99, 500) * gain
+        limits = (push + b**2 / others) / (gain - others)
+        assert found.limit <= np.min(limits)
+        assert near(found.limit, np.min(limits), 1e-3)
+
+    def test_steps_too_long_are_refused(self):
+        steps, slopes = step_sizes(3, 0.4, rho=0.1, updates=1), quadratic_slopes(*quadratic())
+        for bad in (
+            replace(slopes, smoothness=slopes.smoothness * 1e3),
+            replace(slopes, convexity=0 * slopes.convexity),
+            replace(slopes, convexity=slopes.smoothness * 2),
+        ):
+            with pytest.raises(SpecError, match="smoothness"):
+                sharpened(steps, np.zeros(3), slopes=bad, start=1.0)
+
+
+def test_fitness_from_distance():
+    assert excess_bound(4.0, 3.0) == 6.0
+    assert excess_bound(4.0, 3.0, slope=0.5) == 7.0
+
+
+class TestPrinted:
+    def test_terms(self):
+        assert near(horizon_term(100, [inf, inf], 10), 0.01 + 2 * 2 * 0.01)
+        by_hand = 0.01 + 2 * ((0.1 + 2 * sqrt(2) / 50) ** 2 + (0.1 + 2 * sqrt(2) / 200) ** 2)
+        assert near(horizon_term(100, [0.5, 2.0], 10), by_hand)
+        assert near(privacy_term(100, [0.5, 2.0]), (4 + 0.25) / 1e4)
+        assert privacy_term(100, [inf]) == 0
+
+    def test_large_horizons(self):
+        budgets = [0.5, 2.0, 1.0]
+        first, second = large_horizon(3.0, 5.0, 3)
+        assert near(first, sqrt(24) * 3)
+        assert near(second, 24 * 5)
+        far = shape(3.0, 5.0, np.array(horizon_term(100, budgets, 10**9)))
+        sum_ = 4 + 0.25 + 1
+        assert near(far, first / 100 * sqrt(sum_) + second / 1e4 * sum_, 1e-6)
+        assert near(far, shape(first, second, np.array(privacy_term(100, budgets))), 1e-6)
+
+    def test_constants(self):
+        numbers = {"gradient_bound": 3.0, "sigma": 0.5, "rho": 2.0}
+        first, second = printed_constants(4, **numbers, updates=10)
+        assert near(second, 2 * 4 * 9 / 0.25)
+        lam = 1 - 1 / 8
+        assert near(first, 2 / 10 * 2 * 16 * 9 * sqrt(5) / (0.25 * (1 - sqrt(lam))))
+        budgets = [1.0, 2.0, 3.0, 4.0]
+        term = horizon_term(50, budgets, 10)
+        found = as_printed(50, budgets, **numbers, updates=10)
+        assert near(found, first * sqrt(term) + second * term)
+
+    @pytest.mark.parametrize("budgets", [[], [0.0], [-1.0], [float("nan")], [[1.0]]])
+    def test_outside_the_domain(self, budgets):
+        with pytest.raises(SpecError, match="budgets"):
+            privacy_term(10, budgets)
+        with pytest.raises(SpecError, match="term"):
+            shape(1.0, 1.0, np.array([-1.0]))
+
+
+class TestCollab:
+    def test_as_printed(self):
+        numbers = {"gradient_bound": 3.0, "convexity": 0.5, "rho": 2.0}
+        found = bounds_collab.as_printed(100, [0.5, 2.0], **numbers)
+        assert near(found, 8 * 9 * 2 / (0.5 * 1e4) * 4.25)
+
+    @pytest.mark.parametrize("rho", [0.1, 30.0])
+    def test_one_parameter_is_exact(self, rho):
+        """Where L = λ nothing is lost, not with steps too long either."""
+        updates, curve, noise, second, exact = 6, 1.5, 0.3, 4.0, []
+        for k in range(1, updates + 2):
+            exact.append(curve / 2 * second)
+            step = rho / updates**2 / k
+            second = (1 - step * curve) ** 2 * second + step**2 * noise
+        given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
+        found = bounds_collab.with_transient(noise, **given, start=exact[0])
+        assert near(found, np.array(exact))
+
+    @pytest.mark.parametrize("changes", [{"convexity": 3.0}, {"start": -1.0}, {"updates": 0}])
+    def test_outside_the_domain(self, changes):
+        given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
+        with pytest.raises(SpecError, match=next(iter(changes))):
+            bounds_collab.with_transient(0.0, **(given | changes))
+
+
+class TestFit:
+    TERM = np.array([1e-8, 1e-6, 1e-4, 1e-2])
+
+    def made(self, measured, error=None, seed=1, **changes):
+        error = 0.01 * measured if error is None else error
+        return fit(self.TERM, measured, error, np.random.default_rng(seed), **changes)
+
+    @pytest.mark.parametrize("truth", [(2.0, 300.0), (2.0, 0.0), (0.0, 300.0)])
+    def test_exact_cells_give_exact_constants(self, truth):
+        found = self.made(shape(*truth, self.TERM))
+        assert (found.first, found.second) == pytest.approx(truth, rel=1e-9, abs=1e-9)
+        assert found.misfit < 1e-12
+        for value, (low, high) in zip(
+            (found.first, found.second), (found.first_interval, found.second_interval), strict=True
+        ):
+            assert 0 <= low <= value <= high
+
+    def test_constants_are_never_negative(self):
+        found = self.made(3 * self.TERM - np.sqrt(self.TERM), np.full(4, 0.1))
+        assert found.first == 0
+        assert found.first_interval[0] == 0
+
+    def test_another_form_is_seen(self):
+        assert self.made(self.TERM**0.25).misfit > 100
+
+    def test_intervals_widen_with_the_errors_and_the_level(self):
+        measured = shape(2.0, 300.0, self.TERM)
+        narrow = np.ptp(self.made(measured).second_interval)
+        assert near(np.ptp(self.made(measured, 0.02 * measured).second_interval), 2 * narrow, 0.1)
+        assert np.ptp(self.made(measured, level=0.99).second_interval) > narrow
+
+    def test_the_same_generator_gives_the_same_fit(self):
+        measured = shape(2.0, 300.0, self.TERM)
+        assert self.made(measured) == self.made(measured)
+        assert self.made(measured) != self.made(measured, seed=2)
+
+    @pytest.mark.parametrize(
+        ("key", "changes"),
+        [
+            ("term", {"term": np.array([1.0, 1.0, 1.0])}),
+            ("term", {"term": np.array([1.0, 2.0, -1.0])}),
+            ("measured", {"measured": np.array([1.0, np.nan, 1.0])}),
+            ("error", {"error": np.array([1.0, 0.0, 1.0])}),
+            ("level", {"level": 1.0}),
+            ("draws", {"draws": 10}),
+        ],
+    )
+    def test_outside_the_domain(self, key, changes):
+        given = {"term": np.arange(1.0, 4.0), "measured": np.ones(3), "error": np.ones(3)}
+        with pytest.raises(SpecError, match=key):
+            fit(generator=np.random.default_rng(1), **(given | changes))

@@ -1,0 +1,172 @@
+"""Forecasts against runs: exact moments where they apply, and said where they do not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.forecast import forecast, grid
+from asyncdp_sim.forecast.owners import value_alone
+from asyncdp_sim.forecast.population import population
+from asyncdp_sim.run import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+R = 600
+
+
+def scenario(**parts: Any) -> Scenario:
+    fields: dict[str, Any] = {
+        "id": "forecast",
+        "run": {"updates": 60, "replicates": R, "record_every": 60},
+        "owners": {"count": 3, "records": [300, 200, 400]},
+        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.3, "condition": 5.0},
+        "model": {"kind": "ridge", "regularisation": 0.2},
+        "algorithm": {"kind": "async-gossip", "rho": 120.0},
+        "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+    }
+    fields["privacy"] |= parts.pop("privacy", {})
+    return parse(Scenario, fields | parts)
+
+
+EXACT = {
+    "laplace": {},
+    "uneven budgets": {"privacy": {"epsilon": [5.0, 20.0, 10.0]}},
+    "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5, "epsilon": 3.0}},
+    "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
+    "scalar noise": {"privacy": {"noise": "scalar-as-published"}},
+    "text's step": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "central_step": "text"}},
+    "random starts": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "initial": "uniform"}},
+    "unequal clocks": {"clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]}},
+    "unequal clocks, repaired": {
+        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]},
+        "algorithm": {"kind": "async-gossip", "rho": 120.0, "selection": "inverse-rate"},
+    },
+    "a lock that refuses": {"compute": {"kind": "exponential", "mean": 0.3}},
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_forecasts_equal_runs(name: str) -> None:
+    given = scenario(**EXACT[name])
+    found = forecast(given, moments="own")
+    assert found.doubts == ()
+    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    error = final.std(ddof=1) / R**0.5
+    assert error <= 0.05 * found.psi
+    assert abs(final.mean() - found.psi) <= 4 * error
+    for level, value in found.quantiles.items():
+        below = float(np.mean(final <= value))
+        assert abs(below - level) <= 4 * (level * (1 - level) * (1 / R + 1 / 500)) ** 0.5
+
+
+def test_another_noise_is_seen() -> None:
+    given = scenario(privacy={"epsilon": 1.0})
+    found = forecast(scenario(privacy={"epsilon": 1.0 / 1.2}), moments="own")
+    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    assert abs(final.mean() - found.psi) > 4 * final.std(ddof=1) / R**0.5
+
+
+def test_time_and_answers_are_those_of_the_network() -> None:
+    given = scenario(**EXACT["a lock that refuses"])
+    found, outcome = forecast(given), run(given)
+    measured = outcome.summary["simulated_time"]
+    assert found.time == pytest.approx(60 * (1 / 3 + 0.3))
+    assert found.time == pytest.approx(measured, rel=0.01)
+    spent = [owner.epsilon_spent for owner in found.owners]
+    assert spent == pytest.approx([10.0 / 3] * 3)
+
+
+DOUBTED = {
+    "clipped": {"privacy": {"sensitivity": {"kind": "clip", "bound": 3.0}}},
+    "stale": {"protocol": {"kind": "push"}, "compute": {"kind": "exponential", "mean": 0.3}},
+    "capped": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 21}}},
+    "projected": {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}},
+    "not quadratic": {"model": {"kind": "huber", "regularisation": 0.2, "delta": 1.0}},
+    "queued": {
+        "protocol": {"kind": "request", "busy": "queue"},
+        "compute": {"kind": "constant", "value": 0.2},
+    },
+    "in rounds": {
+        "protocol": {"kind": "rounds"},
+        "algorithm": {"kind": "collab-2", "step": 0.1},
+    },
+}
+REASONS = {
+    "clipped": "clipped",
+    "stale": "stale",
+    "capped": "budgets",
+    "projected": "projection",
+    "not quadratic": "quadratic",
+    "queued": "depends on the past",
+    "in rounds": "collab-2",
+}
+
+
+@pytest.mark.parametrize("name", DOUBTED)
+def test_where_moments_do_not_apply_runs_do_and_it_is_said(name: str) -> None:
+    found = forecast(scenario(**DOUBTED[name]))
+    assert any(REASONS[name] in doubt for doubt in found.doubts)
+    assert "simulated runs" in found.method
+    assert found.psi_half_width > 0
+    [point] = grid(scenario(**DOUBTED[name], sweep={"run.seed": [1]}))
+    assert point.psi is None
+    assert len(point.doubts) > 0
+
+
+def test_a_grid_shares_recursions_and_equals_single_forecasts() -> None:
+    sweep = {"owners.count": [2, 3], "privacy.epsilon": [5.0, 50.0]}
+    given = scenario(owners={"count": 3, "records": 200}, sweep=sweep)
+    for point in grid(given, moments="own"):
+        one = forecast(given.cell(point.values), moments="own")
+        assert point.psi == pytest.approx(one.psi, rel=1e-9)
+        assert point.noise_free == pytest.approx(one.noise_free, rel=1e-9)
+
+
+def test_the_value_alone_is_the_sampling_term() -> None:
+    """Mean ψ(θ_i*) over many samples of alike owners, against p(1/n_i − 1/n)."""
+    sizes, alone = (100, 400, 1500), []
+    for seed in range(300):
+        given = scenario(
+            run={"seed": seed, "updates": 1},
+            owners={"count": 3, "records": list(sizes)},
+            data={"kind": "gaussian", "features": 3, "heterogeneity": 0.0, "condition": 5.0},
+            model={"kind": "ridge", "regularisation": 1e-3},
+        )
+        known = population(given, "own", private=False)
+        assert known.objective is not None
+        alone.append(value_alone(known, known.objective, 0.0))
+    common = population(given, "common", private=False)
+    assert common.objective is not None
+    expected = value_alone(common, common.objective, 0.0)
+    error = np.std(alone, axis=0, ddof=1) / len(alone) ** 0.5
+    assert expected == pytest.approx([3 * (1 / n - 1 / 2000) for n in sizes], rel=0.02)
+    # (n − p − 1 in place of n is the sample's own part that the term leaves out)
+    assert np.all(np.abs(np.mean(alone, axis=0) - expected) <= 4 * error + 0.06 * expected)
+
+
+def test_a_real_table_is_read_only_where_it_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 3))
+    path.write_text("a,b,y\n" + "\n".join(",".join(f"{v:.6f}" for v in row) for row in rows))
+    data = {"kind": "table", "path": str(path), "target": "y", "features": 2}
+    data |= {"public_records": 0, "preprocessing": "none"}
+    given = scenario(data=data, owners={"count": 3, "records": 20})
+    with pytest.raises(Exception, match="--private"):
+        forecast(given)
+    assert forecast(given, private=True).not_for_release
+
+
+def test_a_budget_that_would_do_does() -> None:
+    """The least ε at which an owner profits, put into the scenario, makes it profit."""
+    given = scenario(privacy={"epsilon": 3.0})
+    found = forecast(given, moments="own")
+    needing = [owner for owner in found.owners if owner.epsilon_needed is not None]
+    assert len(needing) > 0
+    for owner in needing:
+        for factor, profits in ((1.02, True), (0.98, False)):
+            epsilon = owner.epsilon_needed * factor
+            again = forecast(scenario(privacy={"epsilon": epsilon}), moments="own")
+            assert again.owners[owner.owner - 1].profits is profits
