@@ -187,7 +187,7 @@ def _places(some: Array, x: Array) -> Array:
 
 
 def _is_wide(finite: Array) -> bool:
-    return bool(finite[0] > 0 and finite[-1] > WIDE * finite[0])
+    return bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
 
 
 def _key(name: str, shade: str, marker: str) -> Line2D:

@@ -8,7 +8,11 @@ from typing import Any
 from analysis import (
     against,
     captions,
+    coalition,
+    collaboration,
+    collision_price,
     convergence,
+    fairness,
     gaps,
     guarantees,
     honest,
@@ -32,6 +36,8 @@ NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
     timing.by_time,
     gaps.survival,
 )
+BEYOND = (collaboration, coalition, fairness, collision_price)
+"""Pictures of sweeps that ask one question; each says why it does not apply to another."""
 NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (space_time.diagram, utilisation.over_time)
 
 
@@ -83,6 +89,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     if isinstance(opened, Sweep):
         entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
         entries += _of_guarantees(opened) or _of_rivals(opened)
+        entries += _beyond(opened)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -204,6 +211,12 @@ def _of_guarantees(sweep: Sweep) -> list[Shown]:
     if isinstance(guarantees.series_of(sweep), str):
         return []
     return [(guarantees.by_epsilon(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _beyond(sweep: Sweep) -> list[Shown]:
+    """Draw who profits, what coalitions are worth, whom a model serves, what collisions cost."""
+    results = [cell.result for cell in sweep.cells]
+    return [(each.picture(sweep), results) for each in BEYOND if each.why_not(sweep) is None]
 
 
 def _of_rivals(sweep: Sweep) -> list[Shown]:

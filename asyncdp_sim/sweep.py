@@ -34,6 +34,7 @@ from asyncdp_sim.result import (
 )
 from asyncdp_sim.run import Outcome, manifest, reproduce, run, write
 from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.run.replicates import Map, processes
 from asyncdp_sim.scenario import Scenario, dump, jsonable, spoken
 from asyncdp_sim.trace import Trace
 
@@ -112,12 +113,13 @@ def sweep(
     for cell in cells:
         first.setdefault(cell.network, cell.number)
     memory = _Memory()
-    for cell in sorted(cells, key=lambda cell: first[cell.network]):
-        if not (directory / cell.name / "manifest.json").exists():
-            outcome = memory.run(cell, workers)
-            _share_updates(directory, cell, outcome)
-            write(outcome, directory / cell.name, updates=False)
-        on_cell(cell, len(cells))
+    with processes(workers) as run_map:
+        for cell in sorted(cells, key=lambda cell: first[cell.network]):
+            if not (directory / cell.name / "manifest.json").exists():
+                outcome = memory.run(cell, workers, run_map)
+                _share_updates(directory, cell, outcome)
+                write(outcome, directory / cell.name, updates=False)
+            on_cell(cell, len(cells))
     _close(scenario, said, directory, cells)
     return cells
 
@@ -148,7 +150,7 @@ class _Memory:
         self._data: tuple[str, Dataset] | None = None
         self._traces: tuple[str, tuple[Trace, ...]] | None = None
 
-    def run(self, cell: Cell, workers: int) -> Outcome:
+    def run(self, cell: Cell, workers: int, run_map: Map) -> Outcome:
         scenario = cell.scenario
         raw = scenario.plain()
         key = json.dumps([raw["data"], raw["owners"], scenario.run.seed], sort_keys=True)
@@ -156,7 +158,8 @@ class _Memory:
             self._data = (key, build_dataset(scenario))
         known = self._traces is not None and self._traces[0] == cell.network
         traces = self._traces[1] if known and self._traces is not None else None
-        outcome = run(scenario, workers=workers, dataset=self._data[1], traces=traces)
+        records = self._data[1]
+        outcome = run(scenario, workers=workers, dataset=records, traces=traces, run_map=run_map)
         self._traces = (cell.network, outcome.traces)
         return outcome
 

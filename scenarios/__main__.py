@@ -1,4 +1,8 @@
-"""``python -m scenarios`` lists the catalogue; ``python -m scenarios NAME`` runs and draws."""
+"""``python -m scenarios`` lists the catalogue; ``python -m scenarios NAME`` runs and draws.
+
+``python -m scenarios verify`` runs every figure of the papers and holds it against what was
+published; ``python -m scenarios verify async-05`` one of them.
+"""
 
 import argparse
 import sys
@@ -6,7 +10,7 @@ import time
 from pathlib import Path
 
 from analysis import draw_all
-from asyncdp_sim.errors import InputError
+from asyncdp_sim.errors import Fault, InputError, SpecError
 from asyncdp_sim.provenance import default_directory, described, digest
 from asyncdp_sim.report import notes, report
 from asyncdp_sim.result import read_manifest, require_free
@@ -14,13 +18,17 @@ from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep import sweep
 from scenarios.catalogue import catalogue, entry
+from scenarios.papers import FIGURES
+from scenarios.papers.verify import as_text, verify
 from scenarios.published import FINAL_PSI
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; exit 0 done, 2 wrong input, 130 interrupted."""
+    """Run the command line; exit 0 done, 2 wrong input, 3 a verdict, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="python -m scenarios", description=__doc__)
-    parser.add_argument("name", nargs="?", help="id of a scenario; none: list them all")
+    parser.add_argument("name", nargs="?", help="id of a scenario, or verify; none: list them all")
+    parser.add_argument("figures", nargs="*", help="of verify: which figures; none: all")
+    parser.add_argument("--full", action="store_true", help="of verify: at the papers' size")
     parser.add_argument("--out", type=Path, help="result directory; must not exist")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument(
@@ -28,8 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     asked = parser.parse_args(arguments)
     try:
+        if asked.name == "verify":
+            return verified(asked)
+        if len(asked.figures) > 0 or asked.full:
+            parser.error("further names and --full are for verify")
         if asked.name is None:
-            say(*(f"{found.name:<24}{found.scenario().title}" for found in catalogue()))
+            say(*(f"{found.name:<27}{found.scenario().title}" for found in catalogue()))
         else:
             scenario = entry(asked.name).scenario(tuple(asked.set))
             directory = default_directory(scenario) if asked.out is None else asked.out
@@ -41,6 +53,22 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return 130
     return 0
+
+
+def verified(asked: argparse.Namespace) -> int:
+    """Run and judge figures of the papers; exit 3 where one that must hold does not."""
+    figures = {figure.name: figure for figure in FIGURES}
+    unknown = [name for name in asked.figures if name not in figures]
+    if len(unknown) > 0:
+        allowed = f"allowed are {', '.join(figures)}"
+        raise SpecError([Fault("FIGURE", repr(unknown[0]), allowed)], "scenarios")
+    chosen = [figures[name] for name in asked.figures or figures]
+    out = Path("results") / ("verify-full" if asked.full else "verify")
+    out = out if asked.out is None else asked.out
+    more = tuple(asked.set)
+    found = verify(chosen, out, full=asked.full, workers=asked.workers, more=more, say=say)
+    say(*as_text(found), f"verdicts, tables and figures in {out}")
+    return 3 if any(each.verdict == "fails" for each in found) else 0
 
 
 def produce(scenario: Scenario, directory: Path, workers: int) -> None:

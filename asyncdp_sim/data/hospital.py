@@ -75,8 +75,8 @@ class HospitalData(TableRecipe):
         frame, notes = read_discharges(self.path, column)
         spec = self
         if isinstance(self.split, ByColumn) and self.split.column not in frame.columns:
-            published = ByColumn(column=name_of_2015(self.split.column))
-            spec = self.model_copy(update={"split": published})
+            named = {"column": name_of_2015(self.split.column)}
+            spec = self.model_copy(update={"split": self.split.model_copy(update=named)})
         if self.encoding == "as-published":
             frame, more = hospital_published.complete(frame)
             notes = (*notes, *more)

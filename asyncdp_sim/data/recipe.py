@@ -176,7 +176,8 @@ class TableRecipe(Spec):
         """Return each owner's rows, what the table calls the owners, and notes."""
         if isinstance(self.split, ByColumn):
             values = values_of(self.split.column)[:available]
-            rows, notes = rows_by_value(self.split.column, values, n_owners, records)
+            who = self.split.column, values, n_owners, records, self.split.least
+            rows, notes = rows_by_value(*who)
             return rows, tuple(_name(values[r[0]]) for r in rows), notes
         public = 0 if self.public_overlap else self.public_records
         records = require_records(records, n_owners)

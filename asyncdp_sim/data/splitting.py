@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.data.dataset import Rows
@@ -14,14 +14,22 @@ from asyncdp_sim.streams import Scope, Streams
 
 
 class ByColumn(Spec):
-    """One owner per distinct value of a column of the table, in sorted order of the values."""
+    """One owner per distinct value of a column of the table, in sorted order of the values.
+
+    Attributes
+    ----------
+    column : str
+    least : int
+        Values with fewer rows than this (≥ 1) are no owners.
+    """
 
     column: str
+    least: Annotated[int, Field(ge=1)] = 1
 
 
 def _is_split(value: object) -> object:
     """Say in one line what a split may be, rather than one line per member of the union."""
-    table = isinstance(value, Mapping) and set(value) == {"column"}
+    table = isinstance(value, Mapping) and {"column"} <= set(value) <= {"column", "least"}
     column = value["column"] if isinstance(value, Mapping) and table else None
     if isinstance(column, str) or value in ("in-order", "shuffled") or isinstance(value, ByColumn):
         return value
@@ -76,7 +84,11 @@ def owner_rows(
 
 
 def rows_by_value(
-    column: str, values: Sequence[object], n_owners: int, records: Sequence[int] | None
+    column: str,
+    values: Sequence[object],
+    n_owners: int,
+    records: Sequence[int] | None,
+    least: int = 1,
 ) -> tuple[list[Rows], tuple[str, ...]]:
     """Return each owner's row numbers when every distinct value of a column is an owner.
 
@@ -90,6 +102,8 @@ def rows_by_value(
         The number of owners that the scenario states.
     records : sequence of int, optional
         If given, owner i keeps the first n_i of its rows.
+    least : int
+        Values with fewer rows are no owners.
 
     Returns
     -------
@@ -109,12 +123,19 @@ def rows_by_value(
             unowned += 1
         else:
             groups.setdefault(value, []).append(row)
+    too_few = [value for value, rows in groups.items() if len(rows) < least]
+    groups = {value: rows for value, rows in groups.items() if len(rows) >= least}
     if len(groups) != n_owners:
-        allowed = f"allowed is {len(groups)}, the number of distinct values of {column!r}"
+        enough = f" with at least {least} rows" if least > 1 else ""
+        allowed = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
         raise DataError([Fault("owners.count", str(n_owners), allowed)])
     names = sorted(groups, key=lambda v: (isinstance(v, str), v))
     rows = [np.array(groups[name], dtype=np.int64) for name in names]
     notes = [f"Each of the {len(groups)} values of {column!r} is one owner, in sorted order."]
+    if len(too_few) > 0:
+        notes.append(
+            f"{len(too_few)} values of {column!r} have fewer than {least} rows: no owners."
+        )
     if unowned > 0:
         notes.append(f"{unowned} rows without a value of {column!r} belong to no owner.")
     if records is not None:

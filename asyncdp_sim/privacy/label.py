@@ -172,12 +172,17 @@ def _mechanism(manifest: Manifest) -> str:
     return str(manifest["scenario"]["privacy"].get("mechanism", "laplace"))
 
 
-def _claimed(manifest: Manifest) -> float:
-    """Return the largest ε that the scenario claims; ∞ where it claims none."""
+def _epsilons(manifest: Manifest) -> list[float]:
+    """Return every ε that the scenario claims; ∞ where it claims none."""
     given = manifest["scenario"]["privacy"].get("epsilon")
     listed = given if isinstance(given, list) else [given]
     known = [value for value in map(as_float, listed) if value is not None]
-    return max(known) if known and _mechanism(manifest) != "none" else inf
+    return known if known and _mechanism(manifest) != "none" else [inf]
+
+
+def _claimed(manifest: Manifest) -> float:
+    """Return the largest ε that the scenario claims."""
+    return max(_epsilons(manifest))
 
 
 def _claim(manifests: Sequence[Manifest]) -> str:
@@ -191,7 +196,11 @@ def _claim(manifests: Sequence[Manifest]) -> str:
         f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure'} with {name} noise"
         for name, deltas in with_each.items()
     ]
-    said = f"ε = {numbers(map(_claimed, manifests))} per owner over the run"
+    spans = {(min(each), max(each)) for each in map(_epsilons, manifests)}
+    low, high = next(iter(spans))
+    alike = len(spans) == 1 and low < high
+    span = f"{number(low)} to {number(high)}" if alike else numbers(map(_claimed, manifests))
+    said = f"ε = {span} per owner over the run"
     return f"{said}, {' or '.join(told) or 'no noise'}"
 
 

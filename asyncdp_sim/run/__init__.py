@@ -1,6 +1,7 @@
 """One scenario: simulate, learn, account, write."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,14 @@ from asyncdp_sim.result import (
 from asyncdp_sim.run.account import judge, owner_columns, summary, warnings
 from asyncdp_sim.run.honest import honest_summary, learn_alone, owner_figures
 from asyncdp_sim.run.problem import Problem, build_dataset, prepare
-from asyncdp_sim.run.replicates import Learned, learn_all, live_all, processes, simulate_all
+from asyncdp_sim.run.replicates import (
+    Learned,
+    Map,
+    learn_all,
+    live_all,
+    processes,
+    simulate_all,
+)
 from asyncdp_sim.run.split import split_psi
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.predictions import predict
@@ -88,6 +96,7 @@ def run(
     numbers: Sequence[int] | None = None,
     dataset: Dataset | None = None,
     traces: Sequence[Trace] | None = None,
+    run_map: Map | None = None,
 ) -> Outcome:
     """Simulate, learn and account; nothing is written.
 
@@ -103,6 +112,9 @@ def run(
         Which replicates to run (from 1); all of them by default. A replicate is the same alone.
     dataset, traces : optional
         The scenario's own data and traces where they are at hand already, as in a sweep.
+    run_map : callable, optional
+        A ``map`` over so many processes that are there already; see
+        :func:`~asyncdp_sim.run.replicates.processes`.
 
     Raises
     ------
@@ -115,8 +127,8 @@ def run(
     dataset = build_dataset(scenario) if dataset is None else dataset
     problem = prepare(scenario, dataset)
     alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
-    with processes(workers) as run_map:
-        pool: dict[str, Any] = {"workers": workers, "run_map": run_map}
+    with nullcontext(run_map) if run_map is not None else processes(workers) as mapped:
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         if scenario.run.learning == "live":
             network, task = scenario.network, problem.task
             traces, learned = live_all(network, task, seed, chosen, events=events, **pool)

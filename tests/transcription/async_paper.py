@@ -37,6 +37,35 @@ START = "uniform"  # code 6: U[0, 1) per coordinate (lending 3-6); the text says
 THETA_MAX = 1e5  # code 7
 ENCODING = "as-published"  # code 8
 
+# Text, figures 5 and 6: captions and "Experiment Setup and Results"; PAPERS.md, figures of Async.
+SIZES = (1_000, 100_000, 10)  # PAPERS: n_i, "10 values, 10³…10⁵, log, rounded up"
+BUDGETS_OF_SURFACE = (0.1, 10.0, 10)  # PAPERS: ε, "10 values, 0.1…10, log"
+C_1, C_2 = 0.0, 2.1e9  # captions: "c̄'_1 = 0 and c̄'_2 = 2.1 × 10⁹"
+C_2_DRAWN = 2.1536e9  # PAPERS: "draw 2.1536·10⁹/(ε n_i)²"
+EXPONENT = -2.0  # (6): n⁻² Σ 1/ε²; PAPERS: "slope −2 in both"
+CONSTANT_HOLDS = (1.9e9, 3.6e9)  # issue: "the constant of figures 5–6 in [1.9e9, 3.6e9]"
+EXPONENT_HOLDS = (-2.1, -1.9)  # issue: "slopes −2.0 ± 0.1"
+
+# Figure 3, as read off the plot in PAPERS.md.
+ENDS = {0.1: 0.4, 1.0: 0.04, 10.0: 0.008}  # "ends near 0.4, 0.04, 0.008"
+PSI_AT_START = 1.0  # "starts at 1"
+ENDS_BY_LAW = {0.1: 3.4, 1.0: 0.034, 10.0: 0.00034}  # "figure 5's constant, which gives"
+
+# Figure 7.
+RECORDS_OF_MANY = 10_000  # "N banks each with n_i = 10,000 records"
+BANKS_OF_MANY = [2, 4, 8, 16, 32, 64]  # PAPERS
+START_OF_MANY = "zeros"  # code 6: "0 (figure 7)"
+THETA_MAX_OF_MANY = 1e8  # code 7: "figure 7: 1e8"
+PAYS = {10.0: 5.0, 2.5: 100.0}  # "more than 5 … equal to 10 or … more than 100 … equal to 2.5"
+
+# Text, where it differs from the code.
+TEXT_REGULARISER_FORM = "square"  # "g_1(θ) = 10⁻⁵ θᵀθ"
+TEXT_NOISE = "vector"  # Theorem 1: "w_i(k) are statistically independent Laplace noises"
+TEXT_NORM = "l2-as-published"  # Assumption 2: Ξ is a supremum of ‖∇ℓ‖_2
+TEXT_START = "zeros"  # code 6: "the text says 0"
+TEXT_CENTRAL_STEP = "text"  # Algorithm 1, line 7; code 3
+# PUBLIC_IN_THE_TEXT stands above.
+
 
 def noise_scale(epsilon: float) -> float:
     """Code 4: T p/(n_i ε_i)."""

@@ -1,5 +1,7 @@
 """The catalogue's numbers, held against a second reading of the paper."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from asyncdp_sim.learning.algorithms import Setting
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
+from scenarios.papers import async_lending_claims as claims
+from scenarios.papers.async_lending import FIGURES
 from tests.transcription import async_paper as paper
 
 PUBLISHED = ("lending-convergence", "lending-timing")
@@ -78,6 +82,87 @@ def test_figure_3() -> None:
     assert scenario.run.record_every == 1
     assert scenario.sweep == {"privacy.epsilon": paper.BUDGETS}
     assert len(paper.BUDGETS) == paper.N_BUDGETS
+
+
+@pytest.mark.parametrize("name", ["async-05", "async-06"])
+def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name: str) -> None:
+    scenario = entry(name).scenario()
+    assert scenario.source == f"Async, figure {int(name[-1])}"
+    assert shared(scenario) == TRANSCRIBED
+    alike = entry("lending-convergence").scenario().plain()
+    assert same_but(scenario.plain(), alike, "records", "record_every")
+    low, high, count = paper.SIZES
+    sizes = np.geomspace(low, high, count)
+    low, high, count = paper.BUDGETS_OF_SURFACE
+    budgets = np.geomspace(low, high, count)
+    assert list(scenario.sweep) == ["owners.records", "privacy.epsilon"]
+    swept = scenario.sweep["owners.records"]
+    assert swept == [int(np.ceil(round(size, 6))) for size in sizes]  # "rounded up"
+    assert scenario.sweep["privacy.epsilon"] == pytest.approx(budgets, abs=6e-5)
+
+
+def test_figure_7_is_over_banks() -> None:
+    scenario = entry("async-07").scenario()
+    assert scenario.source == "Async, figure 7"
+    assert scenario.sweep["owners.count"] == paper.BANKS_OF_MANY
+    assert set(paper.PAYS) <= set(scenario.sweep["privacy.epsilon"])
+    assert scenario.owners.records == paper.RECORDS_OF_MANY
+    assert scenario.algorithm.initial == paper.START_OF_MANY
+    assert scenario.model.theta_max == paper.THETA_MAX_OF_MANY
+    assert scenario.run.alone  # ψ(θ_1*)
+    alike = entry("lending-convergence").scenario().plain()
+    differ = ("records", "record_every", "alone", "initial", "theta_max")
+    assert same_but(scenario.plain(), alike, *differ)
+
+
+def same_but(raw: dict[str, Any], other: dict[str, Any], *names: str) -> bool:
+    """Return whether two scenarios run alike but for these fields and what they sweep."""
+    tables = [name for name in raw if isinstance(raw[name], dict) and name != "sweep"]
+    mine, others = (
+        {(table, key): value for table in tables for key, value in each[table].items()}
+        for each in (raw, other)
+    )
+    found = {key[1] for key in mine.keys() | others.keys() if mine.get(key) != others.get(key)}
+    return found <= set(names)
+
+
+def test_the_claims_are_held_against_what_the_paper_says() -> None:
+    figures = {figure.name: figure for figure in FIGURES}
+    published = {
+        name: [each.published for each in figure.claims if each.variants == ("as-published",)]
+        for name, figure in figures.items()
+    }
+    assert claims.CONSTANT == paper.C_2_DRAWN == pytest.approx(paper.C_2, rel=0.03)
+    assert claims.CONSTANTS == paper.CONSTANT_HOLDS
+    assert claims.SLOPE == paper.EXPONENT_HOLDS
+    assert claims.ENDS == paper.ENDS
+    assert claims.AT_SIZE == paper.RECORDS_EACH
+    assert {claims.PAYS_AT: claims.PAYS_ABOVE, claims.PAYS_AT_TOO: claims.PAYS_ABOVE_TOO} == (
+        paper.PAYS
+    )
+    pairs = zip(paper.ENDS.values(), paper.ENDS_BY_LAW.values(), strict=True)
+    ends = [value for pair in pairs for value in pair]
+    assert published["async-03"] == pytest.approx([*ends, 1.0], rel=0.02)
+    assert figures["async-03"].claims[0].published == paper.PSI_AT_START
+    assert published["async-05"] == [paper.C_2_DRAWN, 1.0]
+    exponents = [
+        each.published for each in figures["async-06"].claims if "exponent" in each.quantity
+    ]
+    assert exponents == [paper.EXPONENT] * 4
+    assert [each.published for each in figures["async-07"].claims[:2]] == list(paper.PAYS.values())
+
+
+@pytest.mark.parametrize("name", ["async-03", "async-05", "async-06", "async-07"])
+def test_the_text_s_version(name: str) -> None:
+    [figure] = [each for each in FIGURES if each.name == name]
+    scenario = figure.scenario("as-written", full=True)
+    assert scenario.model.regulariser == paper.TEXT_REGULARISER_FORM
+    assert scenario.model.regularisation == paper.REGULARISER
+    assert scenario.privacy.noise == paper.TEXT_NOISE
+    assert scenario.privacy.sensitivity.norm == paper.TEXT_NORM
+    assert scenario.algorithm.initial == paper.TEXT_START
+    assert scenario.algorithm.central_step == paper.TEXT_CENTRAL_STEP
+    assert scenario.data.public_records == paper.PUBLIC_IN_THE_TEXT
 
 
 def test_figure_4_is_one_run() -> None:

@@ -1,34 +1,123 @@
-"""The catalogue's fraud entry, held against a second reading of Collab."""
+"""The catalogue's entries for Collab, and what they are held against, beside a second reading."""
 
+from collections.abc import Iterator
+
+import pytest
+
+from asyncdp_sim.scenario import Scenario
 from scenarios import entry
+from scenarios.papers.claims import Claim
+from scenarios.papers.collab import FIGURES
 from tests.transcription import collab_paper as paper
 
+LENDING = ("collab-02", "collab-03", "collab-06")
+FRAUD = ("collab-07", "collab-08", "collab-11")
+FOUR = ("collab-06", "collab-11")
 
-def test_the_fraud_entry_is_as_published_where_the_paper_says_anything() -> None:
-    scenario = entry("fraud-svm").scenario()
-    found = {
+
+def common(scenario: Scenario) -> dict[str, object]:
+    """Return what all entries of the paper share."""
+    return {
         "owners": scenario.owners.count,
-        "records": scenario.owners.records,
         "horizon": scenario.run.updates,
-        "loss": scenario.model.kind,
-        "regulariser": (scenario.model.regularisation, scenario.model.regulariser),
         "algorithm": scenario.algorithm.kind,
         "protocol": scenario.protocol.kind,
-        "projection": scenario.data.preprocessing,
-        "features": scenario.data.features,
-        "budget": scenario.privacy.epsilon,
         "mechanism": scenario.privacy.mechanism,
+        "noise": scenario.privacy.noise,
+        "budget": scenario.privacy.budget.kind,
     }
-    assert found == {
-        "owners": paper.INSTITUTES,
-        "records": paper.RECORDS_EACH,
-        "horizon": paper.HORIZON,
-        "loss": paper.LOSS,
-        "regulariser": (paper.REGULARISER, paper.REGULARISER_FORM),
-        "algorithm": paper.ALGORITHM,
-        "protocol": paper.PROTOCOL,
-        "projection": paper.PROJECTION,
-        "features": paper.FEATURES,
-        "budget": paper.BUDGET,
-        "mechanism": paper.MECHANISM,
-    }
+
+
+COMMON = {
+    "owners": paper.INSTITUTES,
+    "horizon": paper.HORIZON,
+    "algorithm": paper.ALGORITHM,
+    "protocol": paper.PROTOCOL,
+    "mechanism": paper.MECHANISM,
+    "noise": paper.NOISE,
+    "budget": paper.BUDGET_OVER,
+}
+
+
+@pytest.mark.parametrize("name", [*LENDING, *FRAUD, "fraud-svm"])
+def test_what_all_entries_share(name: str) -> None:
+    assert common(entry(name).scenario()) == COMMON
+
+
+@pytest.mark.parametrize("name", LENDING)
+def test_the_lending_experiment(name: str) -> None:
+    scenario = entry(name).scenario()
+    model, data = scenario.model, scenario.data
+    assert data.kind == "lending"
+    assert model.kind == paper.LENDING_LOSS
+    assert data.features == paper.LENDING_FEATURES
+    assert data.public_records == paper.LENDING_PUBLIC
+    assert data.split == paper.LENDING_SPLIT
+    assert abs(model.regularisation - paper.LENDING_REGULARISER) <= 1e-9  # 0 is not allowed
+
+
+@pytest.mark.parametrize("name", [*FRAUD, "fraud-svm"])
+def test_the_fraud_experiment(name: str) -> None:
+    scenario = entry(name).scenario()
+    model, data = scenario.model, scenario.data
+    assert data.kind == "fraud"
+    assert model.kind == paper.LOSS
+    assert (model.regularisation, model.regulariser) == (paper.REGULARISER, paper.REGULARISER_FORM)
+    assert (data.features, data.preprocessing) == (paper.FEATURES, paper.PROJECTION)
+
+
+def test_the_first_fraud_entry() -> None:
+    scenario = entry("fraud-svm").scenario()
+    assert scenario.owners.records == paper.RECORDS_EACH
+    assert scenario.privacy.epsilon == paper.BUDGET
+
+
+@pytest.mark.parametrize(
+    ("name", "records"),
+    [("collab-02", paper.LENDING_RECORDS_EACH), ("collab-07", paper.RECORDS_EACH)],
+)
+def test_figures_2_and_7(name: str, records: int) -> None:
+    scenario = entry(name).scenario()
+    assert scenario.owners.records == records
+    assert scenario.run.replicates == paper.RUNS
+    assert scenario.run.record_every == 1
+    assert len(scenario.sweep["privacy.epsilon"]) == paper.N_BUDGETS
+    assert paper.BUDGET in scenario.sweep["privacy.epsilon"]
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_the_small_and_the_reluctant_owners(name: str) -> None:
+    scenario = entry(name).scenario()
+    others = {tuple(given[1:]) for given in scenario.sweep["owners.records"]}
+    budgets = {tuple(given[1:]) for given in scenario.sweep["privacy.epsilon"]}
+    assert len(others) == len(budgets) == 2  # small and large, reluctant and eager
+    assert min(others) == (paper.SMALL_RECORDS,) * (paper.INSTITUTES - 1)
+    assert min(budgets) == (paper.RELUCTANT,) * (paper.INSTITUTES - 1)
+
+
+def test_the_largest_first_owner() -> None:
+    scenario = entry("collab-06").scenario()
+    assert max(given[0] for given in scenario.sweep["owners.records"]) == paper.LARGE_FIRST
+
+
+def published(name: str, words: str) -> Iterator[Claim]:
+    """Yield a figure's claims with these words in their quantity."""
+    [figure] = [figure for figure in FIGURES if figure.name == name]
+    found = [claim for claim in figure.claims if words in claim.quantity]
+    assert len(found) > 0
+    yield from found
+
+
+def test_the_published_numbers_are_the_papers() -> None:
+    epsilon, size = paper.LENDING_WITHIN[1:]
+    assert {c.published for c in published("collab-02", "over ψ at ε = 10")} == {paper.FOLD}
+    words = f"ε = {epsilon:g}, taken to n_i = {size:,}"
+    assert {c.published for c in published("collab-02", words)} == {paper.LENDING_WITHIN[0]}
+    words = f"ε = {paper.BUDGET:g}, taken to n_i = {paper.RECORDS_EACH:,}"
+    assert {(c.published, c.high) for c in published("collab-07", words)} == {(paper.WITHIN,) * 2}
+    for name in ("collab-04", "collab-05", "collab-09", "collab-10"):
+        slopes = {c.published for c in published(name, "slope of ψ in")}
+        assert slopes == {paper.SLOPE, paper.THIRD_THEOREM}
+    for name in FOUR:
+        powers = {c.published for c in published(name, "q of ψ ∝ (√(200 + 1/ε_1²)/(2000 + n_1))")}
+        assert powers == {paper.PRINTED_POWER, paper.SQUARED_POWER}

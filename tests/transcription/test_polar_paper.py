@@ -1,6 +1,7 @@
 """The catalogue's POLAR entry, held against a second reading of the paper."""
 
 from scenarios import entry
+from scenarios.papers.polar import FIGURES, WINDOWS
 from tests.transcription import polar_paper as paper
 
 
@@ -21,3 +22,10 @@ def test_the_polar_entry_is_as_published_where_the_paper_says_anything() -> None
         assert weights == (paper.WEIGHT_TOTAL, paper.WEIGHT_BOUND)
         assert protocol.count == paper.SERVERS
         assert protocol.reach == "all" or protocol.reach >= paper.LEAST_REACH
+
+
+def test_every_sentence_on_the_figure_is_a_claim() -> None:
+    [figure] = FIGURES
+    said = {claim.quantity.rpartition(": ")[2] for claim in figure.claims}
+    assert said == paper.SENTENCES
+    assert {int(name.partition(" = ")[2]) for name in WINDOWS} == paper.WINDOWS

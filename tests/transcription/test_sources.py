@@ -3,8 +3,25 @@
 from scenarios import catalogue
 
 READ_AGAIN = {
-    "Async": {"lending-convergence", "lending-timing"},
-    "Collab": {"fraud-svm"},
+    "Async": {
+        "async-05",
+        "async-06",
+        "async-07",
+        "async-08",
+        "async-10",
+        "async-11",
+        "lending-convergence",
+        "lending-timing",
+    },
+    "Collab": {
+        "collab-02",
+        "collab-03",
+        "collab-06",
+        "collab-07",
+        "collab-08",
+        "collab-11",
+        "fraud-svm",
+    },
     "POLAR": {"polar-convergence"},
 }
 

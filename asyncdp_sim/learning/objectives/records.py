@@ -103,6 +103,9 @@ class LinearRecords:
     def largest_gradient(self, models: Array) -> Array:
         """Return, per owner, the largest unclipped record gradient at any of the models.
 
+        |φ'| is at most its supremum over |z| ≤ max‖θ‖₂‖x‖₂: records are visited by the gradient
+        that this allows them, until none that is left can exceed the largest one met.
+
         Parameters
         ----------
         models : array (m, p)
@@ -113,9 +116,18 @@ class LinearRecords:
             max over records and models of |φ'(θᵀx, y)|‖x‖, in the norm of these records.
         """
         largest = np.zeros(len(self.targets))
+        with np.errstate(over="ignore"):  # of models that have diverged
+            farthest = float(np.linalg.norm(models, axis=1).max(initial=0.0)) * (1 + 1e-9)
         for owner, (x, y) in enumerate(zip(self.features, self.targets, strict=True)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                reach = farthest * np.linalg.norm(x, axis=1)
+                allowed = self.loss.steepest(reach, np.abs(y)) * self.lengths[owner]
+            allowed = np.where(np.isnan(allowed), np.inf, allowed)
+            order = np.argsort(-allowed, kind="stable")
             for first in range(0, len(y), _CHUNK):
-                rows = slice(first, first + _CHUNK)
+                rows = order[first : first + _CHUNK]
+                if allowed[rows[0]] <= largest[owner]:
+                    break
                 slope = np.abs(self.loss.slope(x[rows] @ models.T, y[rows, None])).max(axis=1)
                 peak = float(np.max(slope * self.lengths[owner][rows]))
                 largest[owner] = max(largest[owner], peak)

@@ -83,3 +83,12 @@ def test_bounds_are_reported_together():
         "features: given 0; allowed is a whole number ≥ 1",
         "public_records: given -1; allowed is a whole number ≥ 0",
     ]
+
+
+def test_values_with_few_rows_are_no_owners():
+    values = ["a", "b", "a", "c", "a", "b"]
+    rows, notes = rows_by_value("where", values, 2, None, 2)
+    assert [r.tolist() for r in rows] == [[0, 2, 4], [1, 5]]
+    assert any("1 values of 'where' have fewer than 2 rows" in note for note in notes)
+    with pytest.raises(DataError, match=r"allowed is 1, .* with at least 3 rows"):
+        rows_by_value("where", values, 2, None, 3)

@@ -1,0 +1,133 @@
+"""Who gains by joining, by size: ψ of owners alone against n_i, and of the joint model as lines.
+
+As Async, figure 11.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.convergence import Line
+from analysis.direct import end_labels
+from analysis.labels import label
+from analysis.picture import Picture
+from analysis.source import not_a_result
+from analysis.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
+from analysis.words import as_float
+
+Array = npt.NDArray[np.float64]
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
+MOST_NAMES = 12
+"""How many owners that gain are named in the picture; the caption names three times as many."""
+
+
+def by_size(lines: Sequence[Line], names: Sequence[str] = ()) -> Picture:
+    """Draw ψ(θ_i*) of every owner against n_i, and E ψ(θ_L,T) of every result as a line.
+
+    An owner gains by a result where its ψ(θ_i*) lies above the line. Owners that gain by the last
+    result are filled.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Results of the same owners that know θ_i* (``run.alone``); at least one.
+    names : sequence of str
+        What owners are called, one per owner; by default their numbers, from 1.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged, or owners alone differ from result to result.
+    """
+    records, alone = of_owners(lines[0])
+    for line in lines[1:]:
+        if not np.array_equal(of_owners(line)[1], alone):
+            raise not_a_result(line.result.directory, "other owners alone than the first result's")
+    called = np.array(names if len(names) > 0 else [str(i + 1) for i in range(len(alone))])
+    means = np.array([mean_psi(line) for line in lines])
+    gains = alone > means[:, None]
+    with style():
+        figure, axes = canvas(height=4.2)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
+        rest = ~gains[-1]
+        axes.plot(
+            records[rest], alone[rest], color=BLUE, markerfacecolor="white",
+            label=r"$\psi(\theta_i^*)$ of an owner alone", **look,
+        )  # fmt: skip
+        axes.plot(
+            records[gains[-1]], alone[gains[-1]], color=VERMILION,
+            label=f"of one that gains{at(lines[-1])}", **look,
+        )  # fmt: skip
+        for mean, dash in zip(means, DASHES * len(lines), strict=False):
+            if np.isfinite(mean):
+                axes.axhline(mean, color=THEORY, linestyle=dash, linewidth=1.2)
+        if 0 < np.count_nonzero(gains[-1]) <= MOST_NAMES:
+            for x, y, name in zip(
+                records[gains[-1]], alone[gains[-1]], called[gains[-1]], strict=True
+            ):
+                axes.annotate(
+                    str(name), (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7
+                )
+        plain_numbers(axes)
+        axes.set_xlabel("records $n_i$ of an owner")
+        axes.set_ylabel(r"relative fitness $\psi$")
+        end_labels(axes, means.tolist(), [_said(line) for line in lines], [THEORY] * len(lines))
+        figure.legend(loc="outside upper left", ncols=2)
+    table = {
+        "line": np.repeat([line.name for line in lines], len(alone)),
+        "owner": np.tile(np.arange(1, len(alone) + 1), len(lines)),
+        "name": np.tile(called, len(lines)),
+        "records": np.tile(records, len(lines)),
+        "psi_alone": np.tile(alone, len(lines)),
+        "psi_mean": np.repeat(means, len(alone)),
+        "gains": gains.astype(int).ravel(),
+    }
+    who = "; ".join(_who(line, called[row]) for line, row in zip(lines, gains, strict=True))
+    caption = (
+        "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "
+        "number of records; lines: the mean over replicates of ψ(θ_L) after the last update. "
+        f"Owners above a line gain by learning together. Of {len(alone)} owners gain{who}."
+    )
+    results = [line.result for line in lines]
+    return Picture("alone-against-size", figure, table, caption, label(results))
+
+
+def of_owners(line: Line) -> tuple[Array, Array]:
+    """Return n_i and ψ(θ_i*), owner by owner.
+
+    Raises
+    ------
+    ResultError
+        If the result does not know them.
+    """
+    replicate, records, alone = line.result.columns("owners", "replicate", "records", "psi_alone")
+    first = replicate == replicate[0]
+    return records[first].astype(float), alone[first]
+
+
+def mean_psi(line: Line) -> float:
+    """Return the mean of ψ over replicates after the last update; infinite where one diverged."""
+    found = as_float(line.result.summary["psi_final"]["mean"])
+    return float("inf") if found is None else found
+
+
+def at(line: Line) -> str:
+    """Return where a line is, to be put behind other words."""
+    return f" at {line.name}" if line.name else ""
+
+
+def _said(line: Line) -> str:
+    return line.name or r"E $\psi(\theta_L)$"
+
+
+def _who(line: Line, gaining: npt.NDArray[Any]) -> str:
+    """Return how many gain and which."""
+    if len(gaining) == 0:
+        return f"{at(line)} none"
+    listed = ", ".join(gaining[: 3 * MOST_NAMES])
+    more = ", …" if len(gaining) > 3 * MOST_NAMES else ""
+    return f"{at(line)} {len(gaining)} ({listed}{more})"

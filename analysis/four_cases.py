@@ -1,0 +1,207 @@
+"""Whom owner 1 learns with (Collab, figures 6 and 11): ψ over n_1 and ε_1 in four cases.
+
+The others are small or large, and reluctant or eager.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.labels import label
+from analysis.outcomes import mean_psi_at_end
+from analysis.picture import Picture
+from analysis.source import Cell, Sweep, not_a_result
+from analysis.style import BLUE, THEORY, style
+from analysis.surface import PSI
+from analysis.words import number, numbers
+
+Array = npt.NDArray[np.float64]
+NUMBERS = ("(i)", "(ii)", "(iii)", "(iv)")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Mean ψ over owner 1's records and budget, beside others of one kind.
+
+    Attributes
+    ----------
+    number : str
+        (i) to (iv), as in the paper: small and reluctant, small and eager, large and reluctant,
+        large and eager.
+    name : str
+        In words.
+    n_others : int
+        N − 1.
+    records, epsilon : float
+        Of each of the others.
+    n1, epsilon1 : array (X,), array (Y,)
+        Owner 1's, ascending.
+    psi : array (X, Y, 3)
+        Mean over replicates and the ends of its 95 % interval.
+    """
+
+    number: str
+    name: str
+    n_others: int
+    records: float
+    epsilon: float
+    n1: Array
+    epsilon1: Array
+    psi: Array
+
+    @property
+    def mean(self) -> Array:
+        """Mean ψ, shape (X, Y)."""
+        return np.asarray(self.psi[:, :, 0])
+
+    @property
+    def law(self) -> Array:
+        """Σ 1/ε_i² / (Σ n_i)², to which Theorem 2 says ψ is proportional, shape (X, Y)."""
+        shy = 1 / self.epsilon1**2 + self.n_others / self.epsilon**2
+        return np.asarray(shy / (self.n1[:, None] + self.n_others * self.records) ** 2)
+
+
+def cases(sweep: Sweep) -> tuple[Case, ...]:
+    """Read the four cases of a sweep of ``owners.records`` and ``privacy.epsilon`` as lists.
+
+    Raises
+    ------
+    ResultError
+        Unless the others have two sizes and two budgets, and each case all n_1 and ε_1.
+    """
+    found = {_place(cell, sweep): cell for cell in sweep.cells}
+    n1, records, epsilon1, epsilon = (sorted({place[i] for place in found}) for i in range(4))
+    whole = len(n1) * len(records) * len(epsilon1) * len(epsilon)
+    if len(records) != 2 or len(epsilon) != 2 or len(found) != whole:
+        given = "a sweep that is no grid of owner 1's n and ε for two sizes and two budgets"
+        raise not_a_result(sweep.directory, given)
+    told: list[Case] = []
+    for m, size in zip(records, ("small", "large"), strict=True):
+        for r, manner in zip(epsilon, ("reluctant", "eager"), strict=True):
+            psi = [[mean_psi_at_end(found[n, m, e, r].result) for e in epsilon1] for n in n1]
+            others = sweep.cells[0].result.n_owners - 1
+            swept = (np.array(n1), np.array(epsilon1), np.array(psi))
+            told.append(Case(NUMBERS[len(told)], f"{size}, {manner}", others, m, r, *swept))
+    return tuple(told)
+
+
+def scale(found: Sequence[Case]) -> float:
+    """Return C of ψ ≈ C Σ 1/ε_i² / (Σ n_i)², the geometric mean over all finite cells."""
+    ratios = np.concatenate([(case.mean / case.law).ravel() for case in found])
+    return float(np.exp(np.log(ratios[np.isfinite(ratios) & (ratios > 0)]).mean()))
+
+
+def four_cases(
+    sweep: Sweep, *, name: str = "four-cases", view: tuple[float, float] = (22.0, 40.0)
+) -> Picture:
+    """Draw mean ψ over n_1 and ε_1 in four panels of one scale, Theorem 2's law as a mesh.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    name : str
+        Of the files.
+    view : tuple of float
+        Elevation and azimuth in degrees.
+
+    Raises
+    ------
+    ResultError
+        As :func:`cases`.
+    """
+    found = cases(sweep)
+    constant = scale(found)
+    with style():
+        figure = Figure(figsize=(10.5, 3.5))
+        FigureCanvasAgg(figure)
+        heights = np.concatenate([_log(case.mean).ravel() for case in found])
+        low, high = np.nanmin(heights), np.nanmax(heights)
+        for place, case in enumerate(found):
+            axes: Any = figure.add_axes((0.042 + 0.241 * place, 0.1, 0.222, 0.72), projection="3d")
+            axes.view_init(*view)
+            _panel(axes, case, constant)
+            axes.set_zlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+            for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+                _decades(axis)
+            title = f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
+            axes.set_title(f"{title}$\\epsilon_j$ = {number(case.epsilon)}", fontsize=8, y=1.0)
+        figure.text(0.008, 0.45, PSI, rotation=90, va="center", fontsize=8)
+        keys = [
+            Line2D([], [], color=BLUE, marker="o", markersize=4, linestyle="none",
+                   label="measured, mean over replicates"),
+            Line2D([], [], color=THEORY, linewidth=0.7,
+                   label=r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$"),
+        ]  # fmt: skip
+        figure.legend(handles=keys, loc="upper left", ncols=2)
+    results = [cell.result for cell in sweep.cells]
+    replicates = numbers(float(len(result.replicates)) for result in results)
+    spread = np.concatenate([(case.mean / case.law / constant).ravel() for case in found])
+    said = (
+        f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
+        "owner 1's records n_1 and budget ε_1, where the others are small or large, reluctant or "
+        f"eager. Mesh: {number(constant)} Σ 1/ε_i² / (Σ n_i)², Theorem 2's law with the constant "
+        f"of all cells; measured over it {number(spread.min())} to {number(spread.max())}."
+    )
+    return Picture(name, figure, _table(found, constant), said, label(results))
+
+
+def _panel(axes: Any, case: Case, constant: float) -> None:
+    across, along = np.meshgrid(np.log10(case.n1), np.log10(case.epsilon1), indexing="ij")
+    psi = _log(case.mean)
+    counts = {"rcount": len(case.n1), "ccount": len(case.epsilon1)}
+    axes.plot_surface(
+        across, along, psi, color=BLUE, alpha=0.35, linewidth=0, shade=False, **counts
+    )
+    axes.scatter(across, along, psi, color=BLUE, s=8, depthshade=False)
+    law = _log(constant * case.law)
+    axes.plot_wireframe(across, along, law, color=THEORY, linewidth=0.7, **counts)
+    axes.set_xlabel("$n_1$", labelpad=-6)
+    axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
+    axes.tick_params(labelsize=6, pad=-2)
+
+
+def _place(cell: Cell, sweep: Sweep) -> tuple[float, float, float, float]:
+    """Return n_1, the others' n, ε_1 and the others' ε."""
+    said = cell.result.scenario
+    pair: list[float] = []
+    for given in (said["owners"].get("records"), said["privacy"].get("epsilon")):
+        if not isinstance(given, list) or len(given) < 2 or len(set(given[1:])) != 1:
+            what = "a cell without lists of records and budgets, alike for all owners but the first"
+            raise not_a_result(sweep.directory, what)
+        pair += [float(given[0]), float(given[1])]
+    return pair[0], pair[1], pair[2], pair[3]
+
+
+def _log(values: Array) -> Array:
+    """Return decimal logarithms; NaN of what is not positive or not finite."""
+    known = np.where(np.isfinite(values) & (values > 0), values, np.nan)
+    return np.asarray(np.log10(known))
+
+
+def _decades(axis: Any) -> None:
+    """Put ticks at whole decades, at most six of them."""
+    low, high = axis.get_view_interval()
+    whole = np.arange(np.ceil(low - 1e-9), np.floor(high + 1e-9) + 1)
+    axis.set_ticks(whole[:: max(1, int(np.ceil(len(whole) / 6)))])
+    axis.set_major_formatter(lambda exponent, _: f"$10^{{{round(exponent)}}}$")
+
+
+def _table(found: Sequence[Case], constant: float) -> dict[str, npt.NDArray[Any]]:
+    rows = []
+    for case in found:
+        for i, n in enumerate(case.n1):
+            for j, epsilon in enumerate(case.epsilon1):
+                mean, low, high = case.psi[i, j]
+                rows.append(
+                    {"case": case.number, "records_1": n, "epsilon_1": epsilon}
+                    | {"records_others": case.records, "epsilon_others": case.epsilon}
+                    | {"psi_mean": mean, "psi_mean_low": low, "psi_mean_high": high}
+                    | {"law": constant * case.law[i, j]}
+                )
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,0 +1,14 @@
+"""The papers' figures, one command each, held against what was published."""
+
+from scenarios.papers import async_hospital, async_lending, collab, polar
+from scenarios.papers.figure import PaperFigure
+
+FIGURES: tuple[PaperFigure, ...] = (
+    *async_lending.FIGURES,
+    *async_hospital.FIGURES,
+    *collab.FIGURES,
+    *polar.FIGURES,
+)
+"""Every figure of the papers, in their order."""
+
+__all__ = ["FIGURES", "PaperFigure"]

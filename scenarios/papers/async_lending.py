@@ -1,0 +1,139 @@
+"""Async, figures 3 to 7: banks that learn what interest their loans bear."""
+
+from collections.abc import Mapping
+
+from analysis import convergence, timing
+from analysis.convergence import Line
+from analysis.markers import markers
+from analysis.picture import Picture
+from analysis.source import Sweep
+from analysis.surface import Reference, surface
+from scenarios.papers.async_lending_claims import (
+    ALONE,
+    AT_SIZE,
+    BANKS,
+    BUDGET,
+    CLAIMS_3,
+    CLAIMS_4,
+    CLAIMS_5,
+    CLAIMS_6,
+    CLAIMS_7,
+    ENDS,
+    LAW,
+    PAYS_AT,
+    PAYS_AT_TOO,
+    RECORDS,
+    published_end,
+)
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
+
+TEXT: Settings = (
+    "privacy.noise=vector",
+    "privacy.sensitivity.norm=l2-as-published",
+    "algorithm.initial=zeros",
+    "algorithm.central_step=text",
+    "model.regulariser=square",
+    "data.public_records=10000",
+)
+"""The text: iid noise, Ξ in L2, start at 0, θ_L's own step, 10⁻⁵θᵀθ and 10,000 public rows.
+
+It names neither ρ nor Ξ nor θ_max; the code's stand.
+"""
+
+
+def private(answers: int) -> Settings:
+    """Return what makes the published settings private, with so many answers of an owner.
+
+    Noise on every coordinate, for an L1 bound that holds: rows of L1 norm at most 0.13, which
+    scales a tenth of them down, rates of at most 25 % and a box of 750 that just holds θ*.
+    """
+    return (
+        "privacy.noise=vector",
+        'privacy.sensitivity={ kind = "domain", row_norm = 0.13, target_max = 25.0, rows = "l1" }',
+        f'privacy.budget={{ kind = "per-owner-cap", answers = {answers} }}',
+        "model.theta_max=750.0",
+    )
+
+
+VARIANTS: Mapping[str, Settings] = {AS_PUBLISHED: (), AS_WRITTEN: TEXT, SOUND: private(334)}
+"""Of three banks and T = 1000: ⌈T/N⌉ answers each are enough."""
+VARIANTS_OF_MANY = {**VARIANTS, SOUND: private(500)}
+"""Of two banks and more."""
+
+FEW_CELLS = ('sweep."owners.records"=[1000, 3163, 10000]', f'sweep."{BUDGET}"=[0.1, 1.0, 10.0]')
+
+
+def figure_3(sweep: Sweep) -> list[Picture]:
+    """Draw the curves, and their ends beside both things that were published of them."""
+    same = sweep.cells[0].result.scenario["owners"]["records"] == AT_SIZE
+    lines = [
+        Line(cell.result, cell.label(sweep.paths), ENDS.get(cell.values[BUDGET]) if same else None)
+        for cell in sweep.cells
+    ]
+    scaled = "published end of figure 3" + ("" if same else ", by n_i⁻²")
+    ends = Reference(scaled, "published_end", published_end)
+    return [
+        convergence.by_update(lines),
+        markers(sweep, BUDGET, references=(LAW, ends), name="ends"),
+    ]
+
+
+def figure_4(sweep: Sweep) -> list[Picture]:
+    """Draw i_k over k."""
+    return [timing.by_update(sweep.cells[0].result)]
+
+
+def figure_5(sweep: Sweep) -> list[Picture]:
+    """Draw the surface, with the published law as a mesh."""
+    return [surface(sweep, RECORDS, BUDGET, references=(LAW,))]
+
+
+def figure_6(sweep: Sweep) -> list[Picture]:
+    """Draw some lines of the surface along either axis."""
+    return [
+        markers(sweep, BUDGET, RECORDS, references=(LAW,), name="by-budget"),
+        markers(sweep, RECORDS, BUDGET, references=(LAW,), name="by-records"),
+    ]
+
+
+def figure_7(sweep: Sweep) -> list[Picture]:
+    """Draw the surface, with what bank 1 learns alone as another, and two cuts through both."""
+    cuts = (PAYS_AT_TOO, PAYS_AT)
+    return [
+        surface(sweep, BANKS, BUDGET, references=(ALONE,)),
+        markers(sweep, BANKS, BUDGET, chosen=cuts, references=(ALONE,), name="by-banks"),
+    ]
+
+
+FIGURES: tuple[PaperFigure, ...] = (
+    PaperFigure(
+        "async-03", "Async, figure 3", "lending-convergence",
+        CLAIMS_3,
+        figure_3, VARIANTS, small=("owners.records=10000",),
+    ),
+    PaperFigure(
+        "async-04", "Async, figure 4", "lending-timing",
+        CLAIMS_4,
+        figure_4, {AS_PUBLISHED: ()},
+        small=('sweep."run.seed"=[1]', "owners.records=1000"), full=('sweep."run.seed"=[1]',),
+    ),
+    PaperFigure(
+        "async-05", "Async, figure 5", "async-05",
+        CLAIMS_5,
+        figure_5, VARIANTS,
+        small=FEW_CELLS,
+    ),
+    PaperFigure(
+        "async-06", "Async, figure 6", "async-06",
+        CLAIMS_6,
+        figure_6, VARIANTS,
+        small=FEW_CELLS,
+    ),
+    PaperFigure(
+        "async-07", "Async, figure 7", "async-07",
+        CLAIMS_7,
+        figure_7, VARIANTS_OF_MANY,
+        small=('sweep."owners.count"=[2, 4, 8]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
+    ),
+)  # fmt: skip
+"""In the paper's order."""

@@ -1,0 +1,89 @@
+"""What a paper's figure says in numbers, held against a run of ours."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal
+
+from analysis.source import Sweep
+
+Verdict = Literal["agrees", "differs", "fails"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A quantity of a figure.
+
+    Attributes
+    ----------
+    quantity : str
+        In words, with the settings at which it stands.
+    measure : callable
+        Ours, from the sweep that runs the figure.
+    low, high : float
+        Ours agrees within these, both included.
+    published : float, optional
+        What was published, or what theory gives where nothing was; None for a mere condition.
+    because : str
+        Why ours may differ all the same; a claim without such a reason must hold.
+    variants : tuple of str
+        Of which variants it is a claim.
+    """
+
+    quantity: str
+    measure: Callable[[Sweep], float]
+    low: float = -inf
+    high: float = inf
+    published: float | None = None
+    because: str = ""
+    variants: tuple[str, ...] = ("as-published",)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict.
+
+    Attributes
+    ----------
+    figure : str
+    variant : str
+    quantity : str
+    published : float or None
+    ours : float
+    verdict : str
+    because : str
+        Empty where it agrees.
+    """
+
+    figure: str
+    variant: str
+    quantity: str
+    published: float | None
+    ours: float
+    verdict: Verdict
+    because: str
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over what was published; None where there is nothing to divide by."""
+        if self.published is None or self.published == 0 or not isfinite(self.ours):
+            return None
+        return self.ours / self.published
+
+
+def judge(figure: str, variant: str, claims: Sequence[Claim], sweep: Sweep) -> list[Judged]:
+    """Return the verdicts on a figure's claims of one variant."""
+    found = []
+    for claim in claims:
+        if variant in claim.variants:
+            ours = float(claim.measure(sweep))
+            holds = claim.low <= ours <= claim.high
+            verdict: Verdict = "agrees" if holds else "differs" if claim.because else "fails"
+            because = "" if holds else claim.because or _outside(claim)
+            told = (claim.quantity, claim.published, ours, verdict, because)
+            found.append(Judged(figure, variant, *told))
+    return found
+
+
+def _outside(claim: Claim) -> str:
+    return f"must lie within {claim.low:g} and {claim.high:g}"

@@ -1,0 +1,63 @@
+"""A figure of a paper: what runs it, how it is drawn, and what it says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.picture import Picture
+from analysis.source import Sweep
+from asyncdp_sim.scenario import Scenario
+from scenarios.catalogue import entry
+from scenarios.papers.claims import Claim
+
+Settings = tuple[str, ...]
+"""``path=value``, as on the command line."""
+AS_PUBLISHED = "as-published"
+"""The options of the authors' published code: the catalogue's file as it is."""
+AS_WRITTEN = "as-written"
+"""What the paper's text says, where that is something else."""
+SOUND = "sound"
+"""The same question with answers that are private as claimed."""
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper.
+
+    Attributes
+    ----------
+    name : str
+        The paper and the figure's number, such as ``async-05``.
+    source : str
+        As in the scenario, such as ``Async, figure 5``.
+    entry : str
+        Id of the catalogue's scenario, which has a sweep.
+    claims : tuple of Claim
+    pictures : callable
+        Draws a finished sweep, in the paper's manner.
+    variants : mapping
+        Settings by name; ``as-published`` has none.
+    small : tuple of str
+        Settings that make a run of seconds of it.
+    full : tuple of str
+        Settings of the paper's size, where the entry has another.
+    """
+
+    name: str
+    source: str
+    entry: str
+    claims: tuple[Claim, ...]
+    pictures: Callable[[Sweep], Sequence[Picture]]
+    variants: Mapping[str, Settings] = field(default_factory=lambda: {AS_PUBLISHED: ()})
+    small: Settings = ()
+    full: Settings = ()
+
+    def scenario(self, variant: str, *, full: bool, more: Settings = ()) -> Scenario:
+        """Load the scenario of a variant.
+
+        Raises
+        ------
+        SpecError
+            If a setting does not fit.
+        """
+        size = self.full if full else self.small
+        return entry(self.entry).scenario((*self.variants[variant], *size, *more))

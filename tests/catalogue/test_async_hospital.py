@@ -1,0 +1,151 @@
+"""The hospital figures, small: what they run, how they are drawn, and what must hold of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.source import Sweep
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.run import run
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.sweep import sweep
+from scenarios import entry
+from scenarios.papers import async_hospital
+from scenarios.papers.async_hospital import FIGURES
+from scenarios.papers.claims import judge
+
+BY_NAME = {figure.name: figure for figure in FIGURES}
+LITTLE = (
+    'data.split="in-order"',  # owners are the twin's hospitals so too, with as many rows as said
+    "owners.records=60",
+    "data.public_records=2000",
+    "run.replicates=2",
+    "run.updates=40",
+    'sweep."privacy.epsilon"=[0.1, 0.3, 10.0]',
+)
+"""Settings that leave nothing of the figures but their form."""
+EACH = [(figure.name, variant) for figure in FIGURES for variant in figure.variants]
+
+
+def test_all_figures_of_the_hospitals_are_there() -> None:
+    assert [figure.source for figure in FIGURES] == [f"Async, figure {i}" for i in range(8, 12)]
+    for figure in FIGURES:
+        assert figure.source == entry(figure.entry).scenario().source or figure.name == "async-09"
+        assert figure.variants["as-published"] == ()
+        assert len(figure.claims) > 0
+
+
+@pytest.mark.parametrize(("name", "variant"), EACH)
+def test_it_runs_is_drawn_and_judged(name: str, variant: str, tmp_path: Path) -> None:
+    figure = BY_NAME[name]
+    directory = tmp_path / "result"
+    sweep(figure.scenario(variant, full=False, more=LITTLE), directory)
+    swept = Sweep.read(directory)
+    pictures = figure.pictures(swept)
+    assert len(pictures) > 0
+    sound = variant == "sound"
+    assert all(picture.label.private is sound for picture in pictures)
+    found = judge(figure.source, variant, figure.claims, swept)
+    assert len(found) > 0
+    assert all(np.isfinite(each.ours) for each in found)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_full_is_the_papers_size(figure) -> None:
+    scenario = figure.scenario("as-published", full=True)
+    assert scenario.owners.count == 86
+    assert scenario.records is None  # the twin's own, 10,000 and more
+    assert scenario.run.updates == 1000
+    assert scenario.run.replicates == (1 if figure.name == "async-09" else 100)
+
+
+def built(*settings: str) -> tuple[Dataset, object]:
+    scenario = entry("async-11").scenario(
+        ("owners.count=3", *LITTLE[:1], "owners.records=50", "data.public_records=200", *settings)
+    )
+    dataset = build_dataset(scenario)
+    return dataset, prepare(scenario.base(), dataset)
+
+
+def test_psi_is_of_all_patients_and_only_the_hospitals_train() -> None:
+    """θ* of every row of the table, gradients and shares of the owners' (PAPERS, code 9)."""
+    dataset, problem = built()
+    assert dataset.unowned_targets is not None
+    assert len(dataset.unowned_targets) == 200
+    x = np.concatenate([*dataset.features, dataset.unowned_features])
+    y = np.concatenate([*dataset.targets, dataset.unowned_targets])
+    sigma = 1e-5
+    hessian = x.T @ x / len(y) + sigma / 2 * np.eye(x.shape[1])
+    optimum = np.linalg.solve(hessian, x.T @ y / len(y))
+    judge = problem.task.objective
+    np.testing.assert_allclose(judge.optimum, optimum, rtol=1e-8)
+    least = np.mean((y - x @ optimum) ** 2) + sigma / 2 * optimum @ optimum
+    assert judge.least == pytest.approx(least, rel=1e-10)
+    assert judge.records.tolist() == [50, 50, 50]
+    point = np.ones((1, x.shape[1]))
+    worth = np.mean((y - x @ point[0]) ** 2) + sigma / 2 * point[0] @ point[0]
+    assert judge.excess(point)[0] == pytest.approx(worth - least, rel=1e-9)
+    own = 2 * dataset.features[1].T @ (dataset.features[1] @ point[0] - dataset.targets[1]) / 50
+    np.testing.assert_allclose(judge.gradient(np.array([1]), point)[0], own, rtol=1e-10)
+
+
+def test_scored_on_the_participants_nothing_is_added() -> None:
+    dataset, problem = built('data.score_on="participants"')
+    assert dataset.unowned_targets is None
+    x, y = np.concatenate(dataset.features), np.concatenate(dataset.targets)
+    hessian = x.T @ x / len(y) + 1e-5 / 2 * np.eye(x.shape[1])
+    optimum = np.linalg.solve(hessian, x.T @ y / len(y))
+    np.testing.assert_allclose(problem.task.objective.optimum, optimum, rtol=1e-8)
+
+
+def test_who_trains_does_not_depend_on_who_is_scored() -> None:
+    """The same models come out; only what is thought of them differs."""
+    scenario = entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base()
+    alike = run(scenario)
+    other = run(
+        entry("async-11")
+        .scenario(("owners.count=3", *LITTLE[:-1], 'data.score_on="participants"'))
+        .base()
+    )
+    assert np.array_equal(alike.learned.models, other.learned.models)
+    assert alike.summary["psi_final"] != other.summary["psi_final"]
+
+
+def test_a_domain_confines_the_unowned_rows_too() -> None:
+    domain = 'privacy.sensitivity={ kind = "domain", row_norm = 0.05, target_max = 5.0 }'
+    dataset, problem = built(domain, 'privacy.noise="vector"', "model.theta_max=100.0")
+    assert dataset.unowned_targets is not None
+    assert dataset.unowned_targets.max() > 5
+    said = next(note for note in problem.notes if "bounded domain" in note)
+    assert "of 350 rows" in said
+
+
+def test_who_is_named_only_of_a_real_table(tmp_path: Path) -> None:
+    figure = BY_NAME["async-11"]
+    sweep(figure.scenario("as-published", full=False, more=LITTLE), tmp_path / "result")
+    assert async_hospital.names(Sweep.read(tmp_path / "result")) == ()
+
+
+def test_hospitals_of_a_table_go_by_their_facility(tmp_path: Path) -> None:
+    draws = np.random.default_rng(11)
+    rows = [
+        f"{facility},{draws.integers(1, 20)},{age} to 99,{sex},White,Unknown,Elective,"
+        f"{draws.integers(1, 260)},{draws.integers(0, 230)},{drg},4"
+        for facility in (1000.0, 4.0, 66.0)
+        for age, sex, drg in ((0, "M", 140), (18, "F", 300), (50, "F", 302), (70, "M", 45))
+    ]
+    header = "Facility Id,Length of Stay,Age Group,Gender,Race,Ethnicity,Type of Admission,"
+    codes = "CCS Diagnosis Code,CCS Procedure Code,APR DRG Code,APR MDC Code"
+    (tmp_path / "2015.csv").write_text("\n".join([header + codes, *rows]) + "\n")
+    figure = BY_NAME["async-11"]
+    path = (tmp_path / "2015.csv").as_posix()
+    read = (f'data.path="{path}"', "data.preprocessing=none", "data.public_records=0")
+    read = (*read, "data.split.least=1")
+    few = ("owners.count=3", "run.replicates=1", "run.updates=5", "algorithm.rho=1e-6")
+    sweep(figure.scenario("as-published", full=False, more=(*read, *few)), tmp_path / "result")
+    swept = Sweep.read(tmp_path / "result")
+    assert async_hospital.names(swept) == ("4", "66", "1000")
+    [picture] = figure.pictures(swept)
+    assert picture.table["name"].tolist() == ["4", "66", "1000"] * 3
+    assert picture.table["records"].tolist() == [4] * 9

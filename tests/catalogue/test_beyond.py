@@ -1,0 +1,100 @@
+"""What the entries beyond the papers promise, at fewer replicates."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.run import Outcome, run
+from asyncdp_sim.run.honest import owner_figures
+from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.scenario import Scenario
+from scenarios import entry
+
+
+def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> list[Outcome]:
+    """Run the cells of an entry that have these values, in its order; over one dataset or not."""
+    scenario: Scenario = entry(name).scenario(settings)
+    dataset: Dataset | None = build_dataset(scenario) if data else None
+    chosen = [
+        each
+        for each in scenario.grid()
+        if all(each[path.replace("__", ".")] in values for path, values in wanted.items())
+    ]
+    return [run(scenario.cell(each), dataset=dataset) for each in chosen]
+
+
+def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_the_horizon() -> (
+    None
+):
+    settings = ("run.replicates=1", "run.record_every=480")
+    found = of_cells("value-of-collaboration", *settings, privacy__epsilon=[3.0])
+    horizon, capped, gaussian = (each.summary for each in found)
+    assert horizon["profits_psi"] == horizon["profits_held_out"] == 0
+    assert 5 <= capped["profits_psi"] <= 11
+    assert 11 <= gaussian["profits_psi"] <= 15
+    for each in (horizon, capped, gaussian):
+        assert each["private"]
+        assert each["epsilon_true"] <= 3.0 * (1 + 1e-12)
+    assert [each["delta"] for each in (horizon, capped, gaussian)] == [0, 0, 1e-6]
+
+
+def test_the_small_and_shy_are_better_left_out() -> None:
+    name = "exclude-the-small-and-shy"
+    grid = {sum(each): each for each in entry(name).scenario().sweep["availability.probability"]}
+    assert sorted(grid) == list(range(1, 13))
+    shown = [grid[12], grid[1], grid[7]]  # in the entry's order
+    settings = ("run.replicates=2", "run.record_every=50", "run.alone=false")
+    plain = (*settings, 'sweep.variant=[{ name = "as they are" }]')
+    found = of_cells(name, *plain, availability__probability=shown)
+    everybody, first, some = (each.summary["psi_final"]["mean"] for each in found)
+    assert some < first / 2
+    assert everybody > 3 * some
+    assert everybody > first
+    eager = entry(name).scenario((*settings, "privacy.epsilon=1.0")).base()
+    alike = run(eager, dataset=found[0].dataset)
+    assert alike.summary["psi_final"]["mean"] < 2 * some
+    best = {each.problem.task.objective.least for each in found}
+    assert len(best) == 1  # one f for all coalitions
+    assert all(each.summary["private"] for each in found)
+    assert [int((each.traces[0].released > 0).sum()) for each in found] == [12, 1, 7]
+
+
+def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares() -> None:
+    settings = ("run.replicates=1", "run.record_every=2000", "owners.records=500")
+    settings += ("privacy.epsilon=50.0",)  # fewer records, as much noise
+    wanted: dict[str, Any] = {"run__seed": [1, 2, 3]}
+    found = of_cells("availability-and-fairness", *settings, data=False, **wanted)
+    assert all(each.summary["private"] for each in found)
+    relative = []
+    for each in found:
+        figures = owner_figures(each.problem, each.learned.models, None)
+        ratio = figures["held_out_loss"] / figures["held_out_optimum"]
+        relative.append(ratio.reshape(-1, 6).mean(axis=0))
+    uniform, inverse = np.mean(relative[:3], axis=0), np.mean(relative[3:], axis=0)
+    assert uniform[0] < 0.9
+    assert uniform[5] > 1.15
+    assert abs(inverse[5] - inverse[0]) < (uniform[5] - uniform[0]) / 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ("ideal", 1, 1),
+        ("tdma", 1, 1),
+        ("csma", 1.04, 1.15),
+        ("slotted-aloha", 1.8, 2.7),
+        ("aloha", 4, 7),
+    ],
+)
+def test_answers_that_collide_are_paid_for(kind: str, low: float, high: float) -> None:
+    settings = ("run.replicates=3", "run.record_every=1000", "owners.records=50")
+    channels = entry("price-of-a-collision").scenario().sweep["channel"]
+    [channel] = [each for each in channels if each["kind"] == kind]
+    [found] = of_cells("price-of-a-collision", *settings, channel=[channel], clock__rate=[0.1])
+    released = sum(int(trace.released.sum()) for trace in found.traces)
+    assert released == 3 * 1000  # every budget is spent
+    assert low <= released / found.summary["updates"] <= high
+    assert found.summary["private"]
+    assert found.summary["max_spent_ratio"] == 1
