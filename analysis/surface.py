@@ -166,7 +166,7 @@ def surface(
     with style():
         figure = Figure(figsize=(6.5, 5.4))
         FigureCanvasAgg(figure)
-        axes: Any = figure.add_axes((0.05, 0.08, 0.88, 0.88), projection="3d")
+        axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
         axes.view_init(*view)
         keys = [_key("measured, mean over replicates", BLUE, "o")]
         axes.plot_surface(

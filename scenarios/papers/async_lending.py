@@ -25,6 +25,7 @@ from scenarios.papers.async_lending_claims import (
     RECORDS,
     published_end,
 )
+from scenarios.papers.exact import exactly
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
 
 TEXT: Settings = (
@@ -85,23 +86,25 @@ def figure_4(sweep: Sweep) -> list[Picture]:
 
 def figure_5(sweep: Sweep) -> list[Picture]:
     """Draw the surface, with the published law as a mesh."""
-    return [surface(sweep, RECORDS, BUDGET, references=(LAW,))]
+    return [surface(sweep, RECORDS, BUDGET, references=(LAW, exactly(sweep)))]
 
 
 def figure_6(sweep: Sweep) -> list[Picture]:
     """Draw some lines of the surface along either axis."""
+    beside = (LAW, exactly(sweep))
     return [
-        markers(sweep, BUDGET, RECORDS, references=(LAW,), name="by-budget"),
-        markers(sweep, RECORDS, BUDGET, references=(LAW,), name="by-records"),
+        markers(sweep, BUDGET, RECORDS, references=beside, name="by-budget"),
+        markers(sweep, RECORDS, BUDGET, references=beside, name="by-records"),
     ]
 
 
 def figure_7(sweep: Sweep) -> list[Picture]:
     """Draw the surface, with what bank 1 learns alone as another, and two cuts through both."""
     cuts = (PAYS_AT_TOO, PAYS_AT)
+    beside = (ALONE, exactly(sweep))
     return [
-        surface(sweep, BANKS, BUDGET, references=(ALONE,)),
-        markers(sweep, BANKS, BUDGET, chosen=cuts, references=(ALONE,), name="by-banks"),
+        surface(sweep, BANKS, BUDGET, references=beside),
+        markers(sweep, BANKS, BUDGET, chosen=cuts, references=beside, name="by-banks"),
     ]
 
 

@@ -1,0 +1,33 @@
+"""The exact forecast beside what a sweep measured."""
+
+from math import nan
+
+from analysis.source import Cell, Sweep
+from analysis.surface import Reference
+from asyncdp_sim.forecast import grid
+from asyncdp_sim.scenario import load
+
+
+def exactly(sweep: Sweep) -> Reference:
+    """Return E ψ of every cell by exact moments; NaN where they do not apply.
+
+    Owners' own second moments are taken, those that the sweep's runs learned from.
+    """
+    scenario, _ = load(sweep.directory / "scenario.toml")
+    points = grid(scenario, moments="own", private=True)
+    known = {number: nan if p.psi is None else p.psi for number, p in enumerate(points)}
+
+    def at(cell: Cell) -> float:
+        return known[cell.number]
+
+    return Reference("exact forecast", "exact", at)
+
+
+def gap(sweep: Sweep) -> float:
+    """Return the median of |measured mean ψ/exact − 1| over cells where exact moments apply."""
+    exact, found = exactly(sweep), []
+    for cell in sweep.cells:
+        expected = exact.at(cell)
+        if expected == expected:
+            found.append(abs(cell.result.summary["psi_final"]["mean"] / expected - 1))
+    return sorted(found)[len(found) // 2] if len(found) > 0 else nan
