@@ -8,6 +8,9 @@ import pytest
 
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Privacy, guarantee
 from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.run import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
 
 P, XI, T = 4, 5.0, 10
 EPSILON = [0.5, 2.0]
@@ -242,3 +245,20 @@ def test_a_public_record_is_hidden_by_no_mechanism(noise: str) -> None:
     found = judged(kind="clip", mechanism=noise, delta=delta, public=(0, 3))
     assert (found.private, found.epsilon_true) == (False, inf)
     assert found.reasons == ("public overlap: 3 public rows are records of owner 2, ε = ∞ there",)
+
+
+def test_a_run_that_diverged_is_not_private() -> None:
+    """No bound holds at an infinite model, and which answers are finite tells records."""
+    fields = {
+        "id": "diverging",
+        "run": {"updates": 400, "replicates": 2},
+        "owners": {"count": 2, "records": 20},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "algorithm": {"kind": "async-gossip", "rho": 3e8},
+        "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "declared", "bound": 1e9}},
+    }
+    outcome = run(parse(Scenario, fields))
+    assert outcome.summary["private"] is False
+    assert outcome.summary["epsilon_true"] == inf
+    assert any("diverged in 2 replicates" in said for said in outcome.warnings)

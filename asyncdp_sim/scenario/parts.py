@@ -1,0 +1,102 @@
+"""The parts of a scenario that are of no other family: its id, its sweep, its run, its owners."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.scenario import variants
+from asyncdp_sim.scenario.paths import keys
+from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.spec import Count, PerOwner, Positive, Spec
+
+
+def identifier(text: str) -> str:
+    """Return an id: lower-case words joined by hyphens."""
+    words = text.split("-")
+    if not all(word.isascii() and word.isalnum() and word == word.lower() for word in words):
+        raise PydanticCustomError("id", "allowed are lower-case words joined by hyphens")
+    return text
+
+
+def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Spell every swept path as ``a.b``, so that one path cannot stand twice."""
+    found: list[Fault] = []
+    spelled: dict[str, list[Any]] = {}
+    for path, values in sweep.items():
+        if len(values) == 0:
+            found.append(Fault(path, "[]", "allowed is a list with at least one value"))
+        if path == VARIANT:
+            found += variants.faults(values)
+            spelled[path] = values
+            continue
+        try:
+            parts = keys(path)
+        except SpecError as error:
+            found += error.faults
+            continue
+        name = ".".join(parts)
+        if parts[0] in ("schema", "id", "sweep") or name in spelled:
+            found.append(Fault(path, "this path", "allowed is a field of the run, once each"))
+        spelled[name] = values
+    if len(found) > 0:
+        raise faults_of(found)
+    return spelled
+
+
+class Run(Spec):
+    """How much is simulated.
+
+    Attributes
+    ----------
+    seed : int
+        ≥ 0; the only seed.
+    replicates : int
+        R ≥ 1 independent runs.
+    updates : int
+        T ≥ 1, the papers' horizon.
+    until : float, optional
+        Time units (> 0) at which a run ends even if T is not reached.
+    target : float, optional
+        ψ > 0; a run ends with the first update that brings the relative fitness of θ_L down to it.
+    record_every : int
+        Distance in k between rows of the curve, ≥ 1.
+    ties : str
+        Order of like events at one tick: "declared" or "shuffled".
+    learning : str
+        "replay" learns over the recorded trace; "live" inside the simulation. The results are
+        the same; live is the definition, replay is faster. Where timing depends on the model
+        (``target``, ``[trigger]``) there is no trace before learning, and only live will do.
+    alone : bool
+        Whether each owner's own optimum is found too, and ψ of it.
+    split : bool
+        Whether ψ at the end is split into its parts, which takes further runs without noise.
+    """
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    replicates: Count = 1
+    updates: Count
+    until: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    target: Positive | None = None
+    record_every: Count = 1
+    ties: Literal["declared", "shuffled"] = "declared"
+    learning: Literal["replay", "live"] = "replay"
+    alone: bool = False
+    split: bool = False
+
+
+class Owners(Spec):
+    """Who takes part.
+
+    Attributes
+    ----------
+    count : int
+        N ≥ 1.
+    records : int or list, optional
+        n_i ≥ 1 per owner; absent where the data are split by a column.
+    """
+
+    count: Count
+    records: PerOwner[Count] | None = None
