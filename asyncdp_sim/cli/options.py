@@ -1,0 +1,75 @@
+"""What commands have in common: their arguments, and how these are read."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default=False)]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Result directory; must not exist.", show_default=False)
+]
+
+
+def whole_number(given: str | int) -> int:
+    """Read an option's whole number."""
+    text = str(given)
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise typer.BadParameter(f"given {text!r}; allowed is a whole number")
+    return int(text)
+
+
+def worker_count(given: str | int) -> int:
+    """Read the number of processes, ≥ 1."""
+    number = whole_number(given)
+    if number < 1:
+        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 1")
+    return number
+
+
+def attack_count(given: str | int) -> int:
+    """Read how often an attack is made, ≥ 100: half for the choice of what to look for."""
+    number = whole_number(given)
+    if number < 100:
+        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 100")
+    return number
+
+
+def positive(given: str | float) -> float:
+    """Read a finite number > 0."""
+    number = not_negative(given)
+    if number == 0:
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number > 0")
+    return number
+
+
+def not_negative(given: str | float) -> float:
+    """Read a finite number ≥ 0."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number ≥ 0")
+    return number
+
+
+def open_share(given: str | float) -> float:
+    """Read a number in (0, 1)."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number in (0, 1)")
+    return number
+
+
+Workers = Annotated[
+    int,
+    typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
+]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),
+]
