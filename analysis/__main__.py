@@ -1,19 +1,24 @@
-"""``python -m analysis DIR…``: draw the figures of result or sweep directories."""
+"""``python -m analysis PATH…``: draw result or sweep directories, or forecasts in JSON."""
 
 import sys
 from pathlib import Path
 
+from analysis import foreseen
 from analysis.draw import draw_all
+from analysis.picture import save
 from asyncdp_sim.errors import Fault, InputError
 
 
 def main(arguments: list[str]) -> int:
-    """Draw every directory named; return the exit code (0 done, 2 the input is wrong)."""
+    """Draw everything named; return the exit code (0 done, 2 the input is wrong)."""
     try:
         if len(arguments) == 0:
             allowed = "allowed are result or sweep directories: python -m analysis DIR"
             raise InputError([Fault("", "no directory", allowed)])
         for name in arguments:
+            if name.endswith(".json"):
+                print("\n".join(map(str, draw_forecast(Path(name)))))
+                continue
             drawing = draw_all(Path(name))
             print("\n".join(str(path) for path in drawing.pictures))
             for note in drawing.notes:
@@ -22,6 +27,17 @@ def main(arguments: list[str]) -> int:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
     return 0
+
+
+def draw_forecast(file: Path) -> list[Path]:
+    """Draw what ``asyncdp forecast --json`` printed into a folder of that name beside the file.
+
+    Raises
+    ------
+    ResultError
+        If the file is no forecast, or nothing can be written.
+    """
+    return [save(each, file.with_suffix("")) for each in foreseen.pictures(foreseen.read(file))]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""What a target costs where privacy has a price, and which budgets are bought for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.lines import Line2D
+
+from analysis.labels import label
+from analysis.outcomes import mean_psi_at_end
+from analysis.picture import Picture
+from analysis.source import Result
+from analysis.style import (
+    BAND,
+    BLUE,
+    MARKERS,
+    THEORY,
+    VERMILION,
+    colours,
+    panels,
+    plain_numbers,
+    style,
+)
+from analysis.words import number
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Offers:
+    """Purchases for many targets.
+
+    Attributes
+    ----------
+    prices : array (N,)
+        c_i.
+    target : array (J,)
+        Expected ψ.
+    epsilon : array (J, N)
+        The cheapest budgets.
+    equal : array (J,)
+        The budget that, the same for all owners, reaches the target.
+    free : float
+        E ψ without noise: what no money goes below.
+    """
+
+    prices: Array
+    target: Array
+    epsilon: Array
+    equal: Array
+    free: float
+
+
+def market(offers: Offers, results: Sequence[Result]) -> Picture:
+    """Draw the total price against the target, and budgets per owner; runs as markers.
+
+    Parameters
+    ----------
+    offers : Offers
+    results : sequence of Result
+        Runs with some budgets, by which the forecast is held.
+    """
+    total, dear = offers.epsilon @ offers.prices, offers.equal * offers.prices.sum()
+    owners = len(offers.prices)
+    with style():
+        figure, (above, below) = panels((1.0, 1.0), height=6.0)
+        above.plot(offers.target, dear, color=THEORY, linestyle="--", linewidth=1.1)
+        above.plot(offers.target, total, color=BLUE, linewidth=1.3)
+        above.axvline(offers.free, color=BAND, linestyle=":", linewidth=1.1, zorder=0)
+        for result in results:
+            psi, low, high = mean_psi_at_end(result)
+            epsilon = _epsilon(result, owners)
+            bought = np.ptp(epsilon) > 0
+            above.errorbar(
+                [psi], [float(epsilon @ offers.prices)], xerr=[[psi - low], [high - psi]],
+                color=BLUE if bought else VERMILION, marker="o" if bought else "s",
+                markersize=4.5, elinewidth=1.0, capsize=2,
+            )  # fmt: skip
+        above.set_ylabel("total price $\\Sigma\\, c_i \\epsilon_i$")
+        keys = [
+            Line2D([], [], color=BLUE, marker="o", markersize=4.5, label="cheapest budgets"),
+            Line2D([], [], color=THEORY, linestyle="--", label="equal budgets, forecast"),
+            Line2D([], [], color=VERMILION, marker="s", markersize=4.5, linestyle="none",
+                   label="equal budgets, runs"),
+            Line2D([], [], color=BAND, linestyle=":", label="ψ without noise"),
+        ]  # fmt: skip
+        shades, marks = colours(owners), (MARKERS * owners)[:owners]
+        for i, (shade, mark) in enumerate(zip(shades, marks, strict=True)):
+            name = f"owner {i + 1}, $c$ = {number(offers.prices[i])}"
+            look: dict[str, Any] = {"color": shade, "marker": mark, "markersize": 3.5}
+            below.plot(offers.target, offers.epsilon[:, i], markevery=4, **look)
+            keys.append(Line2D([], [], label=name, **look))
+        below.set_ylabel("budget bought $\\epsilon_i$")
+        below.set_xlabel("target: expected $\\psi$ of the final model")
+        for axes in (above, below):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            plain_numbers(axes)
+            axes.grid(axis="y")
+        figure.legend(handles=keys, loc="outside upper left", ncols=3)
+    table: dict[str, Array] = {"target": offers.target, "total": total, "total_equal": dear}
+    table |= {f"epsilon_{i + 1}": offers.epsilon[:, i] for i in range(owners)}
+    ratio = dear / total
+    said = (
+        "What an expected ψ costs where owner i asks c_i for each unit of its ε. Above: the least "
+        f"total price, by exact moments, beside that of equal budgets ({number(ratio.min())} to "
+        f"{number(ratio.max())} times as much); markers: mean ψ of runs with such budgets "
+        "(strokes: 95 % intervals). Dotted: ψ without any noise, below which no money goes. "
+        "Below: the budgets that are bought."
+    )
+    return Picture("market", figure, dict(table), said, label(results))
+
+
+def _epsilon(result: Result, owners: int) -> Array:
+    (values,) = result.columns("owners", "epsilon")
+    return np.asarray(values.reshape(-1, owners)[0], dtype=float)
