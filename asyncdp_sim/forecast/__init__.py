@@ -126,9 +126,9 @@ def forecast(
     objective = known.objective
     if len(doubts) == 0 and objective is not None and not isinstance(chosen, str):
         exact = Recursions().expect(known, objective, chosen)
-        bound = objective.theta_max
-        if bound is not None and exact.reach() > bound:
-            doubts, exact = ["the projection onto Θ may act"], None
+        why = exact.refuted(objective.theta_max)
+        if why:
+            doubts, exact = [why], None
     if exact is None or objective is None or isinstance(chosen, str):
         return _by_runs(known, doubts, target, heterogeneity, workers)
     return _by_moments(known, objective, exact, chosen, target, heterogeneity)

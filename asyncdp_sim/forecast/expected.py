@@ -41,8 +41,20 @@ class Expected:
         """E ψ(θ_L,k) without noise, k = 0 … T."""
         return self.without.expected_excess() / self.least
 
+    def refuted(self, theta_max: float | None) -> str:
+        """Return why these moments are not those of learning in Θ; empty where they are."""
+        reach = self.reach()
+        if not np.isfinite(reach) or not np.isfinite(self.psi[-1]):
+            return "the learning diverges"
+        acts = theta_max is not None and reach > theta_max
+        return "the projection onto Θ may act" if acts else ""
+
     def reach(self) -> float:
         """Return the largest |E θ| + 6 sd over coordinates of θ_L at every k and of all copies."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._reach()
+
+    def _reach(self) -> float:
         found = self.with_noise
         spread = np.sqrt(np.maximum(np.einsum("kaa->ka", found.covariance), 0.0))
         central = float((np.abs(found.mean) + 6 * spread).max())
@@ -134,8 +146,9 @@ def _proportion(variance: Array, former: Array) -> float | None:
 def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
     """Return the moments with the noise's part ``share`` times as large; means have none."""
     parts = ("second", "copies_second", "cross_second")
-    found = {
-        name: getattr(quiet, name) + share * (getattr(loud, name) - getattr(quiet, name))
-        for name in parts
-    }
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        found = {
+            name: getattr(quiet, name) + share * (getattr(loud, name) - getattr(quiet, name))
+            for name in parts
+        }
     return replace(quiet, **found)

@@ -88,9 +88,9 @@ def _point(
     if len(doubts) > 0 or objective is None or isinstance(chosen, str):
         return Point(values, None, None, None, tuple(doubts), known.private)
     exact = shared.expect(known, objective, chosen)
-    if objective.theta_max is not None and exact.reach() > objective.theta_max:
-        why = ("the projection onto Θ may act",)
-        return Point(values, None, None, None, why, known.private)
+    why = exact.refuted(objective.theta_max)
+    if why:
+        return Point(values, None, None, None, (why,), known.private)
     alone = value_alone(known, objective, heterogeneity)
     psi, quiet = float(exact.psi[-1]), float(exact.noise_free[-1])
     return Point(values, psi, quiet, alone, (), known.private)

@@ -51,7 +51,8 @@ class Moments:
     def covariance(self) -> Array:
         """Cov θ_L,k, shape (T + 1, p, p)."""
         bias = self.mean - self.optimum
-        return self.second - bias[:, :, None] * bias[:, None, :]
+        with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+            return np.asarray(self.second - bias[:, :, None] * bias[:, None, :])
 
     @property
     def bias(self) -> Array:

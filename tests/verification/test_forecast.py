@@ -170,3 +170,9 @@ def test_a_budget_that_would_do_does() -> None:
             epsilon = owner.epsilon_needed * factor
             again = forecast(scenario(privacy={"epsilon": epsilon}), moments="own")
             assert again.owners[owner.owner - 1].profits is profits
+
+
+def test_a_learning_that_diverges_is_not_forecast_by_moments() -> None:
+    wild = {"kind": "async-gossip", "rho": 1e9}
+    [point] = grid(scenario(algorithm=wild, sweep={"run.seed": [1]}))
+    assert point.doubts == ("the learning diverges",)
