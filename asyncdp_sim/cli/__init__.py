@@ -15,6 +15,7 @@ from asyncdp_sim.cli.options import (
     not_negative,
     open_share,
     positive,
+    price_list,
     whole_number,
 )
 from asyncdp_sim.errors import InputError, ReplayError, blaming
@@ -136,6 +137,19 @@ def forecast_command(
         bool,
         typer.Option("--private", help="Read a real table's private records: not for release."),
     ] = False,
+    inviting: Annotated[
+        bool, typer.Option("--invite", help="Whom to invite, and what each adds.")
+    ] = False,
+    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T.")] = False,
+    market: Annotated[
+        str | None,
+        typer.Option(
+            "--market",
+            metavar="C1,C2,…",
+            help="Prices per ε: the cheapest budgets that reach --target.",
+            show_default=False,
+        ),
+    ] = None,
     heterogeneity: Annotated[
         float,
         typer.Option("--heterogeneity", parser=not_negative, help="τ², ψ of owners' own truths."),
@@ -156,6 +170,12 @@ def forecast_command(
         return
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
+    if inviting or tuning or market is not None:
+        with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
+            prices = None if market is None else price_list(market)
+            told = _advice(scenario.base(), data, inviting, tuning, prices, target)
+        typer.echo("\n".join(told))
+        return
     with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
         found = forecast(scenario, **data, target=target, workers=workers)
     typer.echo(words.as_json(found) if as_json else "\n".join(words.lines(found)))
@@ -235,6 +255,36 @@ def main() -> None:
     if code == INTERRUPTED:
         typer.echo("interrupted", err=True)
     sys.exit(code)
+
+
+def _advice(
+    scenario: "Scenario",
+    data: dict[str, Any],
+    inviting: bool,
+    tuning: bool,
+    prices: tuple[float, ...] | None,
+    target: float | None,
+) -> list[str]:
+    """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for."""
+    from asyncdp_sim.forecast.design import tune
+    from asyncdp_sim.forecast.invite import invite
+    from asyncdp_sim.forecast.market import buy
+    from asyncdp_sim.forecast.words import RELEASE
+
+    private = data["private"]
+    told: list[str] = []
+    if inviting:
+        told += invite(scenario, private=private).lines()
+    if tuning:
+        told += tune(scenario, private=private).lines()
+    if prices is not None:
+        if target is None:
+            raise typer.BadParameter("--market needs --target, the ψ to be reached")
+        bought = buy(scenario, prices, target, moments=data["moments"], private=private)
+        told += bought.lines()
+        real = getattr(scenario.data, "path", None) is not None
+        told += [RELEASE] if private and real else []
+    return told
 
 
 def _load(file: Path, settings: list[str]) -> "Scenario":

@@ -43,6 +43,11 @@ def positive(given: str | float) -> float:
     return number
 
 
+def price_list(given: str) -> tuple[float, ...]:
+    """Read prices > 0, separated by commas."""
+    return tuple(positive(each.strip()) for each in given.split(","))
+
+
 def not_negative(given: str | float) -> float:
     """Read a finite number ≥ 0."""
     try:

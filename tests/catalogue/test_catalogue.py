@@ -19,6 +19,7 @@ from tests.cli.command import Command
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
 PROMISED = {
+    "data-market",
     "async-05",
     "async-06",
     "async-07",

@@ -1,0 +1,121 @@
+"""``asyncdp audit`` and ``asyncdp forecast``: what they print, and what they refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+
+SOUND = SMALL.replace("epsilon = 1.0", 'epsilon = 1.0\nbudget = { kind = "horizon" }')
+EXACT = (
+    SMALL.replace('kind = "gamma"\nrate = 1.0\ncv = 0.5', 'kind = "poisson"\nrate = 1.0')
+    .replace('{ kind = "clip", bound = 1.0 }', '{ kind = "declared", bound = 5.0 }')
+    .replace("theta_max = 10.0\n", "")
+)
+pytestmark = pytest.mark.usefixtures("here")
+QUICK = ("--answers", "2000", "--runs", "200")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sound.toml").write_text(SOUND, encoding="utf-8")
+    (tmp_path / "exact.toml").write_text(EXACT, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    rates(tmp_path / "rates.csv")
+    return tmp_path
+
+
+def test_a_sound_scenario_passes(command: Command) -> None:
+    said = command.done("audit", "sound.toml", *QUICK)
+    pair, answer, run, verdict = said.out.splitlines()
+    assert pair.startswith("neighbouring datasets: row ")
+    assert answer.startswith("one answer of owner 1: ε ≥ 0")
+    assert "0.08333 claimed: not exceeded" in answer
+    assert "1 claimed: not exceeded" in run
+    assert verdict == "claim not refuted, not proven (lower bounds at 0.999 confidence each)"
+
+
+def test_a_refuted_claim_exits_with_3(command: Command) -> None:
+    bound = 'privacy.sensitivity={kind="declared",bound=0.01}'
+    said = command("audit", "exact.toml", *QUICK, "--set", bound)
+    assert said.code == 3
+    assert "EXCEEDED: the claim is refuted" in said.out
+    assert "Traceback" not in said.err
+
+
+AUDITS = {
+    "no noise": (("--set", "privacy.mechanism=none"), "privacy.mechanism: given 'none'; "),
+    "no claim": (("--set", "privacy.epsilon=inf"), "privacy.epsilon: given inf; "),
+    "too few": (("--runs", "9"), "given 9; allowed is a whole number ≥ 100"),
+    "sure": (("--confidence", "1"), "given '1'; allowed is a number in (0, 1)"),
+}
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_what_cannot_be_attacked_is_refused(command: Command, name: str) -> None:
+    arguments, words = AUDITS[name]
+    said = command("audit", "sound.toml", *arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
+    shown = command.done("forecast", "exact.toml", "--target", "0.5").out
+    rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
+    for words in (*rows, "profits from ε", "synthetic records"):
+        assert words in shown
+    found = json.loads(command.done("forecast", "exact.toml", "--json").out)
+    assert found["psi_half_width"] == 0
+    assert found["label"] == "no private record was read"
+    assert len(found["owners"]) == 3
+
+
+def test_a_forecast_by_runs_says_why(command: Command) -> None:
+    shown = command.done("forecast", "sound.toml").out
+    assert "simulated runs" in shown
+    assert "because" in shown
+    assert "clipped gradients are not linear in the model" in shown
+
+
+def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
+    said = command.done("forecast", "sweep.toml", "--sweep").out
+    assert len([line for line in said.splitlines() if "–" in line]) == 6  # clipped: none
+    assert "no exact moments where clipped gradients are not linear in the model" in said
+
+
+def test_private_records_are_read_only_where_that_is_asked_for(
+    command: Command,
+) -> None:
+    said = command("forecast", "table.toml")
+    assert said.code == 2
+    assert "a forecast of table data, which have no twin, needs --private" in said.err
+    shown = command.done("forecast", "table.toml", "--private").out
+    assert "uses private data, not for release" in shown
+
+
+def test_advice(command: Command) -> None:
+    assert "invite" in command.done("forecast", "exact.toml", "--invite").out
+    assert "gain" in command.done("forecast", "exact.toml", "--tune").out
+
+
+FORECASTS = {
+    "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
+    "no target": (("--market", "1,2,3"), "--market needs --target"),
+    "too few prices": (("--market", "1", "--target", "1"), "prices: "),
+    "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number ≥ 0"),
+    "no sweep": (("--sweep",), "sweep: given nothing; "),
+}
+
+
+@pytest.mark.parametrize("name", FORECASTS)
+def test_what_cannot_be_forecast_is_refused(command: Command, name: str) -> None:
+    arguments, words = FORECASTS[name]
+    said = command("forecast", "exact.toml", *arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert "Traceback" not in said.err
