@@ -147,7 +147,7 @@ def _by_moments(
     when = pace(scenario.network, chosen, seed)
     shown = min(len(curve), len(when.times))
     algorithm, limit = scenario.algorithm, None
-    if isinstance(algorithm, AsyncGossip):
+    if isinstance(algorithm, AsyncGossip) and known.judge is None:
         noise = known.problem.task.reply.noise
         limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
     spread = draws(known, objective, chosen)

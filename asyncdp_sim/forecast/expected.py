@@ -23,23 +23,27 @@ class Expected:
     Attributes
     ----------
     with_noise, without : Moments
-    least : float
-        f(θ*).
+    judge : Quadratic
+        Whose f and θ* ψ is of.
     """
 
     with_noise: Moments
     without: Moments
-    least: float
+    judge: Quadratic
 
     @property
     def psi(self) -> Array:
         """E ψ(θ_L,k), k = 0 … T."""
-        return self.with_noise.expected_excess() / self.least
+        return self._judged(self.with_noise)
 
     @property
     def noise_free(self) -> Array:
         """E ψ(θ_L,k) without noise, k = 0 … T."""
-        return self.without.expected_excess() / self.least
+        return self._judged(self.without)
+
+    def _judged(self, found: Moments) -> Array:
+        judge = self.judge
+        return found.expected_excess(judge.hessian, judge.optimum) / judge.least
 
     def refuted(self, theta_max: float | None) -> str:
         """Return why these moments are not those of learning in Θ; empty where they are."""
@@ -114,13 +118,14 @@ class Recursions:
         if key not in self._quiet:
             self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
         quiet, variance = self._quiet[key], noise.variance
+        judge = objective if known.judge is None else known.judge
         if not np.any(variance > 0):
-            return Expected(quiet, quiet, objective.least)
+            return Expected(quiet, quiet, judge)
         for former, loud in self._loud.setdefault(key, []):
             share = _proportion(variance, former)
             if share is not None:
-                return Expected(_scaled(quiet, loud, share), quiet, objective.least)
-        return self._run(key, process, variance, shape, algorithm.initial, objective.least)
+                return Expected(_scaled(quiet, loud, share), quiet, judge)
+        return self._run(key, process, variance, shape, algorithm.initial, judge)
 
     def _run(
         self,
@@ -129,11 +134,11 @@ class Recursions:
         variance: Array,
         shape: Shape,
         initial: Initial,
-        least: float,
+        judge: Quadratic,
     ) -> Expected:
         loud = moments(process, variance, noise=shape, initial=initial)
         self._loud[key].append((variance, loud))
-        return Expected(loud, self._quiet[key], least)
+        return Expected(loud, self._quiet[key], judge)
 
 
 def _proportion(variance: Array, former: Array) -> float | None:

@@ -71,7 +71,8 @@ def value_alone(population: Population, objective: Quadratic, heterogeneity: flo
     alone = np.stack(
         [np.linalg.solve(c + one, r) for c, r in zip(objective.gram, objective.moment, strict=True)]
     )
-    return objective.relative_fitness(alone)
+    judge = objective if population.judge is None else population.judge
+    return judge.relative_fitness(alone)
 
 
 def prospects(

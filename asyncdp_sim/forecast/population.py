@@ -9,6 +9,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.run.problem import Problem, build_dataset, prepare
+from asyncdp_sim.run.scored import ScoredOnAll
 from asyncdp_sim.scenario import Scenario
 
 Moments = Literal["common", "own"]
@@ -28,6 +29,9 @@ class Population:
     objective : Quadratic or None
         What the forecast is of: with the same moments for all owners, or with their own; None
         where the loss is not quadratic.
+    judge : Quadratic or None
+        Whose f and θ* ψ is of, where more rows than the owners' judge models
+        (``data.score_on = "all"``).
     common : bool
         Whether all owners are taken to have the same second moments.
     private : bool
@@ -40,6 +44,7 @@ class Population:
     dataset: Dataset
     problem: Problem
     objective: Quadratic | None
+    judge: Quadratic | None
     common: bool
     private: bool
     words: str
@@ -82,13 +87,17 @@ def population(
         words = "the table's synthetic twin"
     dataset = build_dataset(scenario) if dataset is None else dataset
     problem = prepare(scenario, dataset)
-    own = problem.task.objective
+    own, judge = problem.task.objective, None
+    if isinstance(own, ScoredOnAll):
+        judge = own.everybody if isinstance(own.everybody, Quadratic) else None
+        own = own.trained
     objective = own if isinstance(own, Quadratic) else None
     if objective is not None and moments == "common":
-        objective = pooled(objective)
+        objective, judge = pooled(objective), None
     said = f"the same second moments for all owners, of {words}" if moments == "common" else words
     seen = private and path is not None
-    return Population(scenario, dataset, problem, objective, moments == "common", seen, said)
+    alike = moments == "common"
+    return Population(scenario, dataset, problem, objective, judge, alike, seen, said)
 
 
 def pooled(objective: Quadratic) -> Quadratic:

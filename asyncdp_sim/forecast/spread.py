@@ -40,4 +40,5 @@ def draws(known: Population, objective: Quadratic, chosen: Array) -> Array:
             found = answers.give(turn, points)
             task.steps.apply(state, turn, points, found)
             task.steps.update(state)
-        return objective.relative_fitness(state.central)
+        judge = objective if known.judge is None else known.judge
+        return judge.relative_fitness(state.central)

@@ -13,6 +13,7 @@ from analysis.surface import Reference
 from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Claim
+from scenarios.papers.exact import exactly
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
 
 EPSILON = "privacy.epsilon"
@@ -230,7 +231,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 -2.0,
             ),
         ),
-        pictures=lambda sweep: [markers(sweep, EPSILON, references=(LAW,))],
+        pictures=lambda sweep: [markers(sweep, EPSILON, references=(LAW, exactly(sweep)))],
         small=(*FEW, f'sweep."{EPSILON}"=[0.1, 0.2154, 0.4642, 3.5938, 10.0]'),
     ),
     PaperFigure(

@@ -176,3 +176,20 @@ def test_a_learning_that_diverges_is_not_forecast_by_moments() -> None:
     wild = {"kind": "async-gossip", "rho": 1e9}
     [point] = grid(scenario(algorithm=wild, sweep={"run.seed": [1]}))
     assert point.doubts == ("the learning diverges",)
+
+
+def test_more_rows_may_judge_than_train() -> None:
+    """``data.score_on = "all"``: θ* is of all rows, and ψ need not fall to 0."""
+    data = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
+    parts = {
+        "data": data | {"score_on": "all"},
+        "owners": {"count": 3, "records": 150},
+        "privacy": {"epsilon": 2000.0},
+    }
+    given = scenario(**parts)
+    found = forecast(given, moments="own")
+    assert found.doubts == ()
+    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    assert abs(final.mean() - found.psi) <= 4 * final.std(ddof=1) / R**0.5
+    narrow = forecast(scenario(**parts | {"data": data}), moments="own")
+    assert abs(narrow.psi - found.psi) > 0.01 * found.psi
