@@ -23,7 +23,9 @@ MOST_NAMES = 12
 """How many owners that gain are named in the picture; the caption names three times as many."""
 
 
-def by_size(lines: Sequence[Line], names: Sequence[str] = ()) -> Picture:
+def by_size(
+    lines: Sequence[Line], names: Sequence[str] = (), expected: Sequence[float] = ()
+) -> Picture:
     """Draw ψ(θ_i*) of every owner against n_i, and E ψ(θ_L,T) of every result as a line.
 
     An owner gains by a result where its ψ(θ_i*) lies above the line. Owners that gain by the last
@@ -35,6 +37,8 @@ def by_size(lines: Sequence[Line], names: Sequence[str] = ()) -> Picture:
         Results of the same owners that know θ_i* (``run.alone``); at least one.
     names : sequence of str
         What owners are called, one per owner; by default their numbers, from 1.
+    expected : sequence of float
+        E ψ of every line by an exact forecast, drawn beside it; NaN where there is none.
 
     Raises
     ------
@@ -65,6 +69,10 @@ def by_size(lines: Sequence[Line], names: Sequence[str] = ()) -> Picture:
         for mean, dash in zip(means, DASHES * len(lines), strict=False):
             if np.isfinite(mean):
                 axes.axhline(mean, color=THEORY, linestyle=dash, linewidth=1.2)
+        for place, value in enumerate(expected):
+            if np.isfinite(value):
+                said = "exact forecast" if place == 0 else None
+                axes.axhline(value, color=VERMILION, linestyle=":", linewidth=1.0, label=said)
         if 0 < np.count_nonzero(gains[-1]) <= MOST_NAMES:
             for x, y, name in zip(
                 records[gains[-1]], alone[gains[-1]], called[gains[-1]], strict=True
@@ -86,6 +94,8 @@ def by_size(lines: Sequence[Line], names: Sequence[str] = ()) -> Picture:
         "psi_mean": np.repeat(means, len(alone)),
         "gains": gains.astype(int).ravel(),
     }
+    if len(expected) > 0:
+        table["psi_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
     who = "; ".join(_who(line, called[row]) for line, row in zip(lines, gains, strict=True))
     caption = (
         "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "

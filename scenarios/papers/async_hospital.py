@@ -58,6 +58,12 @@ def law(epsilon: float) -> float:
 LAW = Reference("0.9/ε + 0.6/ε², as published", "law", lambda cell: law(epsilon_of(cell)))
 
 
+def _expected(sweep: Sweep) -> list[float]:
+    """Return the exact forecast of every cell."""
+    exact = exactly(sweep)
+    return [exact.at(cell) for cell in sweep.cells]
+
+
 def epsilon_of(cell: Cell) -> float:
     """Return the budget of a cell."""
     return float(cell.values[EPSILON])
@@ -248,7 +254,9 @@ FIGURES: tuple[PaperFigure, ...] = (
             Claim("hospitals that gain, ε = 0.1", lambda s: gaining(s, end(s, 0.1)), 0, 0, 0),
             *SOUND_CLAIMS,
         ),
-        pictures=lambda sweep: [alone_against_size.by_size(_lines(sweep), names(sweep))],
+        pictures=lambda sweep: [
+            alone_against_size.by_size(_lines(sweep), names(sweep), _expected(sweep))
+        ],
         variants={AS_PUBLISHED: (), SOUND: PRIVATE},
         small=FEW,
     ),
