@@ -123,7 +123,10 @@ class FraudData(TableRecipe):
             tuple(frozen(np.rint(y + shift)) for y in some)
             for some in (data.targets, data.held_out_targets)
         )
-        return replace(data, targets=targets, held_out_targets=unseen)
+        others = data.unowned_targets
+        if others is not None:
+            others = frozen(np.rint(others + shift))
+        return replace(data, targets=targets, held_out_targets=unseen, unowned_targets=others)
 
 
 def _no_values(column: str) -> Sequence[object]:
