@@ -13,6 +13,7 @@ from analysis.source import not_a_result
 from analysis.style import BAND, BLUE, THEORY, TIME_AXIS, VERMILION, canvas, style
 from analysis.words import as_float
 
+OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
 
 
@@ -28,9 +29,19 @@ def read(file: Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise not_a_result(file, "a file that is no forecast in JSON") from None
-    if not isinstance(found, dict) or any(key not in found for key in KEYS):
+    if not isinstance(found, dict) or any(key not in found for key in KEYS) or not _whole(found):
         raise not_a_result(file, "JSON that is no forecast of one scenario")
     return found
+
+
+def _whole(found: dict[str, Any]) -> bool:
+    """Return whether the parts of a forecast are what they should be."""
+    curve, times, levels, each = (found[key] for key in ("curve", "times", "quantiles", "owners"))
+    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(each, list)):
+        return False
+    owners = all(isinstance(owner, dict) and owner.keys() >= OF_OWNERS for owner in each)
+    spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
+    return owners and spread and len(curve) == len(times) > 0
 
 
 def pictures(found: dict[str, Any]) -> list[Picture]:
@@ -47,13 +58,13 @@ def over_time(found: dict[str, Any]) -> Picture:
         levels = {float(level): _number(value) for level, value in found["quantiles"].items()}
         low, high = levels[0.05], levels[0.95]
         axes.plot([times[-1]] * 2, [low, high], color=BAND, linewidth=4, label="5–95 % at the end")
-        if found.get("psi_bound") is not None:
+        if np.isfinite(_number(found.get("psi_bound"))):
             axes.axhline(
                 _number(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
                 label="bound, at the end",
             )  # fmt: skip
-        if found.get("target") is not None:
-            axes.axhline(found["target"], color=VERMILION, linestyle=":", label="target")
+        if np.isfinite(_number(found.get("target"))):
+            axes.axhline(_number(found["target"]), color=VERMILION, linestyle=":", label="target")
         axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$", yscale="log")
         axes.legend(loc="best")
     caption = (
@@ -73,7 +84,9 @@ def owners(found: dict[str, Any]) -> Picture:
     needed = np.array([_number(owner["epsilon_needed"]) for owner in each])
     with style():
         figure, axes = canvas()
-        axes.axhline(found["psi"], color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
+        together = _number(found["psi"])
+        if np.isfinite(together):
+            axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
         for some, shade, said in ((~gains, BLUE, "alone"), (gains, VERMILION, "alone; profits")):
             if some.any():
                 axes.plot(records[some], alone[some], "o", color=shade, label=said)

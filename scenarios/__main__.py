@@ -35,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--set", action="append", default=[], metavar="PATH=VALUE", help="as for asyncdp run"
     )
     asked = parser.parse_args(arguments)
+    if asked.workers < 1:
+        parser.error(f"--workers: given {asked.workers}; allowed is a whole number ≥ 1")
     try:
         if asked.name == "verify":
             return verified(asked)
@@ -57,6 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def verified(asked: argparse.Namespace) -> int:
     """Run and judge figures of the papers; exit 3 where one that must hold does not."""
+    for setting in asked.set:
+        if setting.strip().strip('"').startswith("sweep"):
+            allowed = "allowed with verify is anything but the sweep, which the claims read"
+            raise SpecError([Fault("--set", repr(setting), allowed)], "scenarios")
     figures = {figure.name: figure for figure in FIGURES}
     unknown = [name for name in asked.figures if name not in figures]
     if len(unknown) > 0:

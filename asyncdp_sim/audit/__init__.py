@@ -22,13 +22,16 @@ class Audit:
     pair : str
         What the neighbouring datasets of the whole run were.
     confidence : float
-        Of each lower bound.
+        With which all lower bounds hold.
+    overlap : int
+        κ, owners that may share a record.
     """
 
     checks: tuple[Check, ...]
     pair: str
 
     confidence: float
+    overlap: int = 1
 
     @property
     def exceeded(self) -> bool:
@@ -38,10 +41,16 @@ class Audit:
     def lines(self) -> list[str]:
         """Return what was attacked and what it showed, a line each."""
         verdict = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
+        shared = []
+        if self.overlap > 1:
+            said = f"a record that {self.overlap} owners share is not attacked"
+            shared = [f"claims are of one owner's copy of a record; {said}"]
+        sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
-            f"claim {verdict} (lower bounds at {self.confidence:.4g} confidence each)",
+            *shared,
+            f"claim {verdict} ({sure})",
         ]
 
 
@@ -68,7 +77,8 @@ def audit(
     runs : int
         Runs on each side of the second, ≥ 4.
     confidence : float
-        In (0, 1), of each attack.
+        In (0, 1), of all attacks together. A Gaussian claim is attacked by its μ = 1/z, from
+        which all its (ε, δ) follow.
     workers : int
         Processes, ≥ 1; does not change the result.
     on_part : callable, optional
@@ -88,12 +98,12 @@ def audit(
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
     pair = neighbours(scenario)
-    doubt = 1 - confidence
+    doubt = (1 - confidence) / 2  # two attacks, one verdict
     checks = (
         audit_answer(scenario, pair.first, answers, doubt),
         audit_run(scenario, pair, runs, doubt, workers=workers, on_part=on_part),
     )
-    return Audit(checks, pair.words, confidence)
+    return Audit(checks, pair.words, confidence, privacy.overlap)
 
 
 __all__ = ["Audit", "Check", "audit"]

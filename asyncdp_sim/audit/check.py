@@ -19,6 +19,8 @@ class Check:
     finding : Finding
     runs : int
         Runs on each of the two datasets.
+    most : float
+        The largest ε that so many runs can show.
     """
 
     what: str
@@ -26,6 +28,7 @@ class Check:
     claim: Claim
     finding: Finding
     runs: int
+    most: float
 
     @property
     def exceeded(self) -> bool:
@@ -34,13 +37,22 @@ class Check:
 
     def words(self) -> str:
         """Return what was shown, in one line."""
-        event, finding = self.finding.event, self.finding
-        stated = f", δ = {self.claim.delta:g}" if self.claim.delta > 0 else ""
+        claim, finding = self.claim, self.finding
+        stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
-        side = "≥" if event.above else "≤"
+        if self.most <= claim.epsilon:
+            verdict = f"cannot be exceeded: so many runs show at most {self.most:.4g}"
         return (
             f"{self.what} of owner {self.owner}: ε ≥ {finding.epsilon:.4g} shown, "
-            f"{self.claim.epsilon:.4g} claimed{stated}: {verdict} "
-            f"({event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "
-            f"{finding.unlikely:.4g} of {self.runs} runs each)"
+            f"{claim.epsilon:.4g} claimed{stated}: {verdict} ({self._event()})"
+        )
+
+    def _event(self) -> str:
+        event, finding = self.finding.event, self.finding
+        if finding.epsilon == 0:
+            return f"nothing told {self.runs} runs each apart"
+        side = "≥" if event.above else "≤"
+        return (
+            f"{event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "
+            f"{finding.unlikely:.4g} of {self.runs} runs each"
         )

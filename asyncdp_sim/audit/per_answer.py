@@ -6,7 +6,7 @@ import numpy.typing as npt
 from asyncdp_sim.audit.check import Check
 from asyncdp_sim.learning.answers import Noise
 from asyncdp_sim.privacy import Gaussian
-from asyncdp_sim.privacy.attack import Claim, Pair, attack
+from asyncdp_sim.privacy.attack import Claim, Pair, attack, most_shown
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Scope, Streams
@@ -46,7 +46,8 @@ def audit_answer(scenario: Scenario, problem: Problem, runs: int, doubt: float) 
         name: _scores(noise, owner, start, start + shift, runs, scope.within(name))
         for name, shift in _directions(reach, size, scenario.privacy.norm).items()
     }
-    return Check("one answer", owner + 1, claim, attack(scores, claim, doubt), runs)
+    found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    return Check("one answer", owner + 1, claim, found, runs, most)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:

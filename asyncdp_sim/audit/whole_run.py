@@ -11,7 +11,7 @@ from asyncdp_sim.audit.neighbours import Neighbours
 from asyncdp_sim.audit.overheard import View, overhear
 from asyncdp_sim.audit.per_answer import ratio
 from asyncdp_sim.privacy import Gaussian
-from asyncdp_sim.privacy.attack import Claim, Pair, attack
+from asyncdp_sim.privacy.attack import Claim, Pair, attack, most_shown
 from asyncdp_sim.run.replicates import blocks, processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -22,7 +22,7 @@ SCORES = ("likelihood", "answers", "first answer", "end")
 tick of its first one, and the tick at which the run ended."""
 _TOGETHER = 200
 """Runs whose answers are judged at once."""
-_PART = 1000
+_PART = 100
 """Runs that a worker is given at once."""
 
 
@@ -54,9 +54,9 @@ def audit_run(
         Told how many runs are done, and of how many.
     """
     accountant = pair.first.accountant
-    claim = Claim(
-        float(accountant.epsilon[pair.owner]), accountant.delta, isinstance(accountant, Gaussian)
-    )
+    # what is seen of timing that depends on records is no function of Gaussian answers
+    gaussian = isinstance(accountant, Gaussian) and scenario.timing_unaccounted is None
+    claim = Claim(float(accountant.epsilon[pair.owner]), accountant.delta, gaussian)
     numbers = range(1, runs + 1)
     parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
     sides: list[Array] = []
@@ -71,7 +71,8 @@ def audit_run(
     scores: dict[str, Pair] = {
         name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
     }
-    return Check("the whole run", pair.owner + 1, claim, attack(scores, claim, doubt), runs)
+    shown, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    return Check("the whole run", pair.owner + 1, claim, shown, runs, most)
 
 
 def _scores(scenario: Scenario, pair: Neighbours, side: int, numbers: Sequence[int]) -> Array:
@@ -109,10 +110,7 @@ def _judged(pair: Neighbours, views: Sequence[View]) -> Array:
         [
             np.nan_to_num(likelihood, nan=0.0, posinf=np.inf, neginf=-np.inf),
             [float(len(rows)) for rows in sent],
-            [float(rows["release_tick"].min(initial=_NEVER)) for rows in sent],
+            [float(rows["release_tick"].min()) if len(rows) > 0 else np.inf for rows in sent],
             [float(view.trace.end_tick) for view in views],
         ]
     )
-
-
-_NEVER = np.iinfo(np.int64).max

@@ -160,6 +160,17 @@ def forecast_command(
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecast import forecast, grid, words
 
+    advising = inviting or tuning or market is not None
+    if every and (advising or target is not None):
+        wrong = "--sweep goes with none of --invite, --tune, --market and --target"
+        raise typer.BadParameter(wrong)
+    if advising and as_json:
+        raise typer.BadParameter("--json goes with none of --invite, --tune and --market")
+    if (inviting or tuning) and (own or heterogeneity > 0):
+        raise typer.BadParameter("--invite and --tune take common moments: not --own")
+    if market is not None and target is None:
+        raise typer.BadParameter("--market needs --target, the ψ to be reached")
+    prices = None if market is None else price_list(market)
     scenario = _load(file, settings)
     data: Any = {"moments": "own" if own else "common", "private": private}
     data["heterogeneity"] = heterogeneity
@@ -170,9 +181,8 @@ def forecast_command(
         return
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
-    if inviting or tuning or market is not None:
+    if advising:
         with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
-            prices = None if market is None else price_list(market)
             told = _advice(scenario.base(), data, inviting, tuning, prices, target)
         typer.echo("\n".join(told))
         return
@@ -269,7 +279,6 @@ def _advice(
     from asyncdp_sim.forecast.design import tune
     from asyncdp_sim.forecast.invite import invite
     from asyncdp_sim.forecast.market import buy
-    from asyncdp_sim.forecast.words import RELEASE
 
     private = data["private"]
     told: list[str] = []
@@ -277,13 +286,9 @@ def _advice(
         told += invite(scenario, private=private).lines()
     if tuning:
         told += tune(scenario, private=private).lines()
-    if prices is not None:
-        if target is None:
-            raise typer.BadParameter("--market needs --target, the ψ to be reached")
+    if prices is not None and target is not None:
         bought = buy(scenario, prices, target, moments=data["moments"], private=private)
         told += bought.lines()
-        real = getattr(scenario.data, "path", None) is not None
-        told += [RELEASE] if private and real else []
     return told
 
 

@@ -37,8 +37,8 @@ def attack_count(given: str | int) -> int:
 
 def positive(given: str | float) -> float:
     """Read a finite number > 0."""
-    number = not_negative(given)
-    if number == 0:
+    number = _number(given)
+    if not 0 < number < float("inf"):
         raise typer.BadParameter(f"given {str(given)!r}; allowed is a number > 0")
     return number
 
@@ -50,13 +50,17 @@ def price_list(given: str) -> tuple[float, ...]:
 
 def not_negative(given: str | float) -> float:
     """Read a finite number ≥ 0."""
-    try:
-        number = float(given)
-    except ValueError:
-        number = -1.0
+    number = _number(given)
     if not 0 <= number < float("inf"):
         raise typer.BadParameter(f"given {str(given)!r}; allowed is a number ≥ 0")
     return number
+
+
+def _number(given: str | float) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        return float("nan")
 
 
 def open_share(given: str | float) -> float:

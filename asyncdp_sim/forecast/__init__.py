@@ -1,6 +1,7 @@
 """The answer without training: how good, how soon, at what privacy cost, and who profits."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -130,6 +131,7 @@ def forecast(
         if why:
             doubts, exact = [why], None
     if exact is None or objective is None or isinstance(chosen, str):
+        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
         return _by_runs(known, doubts, target, heterogeneity, workers)
     return _by_moments(known, objective, exact, chosen, target, heterogeneity)
 
@@ -190,8 +192,8 @@ def _by_runs(
         noise_free=found.noise_free,
         curve=found.psi,
         times=found.times,
-        time=float(found.times[-1]),
-        time_half_width=0.0,
+        time=float(found.ends.mean()),
+        time_half_width=found.time_half_width,
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.final <= target)),
@@ -213,7 +215,8 @@ def _owners(
 
 
 def _quantiles(draws: Array) -> dict[float, float]:
-    return {level: float(np.quantile(draws, level)) for level in QUANTILES}
+    between: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
+    return {level: float(np.quantile(draws, level, method=between)) for level in QUANTILES}
 
 
 def _first(curve: Array, times: Array, target: float | None) -> float | None:

@@ -23,6 +23,11 @@ LENGTHS = 16
 """T that are tried from N to twice the scenario's, in equal ratios; half as many near the best."""
 
 
+MANY = 16
+"""Owners from which only the best few of what is tried are worked out exactly."""
+FEW = 4
+
+
 @dataclass(frozen=True)
 class Setting:
     """A choice of ρ and T, and what it comes to.
@@ -130,18 +135,17 @@ def tune(
         tried = sorted({each.updates: each for each in tried}.values(), key=lambda t: t.updates)
     else:
         tried = _over(known, np.array([count("lengths", length) for length in lengths]))
-    found = min(tried, key=lambda each: each.psi)
-    if not np.isfinite(found.psi):
-        allowed = "no step with which learning converges was found"
-        raise SpecError([Fault("algorithm.rho", "any of those tried", allowed)])
+    doubts = (*doubts, "steps and horizons to try were found as if all owners were of one size")
+    tried = _settled(known, tried)
     given = None
     try:
         given = _exactly(known, known.scenario)
     except SpecError as error:
         doubts = (*doubts, f"nothing of the given choice: {error}")
+    found = min([*tried, *([] if given is None else [given])], key=lambda each: each.psi)
     return Design(
         given=given,
-        best=_exactly(known, _with(known.scenario, found.rho, found.updates)),
+        best=found,
         tried=tuple(tried),
         scenario=_with(scenario.base(), found.rho, found.updates),
         moments=known.words,
@@ -152,6 +156,27 @@ def tune(
 
 def _over(known: Population, lengths: Array) -> list[Setting]:
     return [_best_rho(known, length) for length in sorted({round(t) for t in lengths.tolist()})]
+
+
+def _settled(known: Population, tried: list[Setting]) -> list[Setting]:
+    """Return the exact moments of what was tried, of the best few where there are many owners.
+
+    Raises
+    ------
+    SpecError
+        If they are those of no choice.
+    """
+    few = len(tried) if known.scenario.owners.count <= MANY else FEW
+    found, why = [], "no step with which learning converges was found"
+    for each in sorted(tried, key=lambda setting: setting.psi)[:few]:
+        if np.isfinite(each.psi):
+            try:
+                found.append(_exactly(known, _with(known.scenario, each.rho, each.updates)))
+            except SpecError as error:
+                why = error.faults[0].allowed
+    if len(found) == 0:
+        raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
+    return sorted(found, key=lambda setting: setting.updates)
 
 
 def _best_rho(known: Population, updates: int) -> Setting:
@@ -200,9 +225,9 @@ def _exactly(known: Population, scenario: Scenario) -> Setting:
         why = chosen if isinstance(chosen, str) else "no quadratic loss"
         raise SpecError([Fault("", why, "no exact moments")])
     exact = Recursions().expect(here, objective, chosen)
-    if objective.theta_max is not None and exact.reach() > objective.theta_max:
-        allowed = "no exact moments: the projection onto Θ may act"
-        raise SpecError([Fault("model.theta_max", f"{objective.theta_max:g}", allowed)])
+    why = exact.refuted(objective.theta_max)
+    if why:
+        raise SpecError([Fault("algorithm.rho", f"{algorithm.rho:g}", f"no exact moments: {why}")])
     answers = max(scenario.network.answers_allowed)
     length = scenario.run.updates
     return Setting(

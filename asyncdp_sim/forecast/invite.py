@@ -135,6 +135,9 @@ def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tu
     """Return the costs of coalitions, n_i and w_i of every owner, and what is taken for granted."""
     scenario, objective = known.scenario, known.objective
     algorithm, privacy = scenario.algorithm, scenario.privacy
+    if privacy.overlap > 1:
+        said = "allowed is 1: who shares records changes with the coalition"
+        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
     doubts = unlike(known)
     if objective is None or not isinstance(algorithm, AsyncGossip | Collab1 | Collab2):
         raise TypeError("unlike() lets no such scenario pass")

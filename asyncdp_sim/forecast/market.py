@@ -1,7 +1,7 @@
 """What a target costs where privacy has a price: the cheapest budgets that reach it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from asyncdp_sim.errors import AsyncDPError, Fault, SpecError
 from asyncdp_sim.forecast.assumptions import broken, choice
 from asyncdp_sim.forecast.expected import Recursions
-from asyncdp_sim.forecast.population import Moments, population
+from asyncdp_sim.forecast.population import RELEASE, Moments, population
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.domain import finite, nonnegative, positive
@@ -58,6 +58,10 @@ class Purchase:
     price_of_target : float
         −d Σ c_i ε_i/d target = c_i ε_i³/(2 loss_i) of every owner that is at no limit: what a ψ
         lower by one unit costs, in the limit; 0 where all are at a limit.
+    moments : str
+        Of what data; empty of prices without a scenario.
+    not_for_release : bool
+        Whether private records were read.
     """
 
     epsilon: Array
@@ -65,6 +69,8 @@ class Purchase:
     psi: float
     target: float
     price_of_target: float
+    moments: str = ""
+    not_for_release: bool = False
 
     @property
     def total(self) -> float:
@@ -81,6 +87,7 @@ class Purchase:
             *told,
             f"ψ = {self.psi:.4g} (target {self.target:g}) for {self.total:.5g} in all; "
             f"at the margin {self.price_of_target:.4g} for each unit of ψ",
+            f"data {self.moments}" + (f": {RELEASE}" if self.not_for_release else ""),
         ]
 
 
@@ -115,13 +122,17 @@ def demand(scenario: Scenario, *, moments: Moments = "common", private: bool = F
         inverse_rate=algorithm.selection == "inverse-rate",
     )
     quiet = run_moments(process, noise=privacy.noise, initial=algorithm.initial)
-    gain = noise_gain(process, noise=privacy.noise)[-1]
+    judge = objective if known.judge is None else known.judge
+    gain = noise_gain(replace(process, hessian=judge.hessian), noise=privacy.noise)[-1]
     count = scenario.owners.count
     answers = np.array(privacy.answers_allowed(count, scenario.run.updates), dtype=float)
     xi = 0.0 if known.problem.xi is None else known.problem.xi
     unit = 2 * np.square(2 * xi * answers / objective.records)
-    free = float(quiet.expected_excess()[-1] / objective.least)
-    return Demand(free, np.asarray(gain * unit / objective.least))
+    free = float(quiet.expected_excess(judge.hessian, judge.optimum)[-1] / judge.least)
+    if not np.isfinite(free):
+        given = f"{algorithm.rho:g}"
+        raise SpecError([Fault("algorithm.rho", given, "no prices: the learning diverges")])
+    return Demand(free, np.asarray(gain * unit / judge.least))
 
 
 def buy(
@@ -162,10 +173,10 @@ def buy(
     if objective is None or isinstance(chosen, str):
         raise TypeError("demand() lets no such scenario pass")
     bound = objective.theta_max
-    if bound is not None and Recursions().expect(known, objective, chosen).reach() > bound:
+    if bound is not None and Recursions().expect(known, objective, chosen).refuted(bound):
         allowed = f"the noise of ψ = {target:g} may reach beyond: allowed is a larger Θ, or less ψ"
         raise SpecError([Fault("model.theta_max", f"{bound:g}", allowed)])
-    return found
+    return replace(found, moments=known.words, not_for_release=known.private)
 
 
 def cheapest(

@@ -13,6 +13,8 @@ from asyncdp_sim.run.scored import ScoredOnAll
 from asyncdp_sim.scenario import Scenario
 
 Moments = Literal["common", "own"]
+RELEASE = "uses private data, not for release"
+"""Stands wherever a forecast was made from private records."""
 
 
 @dataclass(frozen=True, eq=False)

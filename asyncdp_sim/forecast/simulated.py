@@ -28,6 +28,8 @@ class Simulated:
         Mean answers released.
     noise_free : float
         Mean ψ at the end without noise.
+    ends : array (R,)
+        Times of the last updates.
     """
 
     final: Array
@@ -35,11 +37,17 @@ class Simulated:
     times: Array
     answers: Array
     noise_free: float
+    ends: Array
 
     @property
     def half_width(self) -> float:
         """Of the 95 % interval of the mean ψ at the end."""
-        return float(1.984 * self.final.std(ddof=1) / len(self.final) ** 0.5)
+        return _half_width(self.final)
+
+    @property
+    def time_half_width(self) -> float:
+        """Of the 95 % interval of the mean time of the last update."""
+        return _half_width(self.ends)
 
 
 def simulated(population: Population, workers: int) -> Simulated:
@@ -60,19 +68,33 @@ def simulated(population: Population, workers: int) -> Simulated:
         times=_mean(loud.learned.curve, "time"),
         answers=np.mean([trace.released for trace in loud.traces], axis=0),
         noise_free=float(_final(silent.learned.curve).mean()),
+        ends=_last(loud.learned.curve, "time"),
     )
 
 
-def _final(curve: npt.NDArray[np.void]) -> Array:
+def _half_width(values: Array) -> float:
+    if not np.isfinite(values).all():
+        return float("inf")
+    return float(1.984 * values.std(ddof=1) / len(values) ** 0.5)
+
+
+def _last(curve: npt.NDArray[np.void], column: str) -> Array:
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    return np.array(curve["relative_fitness"][last])
+    return np.array(curve[column][last], dtype=float)
+
+
+def _final(curve: npt.NDArray[np.void]) -> Array:
+    """Return ψ at the end; what has overflowed counts as infinite."""
+    psi = _last(curve, "relative_fitness")
+    return np.where(np.isnan(psi), np.inf, psi)
 
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:
-    """Return the mean over replicates, at the k that all of them have."""
+    """Return the mean over replicates; one that has ended stays where it ended."""
     each = [
         curve[column][curve["replicate"] == replicate]
         for replicate in np.unique(curve["replicate"])
     ]
-    shortest = min(map(len, each))
-    return np.asarray(np.mean([values[:shortest] for values in each], axis=0))
+    longest = max(map(len, each))
+    held = [np.append(some, np.full(longest - len(some), some[-1])) for some in each]
+    return np.asarray(np.mean(held, axis=0))

@@ -8,11 +8,11 @@ from typing import Any
 
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecast import Forecast, OwnerForecast, Point
+from asyncdp_sim.forecast.population import RELEASE
 from asyncdp_sim.scenario import spoken
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
-RELEASE = "uses private data, not for release"
 
 
 def lines(found: Forecast) -> list[str]:

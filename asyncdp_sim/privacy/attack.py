@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accounting import gaussian_epsilon
+from asyncdp_sim.privacy.accounting import UPWARDS, gaussian_epsilon
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -54,7 +54,7 @@ class Claim:
         """Return the ε at δ that what is shown amounts to."""
         if not self.gaussian:
             return shown
-        return gaussian_epsilon(inf if shown == 0 else 1 / shown, self.delta)
+        return gaussian_epsilon(inf if shown == 0 else 1 / shown, self.delta) / UPWARDS
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,13 @@ def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
     shown = claim.shown(*_limits(*counts, runs, doubt))
     shares = counts[0] / runs[0], counts[1] / runs[1]
     return Finding(claim.stated(float(shown)), event, *shares)
+
+
+def most_shown(claim: Claim, runs: int, doubt: float) -> float:
+    """Return the largest ε that so many runs on each side can show, told apart perfectly."""
+    measured = runs // 2
+    limits = _limits(measured, 0, (measured, measured), doubt)
+    return claim.stated(float(claim.shown(*limits)))
 
 
 def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Event]:

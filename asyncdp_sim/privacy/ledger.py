@@ -50,10 +50,10 @@ class Ledger:
 
     def ratio(self) -> float | None:
         """Return the largest share of a budget that was spent; None where none is finite."""
-        with np.errstate(invalid="ignore"):  # ∞ spent of an infinite budget is no ratio
-            found = self.spent / self.accountant.epsilon
-        known = found[~np.isnan(found)]
-        return float(known.max()) if len(known) > 0 else None
+        finite = np.isfinite(self.accountant.epsilon)
+        if not finite.any():
+            return None
+        return float((self.spent[:, finite] / self.accountant.epsilon[finite]).max())
 
     def shared(self, owners: int) -> float:
         """Return the largest ε, over replicates, of a record that so many owners (κ) share."""

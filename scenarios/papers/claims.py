@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 from typing import Literal
 
 from analysis.source import Sweep
@@ -78,8 +78,9 @@ def judge(figure: str, variant: str, claims: Sequence[Claim], sweep: Sweep) -> l
         if variant in claim.variants:
             ours = float(claim.measure(sweep))
             holds = claim.low <= ours <= claim.high
-            verdict: Verdict = "agrees" if holds else "differs" if claim.because else "fails"
-            because = "" if holds else claim.because or _outside(claim)
+            excused = claim.because != "" and not isnan(ours)
+            verdict: Verdict = "agrees" if holds else "differs" if excused else "fails"
+            because = "" if holds else claim.because if excused else _outside(claim)
             told = (claim.quantity, claim.published, ours, verdict, because)
             found.append(Judged(figure, variant, *told))
     return found

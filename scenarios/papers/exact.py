@@ -1,6 +1,7 @@
 """The exact forecast beside what a sweep measured."""
 
 from math import nan
+from statistics import median
 
 from analysis.source import Cell, Sweep
 from analysis.surface import Reference
@@ -30,4 +31,4 @@ def gap(sweep: Sweep) -> float:
         expected = exact.at(cell)
         if expected == expected:
             found.append(abs(cell.result.summary["psi_final"]["mean"] / expected - 1))
-    return sorted(found)[len(found) // 2] if len(found) > 0 else nan
+    return median(found) if len(found) > 0 else nan

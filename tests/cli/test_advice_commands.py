@@ -36,7 +36,10 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert answer.startswith("one answer of owner 1: ε ≥ 0")
     assert "0.08333 claimed: not exceeded" in answer
     assert "1 claimed: not exceeded" in run
-    assert verdict == "claim not refuted, not proven (lower bounds at 0.999 confidence each)"
+    assert (
+        verdict
+        == "claim not refuted, not proven (lower bounds that hold together at 0.999 confidence)"
+    )
 
 
 def test_a_refuted_claim_exits_with_3(command: Command) -> None:
@@ -107,7 +110,12 @@ FORECASTS = {
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
     "no target": (("--market", "1,2,3"), "--market needs --target"),
     "too few prices": (("--market", "1", "--target", "1"), "prices: "),
-    "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number ≥ 0"),
+    "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
+    "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
+    "JSON of advice": (("--json", "--tune"), "--json goes with none"),
+    "own moments of advice": (("--own", "--invite"), "common moments: not --own"),
+    "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
+    "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
     "no sweep": (("--sweep",), "sweep: given nothing; "),
 }
 

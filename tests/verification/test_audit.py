@@ -10,6 +10,7 @@ from asyncdp_sim.audit import Audit, audit
 from asyncdp_sim.audit.neighbours import neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy import spec as privacy_spec
+from asyncdp_sim.privacy.attack import Claim, attack
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
@@ -208,3 +209,32 @@ def test_the_table_of_known_mechanisms(name: str, monkeypatch: pytest.MonkeyPatc
     found = one(audited(given, answers=10**6, runs=100))
     print(f"{name}: ε ≥ {found:.4f} of [{least:g}, {most:g}], {time.perf_counter() - begun:.0f} s")
     assert least <= found <= most
+
+
+def test_what_so_many_runs_cannot_show_is_said() -> None:
+    """Told apart perfectly, 100 runs show less than 10: that is no support of the claim."""
+    given = with_privacy(epsilon=10.0, sensitivity={"kind": "declared", "bound": 0.01})
+    check = audited(given, runs=100).checks[1]
+    assert not check.exceeded
+    assert 0.9 * check.most < check.finding.epsilon <= check.most
+    assert "cannot be exceeded: so many runs show at most" in check.words()
+
+
+def test_shared_records_are_not_said_to_be_attacked() -> None:
+    found = audited(scenario(**SOUND["shared records"]), runs=100)
+    assert any("a record that 2 owners share is not attacked" in line for line in found.lines())
+
+
+def test_a_gaussian_claim_about_events_that_are_not_gaussian_is_taken_as_it_stands() -> None:
+    """Bernoulli(δ/3) against never is (0, δ)-private, whatever μ it would have as a Gaussian."""
+    rng = np.random.default_rng(1)
+    rare = {"answers": ((rng.random(20_000) < 0.03).astype(float), np.zeros(20_000))}
+    assert attack(rare, Claim(1.0, 0.1), 0.001).epsilon == 0
+    assert attack(rare, Claim(1.0, 0.1, gaussian=True), 0.001).epsilon > 1
+    live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live"}
+    timed = scenario(
+        run=live,
+        trigger={"kind": "large-gradient", "threshold": 0.01},
+        privacy={"mechanism": "gaussian", "delta": 1e-5},
+    )
+    assert not audited(timed, runs=100).checks[1].claim.gaussian

@@ -107,7 +107,7 @@ def test_budgets_that_are_bought_reach_the_target_in_a_forecast():
     found = buy(Scenario.model_validate(raw), [1.0, 2.0, 5.0], target)
     raw["privacy"]["epsilon"] = found.epsilon.tolist()
     assert forecast(Scenario.model_validate(raw)).psi == pytest.approx(target, rel=1e-9)
-    assert len(found.lines()) == 4
+    assert len(found.lines()) == 5
 
 
 def test_budgets_so_small_that_the_projection_may_act_are_not_sold():
