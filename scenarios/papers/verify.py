@@ -59,7 +59,7 @@ def verify(
             began = time.perf_counter()
             scenario = figure.scenario(variant, full=full, more=more)
             directory = out / figure.name / variant
-            _run(scenario, directory, workers)
+            fresh = _run(scenario, directory, workers)
             swept[variant] = Sweep.read(directory)
             drawn, folder = figure.pictures(swept[variant]), directory / "figures"
             for picture in drawn:
@@ -68,18 +68,21 @@ def verify(
             page = captions.page([(picture, shown) for picture in drawn], [])
             write(folder / "captions.md", page.encode())
             found += judge(figure.source, variant, figure.claims, swept[variant])
-            say(f"{figure.name} {variant}: {time.perf_counter() - began:.1f} s")
+            took = f"{time.perf_counter() - began:.1f} s"
+            say(f"{figure.name} {variant}: {took}" + ("" if fresh else ", runs of earlier on"))
         write(out / figure.name / "variants.csv", differences(swept).encode())
     write(out / "verdicts.md", as_markdown(found).encode())
     write(out / "verdicts.csv", as_csv(found).encode())
     return found
 
 
-def _run(scenario: Scenario, directory: Path, workers: int) -> None:
+def _run(scenario: Scenario, directory: Path, workers: int) -> bool:
+    """Run a sweep; return False where its very result is there already."""
     manifest = directory / "manifest.json"
     if manifest.exists() and read_manifest(directory)["digest"] == digest(described(scenario)):
-        return
+        return False
     sweep(scenario, directory, workers=workers)
+    return True
 
 
 def rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:
