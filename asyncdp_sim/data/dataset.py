@@ -1,7 +1,8 @@
 """What every kind of data ends in: one array of features and one of targets per owner."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -136,12 +137,17 @@ class OnDemand:
         depend on which others are asked for.
     target, columns, notes
         As in :class:`Encoded`.
+    drain : callable, optional
+        As ``encode`` of several sets of rows, each in Fortran order, and for the last time: raw
+        columns are given up one by one as they are encoded, and take no room beside the records.
+        For tables with as many raw columns as encoded ones.
     """
 
     encode: Callable[[Rows], Array]
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    drain: Callable[[Sequence[Rows]], list[Array]] | None = None
 
     @property
     def matrix(self) -> Array:
@@ -150,8 +156,8 @@ class OnDemand:
 
     def pieces(self, rows: Rows) -> Iterator[Array]:
         """Give the rows asked for in order, :data:`PIECE_ROWS` at a time."""
-        for start in range(0, max(len(rows), 1), PIECE_ROWS):
-            yield self.encode(rows[start : start + PIECE_ROWS])
+        for span in spans(len(rows)):
+            yield self.encode(rows[span])
 
     def changed(self, change: Callable[[Array, Rows], None]) -> "OnDemand":
         """Return the table with encoded rows changed in place, given them and their numbers."""
@@ -161,13 +167,32 @@ class OnDemand:
             change(block, rows)
             return block
 
-        return replace(self, encode=encode)
+        drain = self.drain
+        if drain is None:
+            return replace(self, encode=encode)
+
+        def drain_changed(sets: Sequence[Rows]) -> list[Array]:
+            blocks = drain(sets)
+            for block, rows in zip(blocks, sets, strict=True):
+                change(block, rows)
+            return blocks
+
+        return replace(self, encode=encode, drain=drain_changed)
 
 
 Table = Encoded | OnDemand
 
 
-def take(array: Array, rows: Rows) -> Array:
+def spans(n_rows: int) -> Iterator[slice]:
+    """Give places 0…n_rows−1 as slices of :data:`PIECE_ROWS`; one, empty, if there is none."""
+    for start in range(0, max(n_rows, 1), PIECE_ROWS):
+        yield slice(start, start + PIECE_ROWS)
+
+
+Numbers = TypeVar("Numbers", Array, Rows)
+
+
+def take(array: Numbers, rows: Rows) -> Numbers:
     """Return the given rows, as a view where they are consecutive (a large table is not copied)."""
     if consecutive(rows):
         return array[rows[0] : rows[-1] + 1]

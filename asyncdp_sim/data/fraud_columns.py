@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.columns import some_rows
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked, take
 from asyncdp_sim.data.fraud_twin import COMPONENTS
 from asyncdp_sim.errors import DataError, Fault
 
@@ -25,7 +25,7 @@ def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) ->
     Parameters
     ----------
     frame : pandas.DataFrame
-        At least the columns that are used.
+        At least the columns that are used. It loses the features when the table is drained.
     columns : sequence of str, optional
         All columns of the file, where ``frame`` has some only.
 
@@ -55,7 +55,15 @@ def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) ->
         part = some_rows(frame, rows)
         return stacked((_numbers(part[name]) for name in names), len(rows), len(names))
 
-    return OnDemand(encoded, 2 * _numbers(frame["Class"]) - 1, names, tuple(notes))
+    def drained(sets: Sequence[Rows]) -> list[Array]:
+        blocks = [np.empty((len(rows), len(names)), order="F") for rows in sets]
+        for j, name in enumerate(names):
+            values = _numbers(frame.pop(name))
+            for block, rows in zip(blocks, sets, strict=True):
+                block[:, j] = take(values, rows)
+        return blocks
+
+    return OnDemand(encoded, 2 * _numbers(frame["Class"]) - 1, names, tuple(notes), drained)
 
 
 T = TypeVar("T", Encoded, OnDemand)
@@ -86,7 +94,7 @@ def _numbers(column: "pd.Series") -> Array:
 
     if not is_numeric_dtype(column):
         column = pd.to_numeric(column.astype(object), errors="coerce")
-    return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def require_columns(columns: Collection[str]) -> None:

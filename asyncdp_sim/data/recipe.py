@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, frozen, take
+from asyncdp_sim.data.dataset import (
+    Array,
+    Dataset,
+    OnDemand,
+    Rows,
+    Source,
+    Table,
+    frozen,
+    spans,
+    take,
+)
 from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.preprocessing import Preprocessing, Projection, fit
 from asyncdp_sim.data.splitting import (
@@ -138,30 +148,25 @@ class TableRecipe(Spec):
         if len(others) > 0:
             notes = (*notes, f"f, θ* and ψ are of {len(others)} rows of no owner too.")
 
-        def projected(r: Rows) -> tuple[Array, Array]:
-            targets = projection.targets(take(table.target, r))
-            return frozen(_projected(table, projection, r)), frozen(targets)
-
-        def of_owners(places: Sequence[Rows]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            pairs = [projected(r[place]) for r, place in zip(rows, places, strict=True)]
-            return tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
-
-        features, targets = of_owners(kept)
-        unseen_features, unseen_targets = of_owners(apart) if self.held_out > 0 else ((), ())
-        unowned_features, unowned_targets = projected(others) if len(others) > 0 else (None, None)
+        trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
+        unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
+        sets = trained + unseen + ([others] if len(others) > 0 else [])
+        targets = tuple(frozen(projection.targets(take(table.target, r))) for r in sets)
+        features = tuple(frozen(x) for x in _features(table, projection, sets))
+        of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
         return Dataset(
-            features=features,
-            targets=targets,
+            features=features[:of_owners],
+            targets=targets[:of_owners],
             columns=table.columns,
             public_rows_of_owner=overlap,
             real=source is not None,
             source=source,
             notes=notes,
-            held_out_features=unseen_features,
-            held_out_targets=unseen_targets,
-            rows=tuple(r[place] for r, place in zip(rows, kept, strict=True)),
-            unowned_features=unowned_features,
-            unowned_targets=unowned_targets,
+            held_out_features=features[held],
+            held_out_targets=targets[held],
+            rows=tuple(trained),
+            unowned_features=features[-1] if len(others) > 0 else None,
+            unowned_targets=targets[-1] if len(others) > 0 else None,
             owner_names=names,
         )
 
@@ -187,6 +192,25 @@ class TableRecipe(Spec):
 def _name(value: object) -> str:
     """Return a value as text; a whole number that was read as a fraction without its zero."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _features(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:
+    """Return the features of each set of rows, (n, p), Fortran order."""
+    if isinstance(table, OnDemand) and table.drain is not None:
+        return [_in_place(block, projection) for block in table.drain(sets)]
+    return [_projected(table, projection, rows) for rows in sets]
+
+
+def _in_place(block: Array, projection: Projection) -> Array:
+    """Return the features of encoded rows, (n, p), in the room that those had to themselves."""
+    if projection.matrix is None:
+        return block
+    kept = projection.matrix.shape[1]
+    for span in spans(len(block)):
+        block[span, :kept] = projection.features(block[span].copy(order="F"))
+    # Reallocated: in Fortran order what is cut off are the last columns.
+    block.resize((len(block), kept), refcheck=False)
+    return block
 
 
 def _projected(table: Table, projection: Projection, rows: Rows) -> Array:

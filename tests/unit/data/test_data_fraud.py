@@ -1,4 +1,8 @@
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -6,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data import fraud, fraud_calibrate
+from asyncdp_sim.data import Swap, dataset, fraud, fraud_calibrate
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.fraud import FraudData
 from asyncdp_sim.data.fraud_columns import FEATURES, transactions
@@ -76,6 +80,75 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
     assert data.columns == tuple(names) == FEATURES[::-1]
     assert data.features[0].tolist() == [list(range(29))]
     assert data.notes == ()
+
+
+@pytest.mark.parametrize("split", ["in-order", "shuffled"])
+@pytest.mark.parametrize(
+    ("fields", "swap"),
+    [
+        ({"preprocessing": "none", "features": 29, "held_out": 0.2}, Swap(9, by=12, factor=3.0)),
+        ({"preprocessing": "pca", "features": 4}, None),
+        ({"preprocessing": "eigen-uncentred", "features": 29, "held_out": 0.2}, None),
+        ({"preprocessing": "eigen-uncentred", "features": 1, "score_on": "all"}, Swap(9, by=12)),
+    ],
+)
+def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, fields, swap):
+    monkeypatch.setattr(dataset, "PIECE_ROWS", 7)
+    drawn = twin_table(140, 0, Streams(4))
+    frame = pd.DataFrame(drawn.matrix, columns=drawn.columns).assign(Class=drawn.target > 0)
+    frame = frame.astype({"Class": int})
+    spec = FraudData(path=save(tmp_path, frame), public_records=40, split=split, **fields)
+    records = (1, 2, 60, 31)  # of so few as one or two none are held out
+    drained = spec.build(4, records, Streams(1), swap)
+    monkeypatch.setattr(fraud, "transactions", lambda *a: replace(transactions(*a), drain=None))
+    kept = spec.build(4, records, Streams(1), swap)
+    assert drained.records == ((1, 2, 48, 25) if "held_out" in fields else records)
+    for name in ("features", "targets", "held_out_features", "held_out_targets", "rows"):
+        for one, other in zip(getattr(drained, name), getattr(kept, name), strict=True):
+            assert np.array_equal(one, other)
+            assert one.flags.f_contiguous
+    assert (drained.unowned_features is not None) == ("score_on" in fields)
+    assert np.array_equal(drained.unowned_features, kept.unowned_features)
+    assert drained.notes == kept.notes
+
+
+BYTES_PER_ROW = """
+import sys
+from asyncdp_sim.data import FraudData, pieces
+from asyncdp_sim.streams import Streams
+
+def peak(rows):
+    spec.build(2, (rows // 2,) * 2, Streams(1))
+    status = dict(line.split(":") for line in open("/proc/self/status"))
+    return 1024 * int(status["VmHWM"].split()[0])
+
+pieces.PIECE_ROWS = 2000
+path, rows = sys.argv[1], int(sys.argv[2])
+fields = {"preprocessing": "none", "features": 29, "public_records": 0, "split": "shuffled"}
+spec = FraudData(path=path + "/short.csv", **fields)
+little = peak(2000)
+spec = FraudData(path=path + "/long.csv", **fields)
+print((peak(rows) - little) / rows)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the highest use of memory is read in /proc")
+def test_records_are_in_memory_once(tmp_path):
+    """Of 29 float64 features a row, with what else is known of it: as a frame too it is 600 bytes.
+
+    In a process of its own, and not traced: pages count once they are written to.
+    """
+    rows = 50_000
+    drawn = twin_table(2000, 0, Streams(4))
+    frame = pd.DataFrame(drawn.matrix, columns=drawn.columns).assign(Class=0)
+    header, lines = frame.to_csv(index=False).split("\n", 1)
+    for name, times in (("short", 1), ("long", rows // 2000)):
+        (tmp_path / f"{name}.csv").write_text(f"{header}\n{lines * times}")
+    command = [sys.executable, "-c", BYTES_PER_ROW, str(tmp_path), str(rows)]
+    # Memory is given back at once, as that of larger tables is.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "OMP_NUM_THREADS": "1"}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert 29 * 8 < float(found.stdout) < 2 * 29 * 8
 
 
 def test_labels_stay_labels_under_pca(tmp_path):
