@@ -133,11 +133,12 @@ _WHERE_THERE_IS_ANY = {
 def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept = list(manifest["scenario"]["sweep"])
     header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
-    grid = itertools.product(*manifest["scenario"]["sweep"].values())
+    grid = list(itertools.product(*manifest["scenario"]["sweep"].values()))
     cells = {name: read_manifest(directory / name) for name in manifest["fingerprints"]}
     with_delta = any((stated_delta(cell) or 0) > 0 for cell in cells.values())
     rows = [[*header, "private", "true ε", *["δ"] * with_delta]]
-    for (name, cell), values in zip(cells.items(), grid, strict=True):
+    for name, cell in cells.items():
+        values = grid[int(name.removeprefix("cell-"))]
         figures, psi = cell["summary"], cell["summary"]["psi_final"]
         said = label([cell])
         rows.append(

@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
+from uuid import uuid4
 
 import numpy as np
 
@@ -40,7 +42,7 @@ def require_free(directory: Path) -> None:
             allowed = "allowed is a directory that does not exist yet: name another with --out"
             raise ResultError([Fault("--out", "an existing path", allowed)], str(directory))
         parent = next(p for p in directory.absolute().parents if os.path.lexists(p))
-        os.lstat(parent / f".partial-{directory.name}.tmp")  # is the name too long, say?
+        os.lstat(parent / f".partial-{directory.name}-12345678.tmp")  # is the name too long, say?
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
@@ -72,7 +74,7 @@ class Writer:
         require_free(directory)
         self.directory = directory
         self._label = label
-        self._partial = directory.with_name(f".partial-{directory.name}")
+        self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
 
     def __enter__(self) -> "Writer":
         try:
@@ -102,11 +104,11 @@ class Writer:
         """Write a JSON file."""
         write_into(self._partial, name, value)
 
-    def table(self, name: str, columns: Columns) -> None:
-        """Write a Parquet table of NumPy or Arrow columns, with the label."""
+    def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
+        """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
         said = self._label
-        if said is None:
-            write_into(self._partial, name, columns)
+        if said is None or metadata is not None:
+            write_into(self._partial, name, columns, metadata)
         elif name in OF_NETWORK:
             write_into(self._partial, name, columns, said.metadata_of_network())
         else:
@@ -118,9 +120,12 @@ class Writer:
             fill(file)
         os.rename(self._partial / f"{name}.tmp", self._partial / name)
 
-    def scenario(self, scenario: Scenario) -> None:
-        """Write ``scenario.toml``, with a data path that loads from where the file will lie."""
-        self.text("scenario.toml", dump(scenario, self.directory))
+    def scenario(self, scenario: Scenario, *, placed: bool = True) -> None:
+        """Write ``scenario.toml``, with a data path that loads from where the file will lie.
+
+        Where it is to be ``placed`` nowhere on this machine, the path is absolute.
+        """
+        self.text("scenario.toml", dump(scenario, self.directory if placed else None))
 
 
 def write_into(
@@ -168,6 +173,8 @@ def write_into(
             os.fsync(file.fileno())
         unfinished.rename(directory / name)
     except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         raise _unwritable(directory, error) from None
 
 

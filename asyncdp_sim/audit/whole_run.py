@@ -12,7 +12,8 @@ from asyncdp_sim.audit.overheard import View, overhear
 from asyncdp_sim.audit.per_answer import ratio
 from asyncdp_sim.privacy import Gaussian
 from asyncdp_sim.privacy.attack import Claim, Pair, attack, most_shown
-from asyncdp_sim.run.replicates import blocks, processes
+from asyncdp_sim.run.replicates import blocks
+from asyncdp_sim.run.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 

@@ -9,6 +9,7 @@ import typer
 from asyncdp_sim.cli.options import (
     File,
     Out,
+    Place,
     Settings,
     Workers,
     attack_count,
@@ -76,28 +77,51 @@ def run_command(
 @app.command("sweep")
 def sweep_command(
     file: File,
-    out: Out = None,
+    out: Place = None,
     workers: Workers = 1,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Of a Dask scheduler, whose workers all reach DIR.",
+            show_default=False,
+        ),
+    ] = None,
+    only_status: Annotated[
+        bool, typer.Option("--status", help="Say how far it has come, and run nothing.")
+    ] = False,
     settings: Settings = [],  # noqa: B006
 ) -> None:
-    """Run the grid of a scenario's sweep, one directory per cell."""
+    """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
     from rich.progress import Progress
 
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.sweep import sweep
+    from asyncdp_sim.sweep import status, sweep
 
     scenario = _load(file, settings)
+    with blaming(file):
+        place = str(default_directory(scenario)) if out is None else out
+        if only_status:
+            typer.echo("\n".join(status(scenario, place).lines()))
+            return
     progress = Progress(console=_stderr(), disable=not sys.stderr.isatty())
     with blaming(file), progress:
-        directory = default_directory(scenario) if out is None else out
         bar = progress.add_task(f"sweeping {scenario.id}", total=None)
-        sweep(
+        found = sweep(
             scenario,
-            directory,
+            place,
             workers=workers,
+            address=address,
             on_cell=lambda _, total: progress.update(bar, advance=1, total=total),
         )
-    _show(directory)
+    if "://" in place:
+        typer.echo(f"{found.done} cells done; result in {place}")
+    elif found.done > 0:
+        _show(Path(place))
+    if len(found.failed) > 0:
+        typer.echo("\n".join(f"{file}: {line}" for line in found.errors()), err=True)
+        raise typer.Exit(2)
 
 
 @app.command("check")

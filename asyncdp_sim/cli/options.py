@@ -11,6 +11,17 @@ Out = Annotated[
 ]
 
 
+Place = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Result directory, or a URL that fsspec knows; must not exist, or be unfinished.",
+        show_default=False,
+    ),
+]
+
+
 def whole_number(given: str | int) -> int:
     """Read an option's whole number."""
     text = str(given)

@@ -62,11 +62,16 @@ class Label:
 
     def metadata_of_network(self) -> dict[str, str]:
         """Return what a table of order and times says, which no choice of learning may change."""
-        timed = "" if self.timing_accounted else " TIMING NOT ACCOUNTED."
-        return {
-            "asyncdp.label": f"Order and times alone; the manifest says what is private.{timed}",
-            "asyncdp.timing_accounted": str(self.timing_accounted).lower(),
-        }
+        return network_metadata(timing_accounted=self.timing_accounted)
+
+
+def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
+    """Return the metadata of a table of order and times alone, whatever is learned from it."""
+    timed = "" if timing_accounted else " TIMING NOT ACCOUNTED."
+    return {
+        "asyncdp.label": f"Order and times alone; the manifest says what is private.{timed}",
+        "asyncdp.timing_accounted": str(timing_accounted).lower(),
+    }
 
 
 def label(manifests: Sequence[Manifest]) -> Label:

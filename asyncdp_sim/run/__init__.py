@@ -1,6 +1,6 @@
 """One scenario: simulate, learn, account, write."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.learning.objectives import constants
+from asyncdp_sim.measures import NetworkSummary, summarise
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import (
     cpu_features,
@@ -37,13 +38,13 @@ from asyncdp_sim.run.honest import honest_summary, learn_alone, owner_figures
 from asyncdp_sim.run.problem import Problem, build_dataset, prepare
 from asyncdp_sim.run.replicates import (
     Learned,
-    Map,
     learn_all,
+    learn_together,
     live_all,
-    processes,
     simulate_all,
 )
 from asyncdp_sim.run.split import split_psi
+from asyncdp_sim.run.workers import Map, one_thread, processes
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.predictions import predict
 from asyncdp_sim.timeline import write_timeline
@@ -114,7 +115,7 @@ def run(
         The scenario's own data and traces where they are at hand already, as in a sweep.
     run_map : callable, optional
         A ``map`` over so many processes that are there already; see
-        :func:`~asyncdp_sim.run.replicates.processes`.
+        :func:`~asyncdp_sim.run.workers.processes`.
 
     Raises
     ------
@@ -123,32 +124,117 @@ def run(
     """
     scenario = scenario.base()
     seed = scenario.run.seed
-    chosen = tuple(numbers) if numbers is not None else tuple(range(1, scenario.run.replicates + 1))
-    dataset = build_dataset(scenario) if dataset is None else dataset
-    problem = prepare(scenario, dataset)
-    alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
-    with nullcontext(run_map) if run_map is not None else processes(workers) as mapped:
+    chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
+    with (
+        one_thread(),
+        nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
+    ):
+        ready = Ready.of(scenario, build_dataset(scenario) if dataset is None else dataset)
+        task = ready.problem.task
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         if scenario.run.learning == "live":
-            network, task = scenario.network, problem.task
+            network = scenario.network
             traces, learned = live_all(network, task, seed, chosen, events=events, **pool)
         else:
             if traces is None:
                 traces = simulate_all(scenario.network, seed, chosen, events=events, **pool)
-            learned = learn_all(problem.task, seed, chosen, traces, **pool)
-        further = honest_summary(problem, learned.models, alone)
+            learned = learn_all(task, seed, chosen, traces, **pool)
+        behaved = summarise(traces, scenario.network.airtime)
+        return ready.outcome(chosen, traces, behaved, learned, **pool)
+
+
+def run_together(all_ready: Sequence["Ready"], traces: Sequence[Trace]) -> Iterator[Outcome]:
+    """Learn scenarios that have one network over its traces, in this process.
+
+    Parameters
+    ----------
+    all_ready : sequence of Ready
+        At least one; none learns live.
+    traces : sequence of Trace
+        One per replicate, of all replicates.
+
+    Yields
+    ------
+    Outcome
+        What :func:`run` gives for each.
+    """
+    scenario = all_ready[0].scenario
+    numbers = all_numbers(scenario)
+    with one_thread(), processes(1) as mapped:
+        tasks = [each.problem.task for each in all_ready]
+        learned = learn_together(tasks, scenario.run.seed, numbers, traces)
+        behaved = summarise(traces, scenario.network.airtime)
+        for each, found in zip(all_ready, learned, strict=True):
+            yield each.outcome(numbers, traces, behaved, found, workers=1, run_map=mapped)
+
+
+def all_numbers(scenario: Scenario) -> tuple[int, ...]:
+    """Return the numbers of a scenario's replicates, from 1."""
+    return tuple(range(1, scenario.run.replicates + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A scenario with its data and numbers filled in, before anything is simulated.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    dataset : Dataset
+    problem : Problem
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    problem: Problem
+    alone: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, scenario: Scenario, dataset: Dataset) -> "Ready":
+        """Fill in a scenario's numbers from its data.
+
+        Raises
+        ------
+        DataError
+            If an optimum is not found, or the data do not fit the model.
+        """
+        with one_thread():
+            problem = prepare(scenario, dataset)
+            alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
+        return cls(scenario, dataset, problem, alone)
+
+    def outcome(
+        self,
+        numbers: Sequence[int],
+        traces: Sequence[Trace],
+        behaved: NetworkSummary,
+        learned: Learned,
+        *,
+        workers: int,
+        run_map: Map,
+    ) -> Outcome:
+        """Account for what was learned over traces, one per number, that ``behaved`` so."""
+        scenario, dataset, problem = self.scenario, self.dataset, self.problem
+        further = honest_summary(problem, learned.models, self.alone)
         if scenario.run.split:
-            told = (scenario.algorithm, problem.task, seed, chosen, traces, learned.models)
-            further["psi_split"] = asdict(split_psi(*told, **pool))
-    judged = judge(scenario, dataset, problem, learned)
-    found = (scenario, dataset, problem, traces, learned, judged)
-    return Outcome(
-        scenario, dataset, problem, chosen, tuple(traces), learned,
-        summary=summary(*found) | further, warnings=tuple(warnings(*found)), alone=alone,
-    )  # fmt: skip
+            split = split_psi(
+                scenario.algorithm, problem.task, scenario.run.seed, numbers, traces,
+                learned.models, workers=workers, run_map=run_map,
+            )  # fmt: skip
+            further["psi_split"] = asdict(split)
+        judged = judge(scenario, dataset, problem, learned)
+        found = (scenario, dataset, problem, traces, learned, judged)
+        return Outcome(
+            scenario, dataset, problem, tuple(numbers), tuple(traces), learned,
+            summary=asdict(behaved) | summary(*found) | further,
+            warnings=tuple(warnings(*found)), alone=self.alone,
+        )  # fmt: skip
 
 
-def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
+def write(outcome: Outcome, directory: Path, *, updates: bool = True, placed: bool = True) -> None:
     """Write a result directory; it appears whole or not at all.
 
     Parameters
@@ -158,6 +244,8 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
         Must not exist.
     updates : bool
         Whether to write ``updates.parquet``.
+    placed : bool
+        Whether the directory stays where it is, so that data paths are relative to it.
 
     Raises
     ------
@@ -182,7 +270,7 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True) -> None:
             writer.table("events.parquet", event_columns(traces, numbers))
             timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
             writer.stream("timeline.json", timeline)
-        writer.scenario(outcome.scenario)
+        writer.scenario(outcome.scenario, placed=placed)
         writer.json("manifest.json", said)
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.algorithms import Polar
-from asyncdp_sim.measures import summarise
 from asyncdp_sim.privacy import Declared, Guarantee, Ledger, guarantee
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.run.replicates import Learned
@@ -82,14 +80,13 @@ def summary(
     learned: Learned,
     judged: Guarantee,
 ) -> dict[str, Any]:
-    """Return the figures of the manifest's ``summary``."""
+    """Return the figures of learning and privacy in the manifest's ``summary``."""
     curve = learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
     ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
     kappa = scenario.privacy.overlap
     shared = {"shared_record_epsilon": ledger.shared(kappa)} if kappa > 1 else {}
     return {
-        **asdict(summarise(traces, scenario.network.airtime)),
         "clip_count": int(learned.clipped.sum()),
         "psi_final": spread(curve["relative_fitness"][last]),
         "max_spent_ratio": ledger.ratio(),

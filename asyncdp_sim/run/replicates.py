@@ -1,13 +1,9 @@
 """Replicates in parallel: which worker does which never shows in the result."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from multiprocessing import get_context
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +12,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.run.problem import Task
+from asyncdp_sim.run.workers import Map
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.units import to_units
@@ -36,7 +33,6 @@ Where rows are held out, ``held_out_loss`` follows, and ``held_out_error`` of mo
 """
 
 Numbers = Sequence[int]
-Map = Callable[..., list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +52,6 @@ class Learned:
     starts: npt.NDArray[np.float64]
     models: npt.NDArray[np.float64]
     clipped: npt.NDArray[np.int64]
-
-
-@contextmanager
-def processes(workers: int) -> Iterator[Map]:
-    """Give a ``map`` over this many processes (1: in this one)."""
-    if workers == 1:
-        yield lambda function, *items: list(map(function, *items))
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield lambda function, *items: list(pool.map(function, *items))
 
 
 def blocks(count: int, workers: int) -> list[slice]:
@@ -91,6 +77,13 @@ def learn_all(
     replicates = [numbers[block] for block in parts]
     recorded = [traces[block] for block in parts]
     return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded))
+
+
+def learn_together(
+    tasks: Sequence[Task], seed: int, numbers: Numbers, traces: Sequence[Trace]
+) -> list[Learned]:
+    """Learn several tasks over the same traces, in this process."""
+    return [_replay_block(task, seed, numbers, traces) for task in tasks]
 
 
 def live_all(
@@ -174,4 +167,4 @@ def _joined(parts: Sequence[Learned]) -> Learned:
     return Learned(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-__all__ = ["CURVE", "Learned", "Map", "learn_all", "live_all", "processes", "simulate_all"]
+__all__ = ["CURVE", "Learned", "learn_all", "learn_together", "live_all", "simulate_all"]

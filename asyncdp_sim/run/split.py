@@ -13,7 +13,8 @@ from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.run.problem import Task
-from asyncdp_sim.run.replicates import Map, Numbers, blocks
+from asyncdp_sim.run.replicates import Numbers, blocks
+from asyncdp_sim.run.workers import Map
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 

@@ -46,12 +46,16 @@ def load(file: Path, settings: Sequence[str] = ()) -> tuple[Scenario, list[str]]
     return scenario, notes
 
 
-def dump(scenario: Scenario, directory: Path) -> str:
-    """Return a scenario as TOML text, whose data paths load when it lies in ``directory``."""
+def dump(scenario: Scenario, directory: Path | None) -> str:
+    """Return a scenario as TOML text, whose data paths load when it lies in ``directory``.
+
+    They stay absolute where it lies in none.
+    """
     import tomli_w  # only where a scenario is written
 
     raw = scenario.plain()
-    _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+    if directory is not None:
+        _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
     return tomli_w.dumps(raw)
 
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.run import Outcome, write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweep import Cell, sweep
+from asyncdp_sim.sweep import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 
@@ -71,7 +72,8 @@ def test_cells_that_have_one_network_share_its_traces(command: Command, here: Pa
     assert first != second
     assert set(os.listdir("result/traces")) == {first, second}
     for network, seed in ((first, 3), (second, 4)):
-        assert os.listdir(here / "result" / "traces" / network) == ["updates.parquet"]
+        kept = set(os.listdir(here / "result" / "traces" / network))
+        assert kept == {"updates.parquet", "exchanges.parquet", "owners.parquet", "runs.parquet"}
         command.done(
             "run", "sweep.toml", "--out", f"alone-{seed}", "--seed", seed,
             "--set", "privacy.epsilon=2.5",
@@ -204,28 +206,34 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     stop_after: int, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario, _ = load(here / "sweep.toml")
-    told: list[int] = []
+    written: list[str] = []
 
-    def interrupt(cell: Cell, total: int) -> None:
-        assert total == 6
-        told.append(cell.number)
-        if len(told) == stop_after:
+    def interrupt(outcome: Outcome, directory: Path, **options: bool) -> None:
+        if len(written) == stop_after:
             raise KeyboardInterrupt
+        write(outcome, directory, **options)
+        written.append(directory.name)
 
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, here / "broken", on_cell=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(scenario, here / "broken")
     done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
+    assert done == set(written)
     assert len(done) == stop_after
     assert not (here / "broken" / "manifest.json").exists()
     (here / "broken" / ".partial-cell-0005").mkdir()  # as a killed process leaves it
     kept = {path: path.stat().st_mtime_ns for path in (here / "broken").rglob("cell-*/*")}
 
-    ran: list[int] = []
-    from asyncdp_sim.sweep import run
-
-    monkeypatch.setattr("asyncdp_sim.sweep.run", lambda *a, **k: (ran.append(1), run(*a, **k))[1])
-    sweep(scenario, here / "broken")
-    assert len(ran) == 6 - stop_after
+    stop_after = 6
+    told: list[tuple[int, int]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
+        sweep(
+            scenario, here / "broken", on_cell=lambda cell, total: told.append((cell.number, total))
+        )
+    assert len(set(written)) == len(written) == 6  # none was computed twice
+    assert sorted(told) == [(number, 6) for number in range(6)]
     sweep(scenario, here / "whole")
     assert contents(here / "broken") == contents(here / "whole")
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
@@ -235,15 +243,13 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
 def test_an_interrupted_command_keeps_its_state_and_goes_on(
     command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from asyncdp_sim.sweep import write
-
-    def interrupt(outcome: object, directory: Path, **options: bool) -> None:
+    def interrupt(outcome: Outcome, directory: Path, **options: bool) -> None:
         if directory.name == "cell-0003":
             raise KeyboardInterrupt
         write(outcome, directory, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweep.write", interrupt)
+        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
         said = command("sweep", "sweep.toml", "--out", "broken")
     assert said.code == 130
     assert said.lines == ["interrupted"]

@@ -1,0 +1,83 @@
+"""Where work is done: in this process, or in processes of its own."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Map = Callable[..., list[Any]]
+
+
+class InProcess(Executor):
+    """Does all work at once, in this process; what is raised is raised to whoever submits it."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Do the work and return its result as a future that is done."""
+        future: Future[T] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def executor(workers: int) -> Iterator[Executor]:
+    """Give an executor of this many processes (1: this one), which end with this one.
+
+    Each computes with one BLAS thread: more would get in each other's way, and sums that are split
+    over another number of threads have other bits.
+    """
+    if workers == 1:
+        with one_thread():
+            yield InProcess()
+        return
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()  # else the last pieces of work would be waited for
+        raise
+    finally:
+        pool.shutdown()
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Map]:
+    """Give a ``map`` over this many processes (1: in this one)."""
+    with executor(workers) as pool:
+        yield lambda function, *items: list(pool.map(function, *items))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one BLAS thread inside, so that bits do not depend on the number of cores."""
+    with threadpool_limits(1, "blas"):
+        yield
+
+
+def _begin() -> None:
+    """Set up a worker: one BLAS thread, no ear for Ctrl-C, and no life after its parent's."""
+    threadpool_limits(1, "blas")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()  # a killed parent tells nobody
+    os._exit(1)
+
+
+__all__ = ["InProcess", "Map", "executor", "one_thread", "processes"]

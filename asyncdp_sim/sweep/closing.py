@@ -1,0 +1,103 @@
+"""The table of a sweep's cells, and its manifest."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
+from asyncdp_sim.result import summary_column, swept_column
+from asyncdp_sim.scenario import Scenario, jsonable, spoken
+from asyncdp_sim.sweep.folder import Folder
+from asyncdp_sim.sweep.grid import Cell
+from asyncdp_sim.sweep.told import gathered
+
+_NEEDED = ("scenario", "summary", "warnings", "fingerprints")
+
+
+def close(
+    scenario: Scenario,
+    said: Mapping[str, Any],
+    into: Folder,
+    cells: Sequence[Cell],
+    failed: Mapping[int, str],
+) -> None:
+    """Write ``cells.parquet`` and ``manifest.json`` when every cell is done or has failed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    said : mapping
+        The scenario as it is described, data files by name and digest.
+    into : Folder
+    cells : sequence of Cell
+        All of the grid.
+    failed : mapping
+        From the numbers of cells without a result to why.
+
+    Raises
+    ------
+    ResultError
+        If a cell's manifest is damaged, or nothing can be written.
+    """
+    done = [cell for cell in cells if cell.number not in failed]
+    manifests = {cell.number: _trimmed(into, cell) for cell in done}
+    known = [manifests.get(cell.number) for cell in cells]
+    columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
+    for path, values in _swept(said, len(cells)):
+        columns[path] = swept_column(values)
+    columns["status"] = ["failed" if cell.number in failed else "done" for cell in cells]
+    if len(failed) > 0:
+        columns["error"] = [failed.get(cell.number) for cell in cells]
+    columns["seed"] = [cell.seed for cell in cells]
+    columns["network"] = [cell.network for cell in cells]
+    summaries = [{} if each is None else _flat(each["summary"]) for each in known]
+    for name in dict.fromkeys(itertools.chain(*summaries)):
+        columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
+    labelled = {} if len(manifests) == 0 else label(list(manifests.values())).metadata()
+    into.put("cells.parquet", columns, labelled)
+    reasons = {cells[number].name: why for number, why in failed.items()}
+    content = {
+        "schema": 1,
+        "scenario": jsonable(said),
+        "digest": digest(jsonable(said)),
+        "seed": scenario.run.seed,
+        "cells": len(cells),
+        **({"failed": reasons} if len(reasons) > 0 else {}),
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "cpu_features": cpu_features(),
+        "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
+        "warnings": gathered([None if each is None else each["warnings"] for each in known]),
+    }
+    into.put("manifest.json", content)
+
+
+def _trimmed(into: Folder, cell: Cell) -> dict[str, Any]:
+    """Return what the table and the label need of a cell's manifest."""
+    manifest = into.manifest(cell.name, "summary")
+    return {name: manifest[name] for name in _NEEDED}
+
+
+def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each swept path and its value in every cell, data files by name and digest."""
+    sweep: Mapping[str, list[Any]] = said["sweep"]
+    grid = list(itertools.product(*sweep.values()))
+    for place, path in enumerate(sweep):
+        yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
+
+
+def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in summary.items():
+        if name == "intervals":
+            for inner, ends in value.items():
+                low, high = (None, None) if ends is None else ends
+                flat |= {f"{inner}_low": low, f"{inner}_high": high}
+        elif isinstance(value, Mapping):
+            flat |= {f"{name}.{inner}": number for inner, number in value.items()}
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,104 @@
+"""The cells of a sweep, and which of them are learned together."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.provenance import network_digest
+from asyncdp_sim.scenario import Scenario
+
+TOGETHER = 16
+"""Cells of a batch at most: what an interruption can lose of each worker's work."""
+_ROOM = 2**27
+"""Bytes of all recorded models of a batch, unless one cell has more."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid.
+
+    Attributes
+    ----------
+    number : int
+        From 0, last swept path fastest.
+    values : mapping
+        The swept paths and their values.
+    base : Scenario
+        The scenario whose grid it is of.
+    seed : int
+        The cell's.
+    network, data : str
+        Under which cells share traces, and records.
+    size : int
+        Bytes of the models that its curve is made of.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    base: Scenario
+    seed: int
+    network: str
+    data: str
+    size: int
+
+    @classmethod
+    def of(cls, number: int, values: Mapping[str, Any], base: Scenario) -> "Cell":
+        """Return the cell of these values, checked."""
+        scenario = base.cell(values)
+        raw, run = scenario.plain(), scenario.run
+        data = json.dumps([raw["data"], raw["owners"], run.seed], sort_keys=True)
+        rows = run.replicates * (run.updates // run.record_every + 2)
+        network = network_digest(scenario, run.replicates)
+        size = 8 * rows * (scenario.data.features + 8)
+        return cls(number, values, base, run.seed, network, data, size)
+
+    @property
+    def scenario(self) -> Scenario:
+        """Its scenario, made anew: thousands of them need not be kept."""
+        return self.base.cell(self.values)
+
+    @property
+    def name(self) -> str:
+        """Name of the cell's directory."""
+        return f"cell-{self.number:04d}"
+
+
+def grid(scenario: Scenario) -> list[Cell]:
+    """Return the cells of a scenario's sweep, in their order.
+
+    Raises
+    ------
+    SpecError
+        If it has none, or values do not fit together.
+    """
+    if len(scenario.sweep) == 0:
+        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    return [Cell.of(number, values, scenario) for number, values in enumerate(scenario.grid())]
+
+
+def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """Yield the cells of each network, in the order of the first ones."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.network, []).append(cell)
+    yield from found.values()
+
+
+def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
+    """Yield what is learned together of the cells of one network: cells with the same records.
+
+    Each worker has some; what is in a batch does not change its results.
+    """
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.data, []).append(cell)
+    for alike in found.values():
+        most = min(TOGETHER, ceil(len(alike) / workers), 1 + _ROOM // max(c.size for c in alike))
+        for start in itertools.count(step=most):
+            if start >= len(alike):
+                break
+            yield alike[start : start + most]

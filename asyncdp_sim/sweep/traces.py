@@ -1,0 +1,87 @@
+"""The traces of a network, kept with a sweep so that they are simulated once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.columns import Columns, update_columns
+from asyncdp_sim.result import Writer
+from asyncdp_sim.trace import Ending, Trace
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+
+_ONE_EACH = (
+    "end_tick", "in_flight_total", "recomputed", "on_air_ticks", "one_on_one", "one_each",
+    "answers_per_update", "in_order",
+)  # fmt: skip
+"""What a trace has one of."""
+
+
+def write_traces(
+    traces: Sequence[Trace], directory: Path, metadata: dict[str, str], *, whole: bool
+) -> None:
+    """Write the updates of all replicates, from 1, and where asked all that traces consist of.
+
+    Raises
+    ------
+    ResultError
+        If the directory exists or cannot be written.
+    """
+    numbers = range(1, len(traces) + 1)
+    with Writer(directory) as writer:
+        if whole:
+            writer.table("exchanges.parquet", _joined("exchanges", traces), metadata)
+            writer.table("owners.parquet", _joined("owners", traces), metadata)
+            writer.table("runs.parquet", _runs(traces), metadata)
+        writer.table("updates.parquet", update_columns(traces, numbers), metadata)
+
+
+def read_traces(directory: Path) -> tuple[Trace, ...]:
+    """Return the traces that :func:`write_traces` has written whole."""
+    import pyarrow.parquet as pq
+
+    runs = pq.read_table(directory / "runs.parquet").to_pylist()
+    exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs))
+    owners = _parts(directory / "owners.parquet", OWNERS, len(runs))
+    return tuple(
+        Trace(
+            exchanges=asked,
+            owners=known,
+            events=None,
+            ending=Ending[said["ending"]],
+            update_ticks=np.array(said["update_ticks"], dtype=np.int64),
+            **{name: said[name] for name in _ONE_EACH},
+        )
+        for said, asked, known in zip(runs, exchanges, owners, strict=True)
+    )
+
+
+def _runs(traces: Sequence[Trace]) -> Columns:
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {"replicate": np.arange(1, len(traces) + 1, dtype=np.int32)}
+    columns |= {name: pa.array([getattr(t, name) for t in traces]) for name in _ONE_EACH}
+    columns["ending"] = pa.array([trace.ending.name for trace in traces])
+    columns["update_ticks"] = pa.array([t.update_ticks for t in traces], pa.list_(pa.int64()))
+    return columns
+
+
+def _joined(name: str, traces: Sequence[Trace]) -> Columns:
+    tables = [getattr(trace, name) for trace in traces]
+    numbers = np.arange(1, len(traces) + 1, dtype=np.int32)
+    joined = np.concatenate(tables)
+    columns = {"replicate": np.repeat(numbers, [len(table) for table in tables])}
+    return columns | {column: joined[column] for column in joined.dtype.names or ()}
+
+
+def _parts(file: Path, dtype: np.dtype[np.void], count: int) -> list[npt.NDArray[np.void]]:
+    import pyarrow.parquet as pq
+
+    read = pq.read_table(file)
+    table = np.empty(read.num_rows, dtype=dtype)
+    for name in dtype.names or ():
+        table[name] = read[name].to_numpy()
+    ends = np.searchsorted(read["replicate"].to_numpy(), np.arange(1, count), side="right")
+    return [part.copy() for part in np.split(table, ends)]

@@ -1,0 +1,32 @@
+"""A small sweep, in a file and in memory."""
+
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.scenario import Scenario, load
+from tests.cli.command import Command
+from tests.cli.scenes import SWEEP
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def scenario(file: Path) -> Scenario:
+    return load(file)[0]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
