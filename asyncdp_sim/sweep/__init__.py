@@ -9,7 +9,7 @@ from pathlib import Path
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.provenance import placeless
-from asyncdp_sim.result import Writer, read_manifest, require_free
+from asyncdp_sim.result import read_manifest
 from asyncdp_sim.run import all_numbers, reproduce
 from asyncdp_sim.run.replicates import blocks
 from asyncdp_sim.run.workers import executor
@@ -71,6 +71,8 @@ def sweep(
     cells = grid(scenario)
     said = placeless(scenario)  # reads every data file once, before anything is written
     into = folder(place)
+    if address is not None and isinstance(into, LocalFolder):
+        into = LocalFolder(into.root.absolute())  # workers start elsewhere
     with _at_work(workers, address) as (pool, count):
         _open(scenario, into, place)
         with into.claimed():
@@ -130,19 +132,12 @@ def _open(scenario: Scenario, into: Folder, place: Path | str) -> None:
     ResultError
         If something else is there.
     """
-    local = isinstance(into, LocalFolder)
-    text = dump(scenario, into.root if isinstance(into, LocalFolder) else None)
-    known = into.text("scenario.toml")
-    if known is None and len(into.entries()) == 0:
-        if local:
-            require_free(Path(place))
-            with Writer(Path(place)) as writer:
-                writer.text("scenario.toml", text)
-        else:
-            into.put("scenario.toml", text)
+    if not into.begun:
+        into.begin(scenario)
         return
+    text = dump(scenario, into.root if isinstance(into, LocalFolder) else None)
     unfinished = "manifest.json" not in into.entries() or len(errors(into)) > 0
-    if known != text or not unfinished:
+    if into.text("scenario.toml") != text or not unfinished:
         allowed = "allowed is a new directory, or an unfinished sweep of this very scenario"
         raise ResultError([Fault("--out", "an existing path", allowed)], str(place))
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.result import read_manifest, require_free, write_into
+from asyncdp_sim.result import Writer, read_manifest, write_into
+from asyncdp_sim.scenario import Scenario, dump
 
 Metadata = Mapping[str, str]
 
@@ -37,11 +38,18 @@ class Folder(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
 
+    def begin(self, scenario: Scenario) -> None:
+        """Write ``scenario.toml`` where nothing is yet."""
+
     def manifest(self, name: str, *needed: str) -> dict[str, Any]:
         """Return the manifest of a cell, as :func:`asyncdp_sim.result.read_manifest` does."""
 
     def claimed(self) -> AbstractContextManager[None]:
         """Hold the folder against another sweep, and remove what an interrupted one left."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything is there."""
 
     @property
     def placed(self) -> bool:
@@ -55,7 +63,6 @@ class LocalFolder:
     Attributes
     ----------
     root : Path
-        Absolute.
     """
 
     root: Path
@@ -65,7 +72,7 @@ class LocalFolder:
         try:
             with os.scandir(self.root / name) as found:
                 return {e.name: e.stat().st_mtime for e in found if not e.name.startswith(".")}
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
             raise _unreachable(self.root, error) from None
@@ -84,9 +91,7 @@ class LocalFolder:
         """Write a file beside its place and rename it."""
         place = self.root / name
         try:
-            if not place.parent.is_dir():
-                require_free(place)
-                place.parent.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unreachable(self.root, error) from None
         write_into(place.parent, place.name, content, metadata)
@@ -95,7 +100,7 @@ class LocalFolder:
         """Return the text of a file; None where there is none."""
         try:
             return (self.root / name).read_text(encoding="utf-8")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
             return None
         except OSError as error:
             raise _unreachable(self.root, error) from None
@@ -128,6 +133,16 @@ class LocalFolder:
                 for leftover in parent.glob(".partial-*"):
                     shutil.rmtree(leftover, ignore_errors=True)
             yield
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything is there, be it what it may."""
+        return os.path.lexists(self.root)
+
+    def begin(self, scenario: Scenario) -> None:
+        """Make the directory, with its first file."""
+        with Writer(self.root) as writer:
+            writer.scenario(scenario)
 
     @property
     def placed(self) -> bool:
@@ -235,6 +250,15 @@ class UrlFolder:
         yield
 
     @property
+    def begun(self) -> bool:
+        """Whether there is any file."""
+        return len(self.entries()) > 0
+
+    def begin(self, scenario: Scenario) -> None:
+        """Send the first file."""
+        self.put("scenario.toml", dump(scenario, None))
+
+    @property
     def placed(self) -> bool:
         """No: a URL is no place to be relative to."""
         return False
@@ -258,7 +282,7 @@ class UrlFolder:
 def folder(place: Path | str) -> Folder:
     """Return the folder at a path, or at a URL (anything with ``://``)."""
     text = str(place)
-    return UrlFolder(text.rstrip("/")) if "://" in text else LocalFolder(Path(place).absolute())
+    return UrlFolder(text.rstrip("/")) if "://" in text else LocalFolder(Path(place))
 
 
 def _last(name: str) -> str:
