@@ -5,6 +5,7 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def default_directory(scenario: Scenario) -> Path:
     return Path("results") / f"{scenario.id}-{digest(described(scenario))[:8]}"
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions that decide a result's bits."""
     return {
@@ -81,6 +83,7 @@ def cpu_features() -> list[str]:
     return sorted({*found.get("baseline", []), *found.get("found", [])})
 
 
+@cache
 def git_commit() -> str | None:
     """Return the commit of the source tree that the package runs from, if it is one."""
     root = Path(__file__).resolve().parent.parent

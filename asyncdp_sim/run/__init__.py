@@ -160,7 +160,7 @@ def run_together(all_ready: Sequence["Ready"], traces: Sequence[Trace]) -> Itera
     """
     scenario = all_ready[0].scenario
     numbers = all_numbers(scenario)
-    with one_thread(), processes(1) as mapped:
+    with processes(1) as mapped:
         tasks = [each.problem.task for each in all_ready]
         learned = learn_together(tasks, scenario.run.seed, numbers, traces)
         behaved = summarise(traces, scenario.network.airtime)
@@ -201,9 +201,8 @@ class Ready:
         DataError
             If an optimum is not found, or the data do not fit the model.
         """
-        with one_thread():
-            problem = prepare(scenario, dataset)
-            alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
+        problem = prepare(scenario, dataset)
+        alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
         return cls(scenario, dataset, problem, alone)
 
     def outcome(

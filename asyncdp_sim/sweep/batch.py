@@ -67,6 +67,11 @@ def learn(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
     ResultError
         If a result cannot be written.
     """
+    with one_thread():
+        return _learned(folder, cells)
+
+
+def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
     ended = []
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
@@ -144,5 +149,4 @@ def _dataset(scenario: Scenario) -> Dataset:
 @lru_cache(maxsize=1)
 def records(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
     """Return the owners' records: the latest are kept, since the next batch may have the same."""
-    with one_thread():
-        return data.build(count, sizes, Streams(seed))
+    return data.build(count, sizes, Streams(seed))
