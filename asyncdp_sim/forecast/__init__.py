@@ -5,17 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.forecast.assumptions import broken, choice
-from asyncdp_sim.forecast.bounded import psi_bound
-from asyncdp_sim.forecast.expected import Expected, Recursions
 from asyncdp_sim.forecast.grid import Point, grid
 from asyncdp_sim.forecast.owners import OwnerForecast, prospects, value_alone
-from asyncdp_sim.forecast.pace import Array, pace
+from asyncdp_sim.forecast.pace import Array
 from asyncdp_sim.forecast.population import Moments, Population, population
 from asyncdp_sim.forecast.simulated import Simulated, simulated
-from asyncdp_sim.forecast.spread import draws
-from asyncdp_sim.learning.algorithms import AsyncGossip
-from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.forecast.worked import Worked, worked_out
 from asyncdp_sim.scenario import Scenario
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -33,6 +28,8 @@ class Forecast:
         Of its 95 % interval; 0 where it is exact.
     psi_bound : float or None
         What a theorem allows it at most; None where none applies.
+    psi_bound_of : str or None
+        Which theorem.
     quantiles : dict
         Of ψ at the end, by level.
     noise_free : float
@@ -55,7 +52,7 @@ class Forecast:
     method : str
         How it was found.
     doubts : tuple of str
-        Why exact moments do not apply; none where they do.
+        Why exact moments do not apply, or given who updates when alone; none where they do.
     moments : str
         Of what data.
     not_for_release : bool
@@ -65,6 +62,7 @@ class Forecast:
     psi: float
     psi_half_width: float
     psi_bound: float | None
+    psi_bound_of: str | None
     quantiles: dict[float, float]
     noise_free: float
     curve: Array
@@ -97,7 +95,8 @@ def forecast(
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
 
-    Exact moments where they apply; else runs on the same data, with an interval.
+    Exact moments where they apply, or given who updates when, averaged over simulated networks;
+    else runs on the same data. What is not exact has an interval.
 
     Parameters
     ----------
@@ -121,55 +120,34 @@ def forecast(
         says.
     """
     known = population(scenario.base(), moments, private=private)
-    doubts = broken(known)
-    chosen = choice(known)
-    exact: Expected | None = None
-    objective = known.objective
-    if len(doubts) == 0 and objective is not None and not isinstance(chosen, str):
-        exact = Recursions().expect(known, objective, chosen)
-        why = exact.refuted(objective.theta_max)
-        if why:
-            doubts, exact = [why], None
-    if exact is None or objective is None or isinstance(chosen, str):
-        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
-        return _by_runs(known, doubts, target, heterogeneity, workers)
-    return _by_moments(known, objective, exact, chosen, target, heterogeneity)
+    found = worked_out(known)
+    if isinstance(found, Worked):
+        return _by_moments(known, found, target, heterogeneity)
+    known = population(scenario.base(), "own", private=private, dataset=known.dataset)
+    return _by_runs(known, found, target, heterogeneity, workers)
 
 
 def _by_moments(
-    known: Population,
-    objective: Quadratic,
-    exact: Expected,
-    chosen: Array,
-    target: float | None,
-    heterogeneity: float,
+    known: Population, found: Worked, target: float | None, heterogeneity: float
 ) -> Forecast:
-    scenario, curve = known.scenario, exact.psi
-    seed = scenario.run.seed
-    when = pace(scenario.network, chosen, seed)
-    shown = min(len(curve), len(when.times))
-    algorithm, limit = scenario.algorithm, None
-    if isinstance(algorithm, AsyncGossip) and known.judge is None:
-        noise = known.problem.task.reply.noise
-        limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
-    spread = draws(known, objective, chosen)
-    free = float(exact.noise_free[-1])
+    mean = float(found.psi[-1])
     return Forecast(
-        psi=float(curve[-1]),
-        psi_half_width=0.0,
-        psi_bound=limit,
-        quantiles=_quantiles(spread),
-        noise_free=free,
-        curve=curve[:shown],
-        times=when.times[:shown],
-        time=float(when.times[-1]),
-        time_half_width=when.half_width,
+        psi=mean,
+        psi_half_width=found.half_width,
+        psi_bound=found.bound,
+        psi_bound_of=found.bound_of,
+        quantiles=_quantiles(found.spread),
+        noise_free=found.noise_free,
+        curve=found.psi,
+        times=found.times,
+        time=float(found.times[-1]),
+        time_half_width=found.time_half_width,
         target=target,
-        target_time=_first(curve[:shown], when.times[:shown], target),
-        target_probability=None if target is None else float(np.mean(spread <= target)),
-        owners=_owners(known, float(curve[-1]), free, when.answers, heterogeneity),
-        method=f"exact moments; time by {when.words}; quantiles of {len(spread)} draws",
-        doubts=(),
+        target_time=_first(found.psi, found.times, target),
+        target_probability=None if target is None else float(np.mean(found.spread <= target)),
+        owners=_owners(known, mean, found.noise_free, found.answers, heterogeneity),
+        method=found.words,
+        doubts=found.doubts,
         moments=known.words,
         not_for_release=known.private,
     )
@@ -188,6 +166,7 @@ def _by_runs(
         psi=mean,
         psi_half_width=found.half_width,
         psi_bound=None,
+        psi_bound_of=None,
         quantiles=_quantiles(found.final),
         noise_free=found.noise_free,
         curve=found.psi,

@@ -10,13 +10,14 @@ import numpy.typing as npt
 from asyncdp_sim.forecast.decoupled import Course
 from asyncdp_sim.forecast.one_size import one_size
 from asyncdp_sim.forecast.rounds import rounds
+from asyncdp_sim.theory.descent import Schedule
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 RARE = 1e-3
 """Bound on the probability that some member has answered as often as it may before T."""
 STRIDES = np.geomspace(0.02, 20.0, 20)
-"""First step of Collab's algorithms times the largest curvature, of those that are tried."""
+"""First step of a round times the largest curvature, of those that are tried."""
 FOLDS = np.geomspace(0.1, 60.0, 20)
 """How often over a run a deviation of average curvature shrinks by e, of the ρ that are tried."""
 
@@ -57,7 +58,7 @@ class Alike:
     courses : tuple of Course
         One for each choice.
     rho, answers, free, noise : array (N, R)
-        ρ (c_1 of Collab's Algorithm 2), K, E ψ without noise, and its growth, for k = 1 … N.
+        ρ (c_1 or α where that is the step), K, E ψ without noise, and its growth, for k = 1 … N.
     total : float
         n.
     by_rounds : bool
@@ -93,10 +94,16 @@ class Alike:
 
     @classmethod
     def in_rounds(
-        cls, choices: Sequence[tuple[Course, float]], owners: int, total: float, *, average: bool
+        cls,
+        choices: Sequence[tuple[Course, float]],
+        owners: int,
+        total: float,
+        scheduled: Callable[[Array, int], Schedule],
     ) -> "Alike":
-        """Work out all choices of Collab's algorithms: a course, and ρ or c_1; K = T."""
-        found = [rounds(course, np.array([step]), average=average) for course, step in choices]
+        """Work out all choices of a synchronous algorithm: a course, and ρ, c_1 or α; K = T."""
+        found = [
+            rounds(course, scheduled(np.array([step]), course.updates)) for course, step in choices
+        ]
         paid = np.array([course.updates for course, _ in choices])
         free, gain = (np.concatenate(each) for each in zip(*found, strict=True))
         shape, step = (owners, 1), np.array([step for _, step in choices])
@@ -176,7 +183,7 @@ def steps(course: Course, owners: int) -> list[Array]:
     return [fold * unit for fold in FOLDS.tolist()]
 
 
-def strides(course: Course, *, average: bool) -> list[float]:
-    """Return c_1, or ρ where the k-th step is ρ/(T²k), for each of :data:`STRIDES`."""
-    unit = 1 if average else course.updates**2
-    return [stride * unit / float(course.hessian.max()) for stride in STRIDES.tolist()]
+def strides(course: Course, scheduled: Callable[[Array, int], Schedule]) -> list[float]:
+    """Return ρ, c_1 or α for each of :data:`STRIDES`."""
+    first = float(scheduled(np.ones(1), course.updates).sizes[0, 0]) * float(course.hessian.max())
+    return [stride / first for stride in STRIDES.tolist()]

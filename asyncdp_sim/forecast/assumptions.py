@@ -4,20 +4,39 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecast.population import Population
+from asyncdp_sim.forecast.synchronous import absent, synchronous
 from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.network import Network
 from asyncdp_sim.privacy import Clip
-from asyncdp_sim.theory.silence import silent_by
-from asyncdp_sim.theory.updating import selection
+from asyncdp_sim.theory.silence import Releases
+from asyncdp_sim.theory.updating import releases
 
 Array = npt.NDArray[np.float64]
 RARE = 1e-3
 """Probability of an owner's falling silent before T that is taken for none."""
+ENDLESS = 10**9
+"""Answers that no run releases."""
 
 
 def broken(population: Population) -> list[str]:
     """Return why exact moments do not apply, a reason each; none where they do."""
+    network, found = population.scenario.network, nonlinear(population)
+    if network.until is not None:
+        found.append("the run may end at run.until, before T")
+    if synchronous(population.scenario.algorithm):
+        found += absent(population.scenario)
+    elif population.scenario.protocol.one_on_one:
+        law = answering(population)
+        if isinstance(law, str):
+            found.append(f"whose update is next depends on the past: {law}")
+    return found
+
+
+def nonlinear(population: Population) -> list[str]:
+    """Return why there are none even if it is known who updates when, a reason each."""
     scenario, found = population.scenario, []
-    if not isinstance(scenario.algorithm, AsyncGossip):
+    in_rounds = synchronous(scenario.algorithm)
+    if not (in_rounds or isinstance(scenario.algorithm, AsyncGossip)):
         found.append(f"algorithm {scenario.algorithm.kind} has no exact moments here")
     if population.objective is None:
         found.append(f"the loss of model {scenario.model.kind} is not quadratic")
@@ -25,29 +44,43 @@ def broken(population: Population) -> list[str]:
         found.append("the optimum lies on the bound of Θ, where the projection acts")
     if isinstance(scenario.privacy.sensitivity, Clip) and scenario.privacy.mechanism != "none":
         found.append("clipped gradients are not linear in the model")
-    if not scenario.protocol.one_on_one:
+    if not (in_rounds or scenario.protocol.one_on_one):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     if scenario.adversary is not None or scenario.acceptance is not None:
         found.append("owners that lie, or a learner that bounds answers, are not in the moments")
     if scenario.network.withholds or scenario.network.stops:
         found.append("timing depends on the model")
-    chosen = choice(population)
-    if isinstance(chosen, str):
-        found.append(f"whose update is next depends on the past: {chosen}")
     return found
 
 
 def choice(population: Population) -> Array | str:
     """Return π, shape (N,), or why it is not known, or not the same for all updates."""
-    scenario = population.scenario
-    network = scenario.network
-    endless = network.model_copy(
-        update={"answers_allowed": (10 * network.updates,) * network.n_owners}
-    )
-    found = selection(endless)
-    if isinstance(found, str):
-        return found
-    share, caps = np.array(found), np.array(network.answers_allowed)
-    if silent_by(share, caps, network.updates) >= RARE:
+    law = answering(population)
+    return law if isinstance(law, str) else law.chosen
+
+
+def answering(population: Population) -> Releases | str:
+    """Return how owners release answers until update T, none of them silent before, or why not."""
+    network = population.scenario.network
+    law = releases(_endless(network))
+    if isinstance(law, str):
+        return law
+    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
         return "budgets may end before T, and the owners that are left take turns"
-    return share
+    return law
+
+
+def ending(population: Population) -> Releases | None:
+    """Return the same where owners do fall silent, each after K_i updates of its own.
+
+    None where it is not known, where answers that are lost use budgets up too, or where a run may
+    end for another reason.
+    """
+    network = population.scenario.network
+    law = releases(_endless(network))
+    lasting = isinstance(law, str) or np.any(law.loss > 0) or network.until is not None
+    return None if lasting or isinstance(law, str) else law
+
+
+def _endless(network: Network) -> Network:
+    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.theory.descent import drawn
 from asyncdp_sim.theory.domain import positive
 from asyncdp_sim.theory.gossip import CentralStep
 from asyncdp_sim.theory.moments import Initial, Shape
@@ -69,11 +70,12 @@ class Course:
         gram = np.einsum("i,ijk->jk", objective.weights, objective.gram)
         values, vectors = np.linalg.eigh(gram)
         ones = vectors.T @ np.ones(len(values))
+        mean, scatter = drawn(initial)
         return cls(
             values=values,
             optimum=vectors.T @ objective.free_optimum,
-            start={"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial] * ones,
-            scatter=1 / 12 if initial == "uniform" else 0.0,
+            start=mean * ones,
+            scatter=scatter,
             pattern=np.ones(len(values)) if noise == "vector" else ones**2,
             sigma=positive("sigma", objective.sigma),
             least=objective.least,

@@ -100,7 +100,7 @@ class Design:
 def tune(
     scenario: Scenario, *, private: bool = False, lengths: tuple[int, ...] | None = None
 ) -> Design:
-    """Find the ρ and T of least expected ψ.
+    """Find the ρ and T of least expected ψ, of asynchronous gossip.
 
     For each T the best of a scan of ρ, then a bounded search on ln ρ between its neighbours.
     Under a horizon noise grows with T; under a cap K is made to fit T and N
@@ -126,6 +126,10 @@ def tune(
     """
     known = population(scenario.base(), "common", private=private)
     doubts = unlike(known)
+    kind = known.scenario.algorithm.kind
+    if not isinstance(known.scenario.algorithm, AsyncGossip):
+        said = "the best step and T are sought for async-gossip alone"
+        raise SpecError([Fault("algorithm.kind", repr(kind), said)])
     n, updates = known.scenario.owners.count, known.scenario.run.updates
     if lengths is None:
         tried = _over(known, np.geomspace(n, max(2 * updates, n + 1), LENGTHS))

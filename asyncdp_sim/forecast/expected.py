@@ -60,12 +60,10 @@ class Expected:
 
     def _reach(self) -> float:
         found = self.with_noise
-        spread = np.sqrt(np.maximum(np.einsum("kaa->ka", found.covariance), 0.0))
-        central = float((np.abs(found.mean) + 6 * spread).max())
         bias = found.copies_mean - found.optimum
         own = np.einsum("iaia->ia", found.copies_second) - np.square(bias)
         copies = np.abs(found.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
-        return max(central, float(copies.max()))
+        return max(found.reach, float(copies.max()))
 
 
 @dataclass
@@ -96,18 +94,8 @@ class Recursions:
         TypeError
             If the algorithm is another.
         """
-        algorithm, noise = known.scenario.algorithm, known.problem.task.reply.noise
-        if not isinstance(algorithm, AsyncGossip):
-            raise TypeError(f"no exact moments of {algorithm.kind}")
-        process = gossip_map_of(
-            objective,
-            rho=algorithm.rho,
-            updates=known.scenario.run.updates,
-            central_step=algorithm.central_step,
-            probability=chosen,
-            inverse_rate=algorithm.selection == "inverse-rate",
-        )
-        shape: Shape = noise.shape if isinstance(noise, LaplaceNoise) else "vector"
+        algorithm, process = process_of(known, objective, chosen)
+        shape, noise = shape_of(known), known.problem.task.reply.noise
         key = digest(
             {
                 "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
@@ -139,6 +127,43 @@ class Recursions:
         loud = moments(process, variance, noise=shape, initial=initial)
         self._loud[key].append((variance, loud))
         return Expected(loud, self._quiet[key], judge)
+
+
+def process_of(
+    known: Population, objective: Quadratic, chosen: Array | None
+) -> tuple[AsyncGossip, GossipMap]:
+    """Return the algorithm of a scenario, and its numbers.
+
+    Parameters
+    ----------
+    known : Population
+    objective : Quadratic
+        What the forecast is of.
+    chosen : array (N,), optional
+        π_i; may be absent where the step does not look at them.
+
+    Raises
+    ------
+    TypeError
+        If the algorithm is another than asynchronous gossip.
+    """
+    algorithm = known.scenario.algorithm
+    if not isinstance(algorithm, AsyncGossip):
+        raise TypeError(f"no exact moments of {algorithm.kind}")
+    return algorithm, gossip_map_of(
+        objective,
+        rho=algorithm.rho,
+        updates=known.scenario.run.updates,
+        central_step=algorithm.central_step,
+        probability=chosen,
+        inverse_rate=algorithm.selection == "inverse-rate",
+    )
+
+
+def shape_of(known: Population) -> Shape:
+    """Return whether coordinates have noise of their own."""
+    noise = known.problem.task.reply.noise
+    return noise.shape if isinstance(noise, LaplaceNoise) else "vector"
 
 
 def _proportion(variance: Array, former: Array) -> float | None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.forecast.assumptions import broken, choice
+from asyncdp_sim.forecast.exact import exact
 from asyncdp_sim.forecast.expected import Recursions
 from asyncdp_sim.forecast.owners import value_alone
 from asyncdp_sim.forecast.population import Moments, Population, population
@@ -84,15 +84,12 @@ def grid(
 def _point(
     values: Mapping[str, Any], known: Population, shared: Recursions, heterogeneity: float
 ) -> Point:
-    doubts, chosen, objective = broken(known), choice(known), known.objective
-    if len(doubts) > 0 or objective is None or isinstance(chosen, str):
-        return Point(values, None, None, None, tuple(doubts), known.private)
-    exact = shared.expect(known, objective, chosen)
-    why = exact.refuted(objective.theta_max)
-    if why:
-        return Point(values, None, None, None, (why,), known.private)
+    found, objective = exact(known, shared), known.objective
+    if isinstance(found, tuple) or objective is None:
+        doubts = found if isinstance(found, tuple) else ()
+        return Point(values, None, None, None, doubts, known.private)
     alone = value_alone(known, objective, heterogeneity)
-    psi, quiet = float(exact.psi[-1]), float(exact.noise_free[-1])
+    psi, quiet = float(found.psi[-1]), float(found.noise_free[-1])
     return Point(values, psi, quiet, alone, (), known.private)
 
 

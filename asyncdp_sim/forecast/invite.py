@@ -13,19 +13,18 @@ from asyncdp_sim.forecast.coalition import Coalition, Invitation, best_coalition
 from asyncdp_sim.forecast.decoupled import Course
 from asyncdp_sim.forecast.fair import ENUMERATED, Division, Members, sampled, shapley
 from asyncdp_sim.forecast.population import Population, population
-from asyncdp_sim.learning.algorithms import AsyncGossip, Collab1, Collab2
+from asyncdp_sim.forecast.synchronous import Synchronous, scheduled, step_of
+from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.privacy import Clip
 from asyncdp_sim.privacy.budget import Horizon
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.updating import selection
+from asyncdp_sim.theory.updating import releases, selection
 
 Array = npt.NDArray[np.float64]
 PERMUTATIONS = 1000
 SHARES_OF_T = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """T that are tried, over the scenario's, with ``tuned``."""
-OF_ONE_ON_ONE = ("algorithm collab", "answers under protocol rounds", "whose update is next")
-"""Beginnings of doubts about moments of one-on-one learning that are none about full rounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class Invited:
 
 
 def invite(scenario: Scenario, *, private: bool = False, tuned: bool = True) -> Invited:
-    """Say whom to invite, without training a model: to asynchronous gossip, or Collab's rounds.
+    """Say whom to invite, without training a model: to asynchronous gossip, or to rounds.
 
     Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
     member's budget is for as many answers as members of a coalition of that size need
@@ -139,7 +138,7 @@ def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tu
         said = "allowed is 1: who shares records changes with the coalition"
         raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
     doubts = unlike(known)
-    if objective is None or not isinstance(algorithm, AsyncGossip | Collab1 | Collab2):
+    if objective is None or not isinstance(algorithm, AsyncGossip | Synchronous):
         raise TypeError("unlike() lets no such scenario pass")
     course = partial(Course.of, objective, noise=privacy.noise, initial=algorithm.initial)
     n, updates = objective.n_owners, scenario.run.updates
@@ -148,13 +147,12 @@ def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tu
     if tuned:
         lengths = sorted({max(1, round(share * updates)) for share in SHARES_OF_T})
     if not isinstance(algorithm, AsyncGossip):
-        average = isinstance(algorithm, Collab2)
-        given = algorithm.step if isinstance(algorithm, Collab2) else algorithm.rho
+        schedule = scheduled(algorithm)
         courses = [course(updates=length) for length in lengths]
-        strided = [(courses[-1], given)]
+        strided = [(courses[-1], step_of(algorithm))]
         if tuned:
-            strided += [(each, c) for each in courses for c in strides(each, average=average)]
-        alike = Alike.in_rounds(strided, n, float(records.sum()), average=average)
+            strided += [(each, c) for each in courses for c in strides(each, schedule)]
+        alike = Alike.in_rounds(strided, n, float(records.sum()), schedule)
         return alike, records, spread_of(known), doubts
     courses = [course(updates=length, central_step=algorithm.central_step) for length in lengths]
     choices = [(courses[-1], np.full(n, algorithm.rho))]
@@ -181,15 +179,13 @@ def unlike(known: Population) -> tuple[str, ...]:
     SpecError
         If it cannot be made.
     """
-    scenario, privacy = known.scenario, known.scenario.privacy
+    privacy = known.scenario.privacy
     granted = ["records are spread over owners as if by chance: one truth for all of them"]
     clipped = isinstance(privacy.sensitivity, Clip) and privacy.mechanism != "none"
     endless = privacy.model_copy(update={"budget": Horizon()})
     # budgets are made to fit each coalition, so that those of the scenario's do not matter here
     free = known.scenario.model_copy(update={"privacy": endless})
     doubts = broken(replace(known, scenario=free))
-    if isinstance(scenario.algorithm, Collab1 | Collab2) and _undisturbed(scenario):
-        doubts = [doubt for doubt in doubts if not doubt.startswith(OF_ONE_ON_ONE)]
     if clipped:
         granted.append("no record's gradient is clipped, so that answers are linear in the model")
         doubts = [doubt for doubt in doubts if not doubt.startswith("clipped")]
@@ -199,24 +195,15 @@ def unlike(known: Population) -> tuple[str, ...]:
         doubts.append(f"noise {privacy.mechanism} of other answer counts is not worked out here")
     if privacy.budget.kind == "until-spent":
         doubts.append("budgets until-spent are not worked out for coalitions")
-    if getattr(scenario.algorithm, "trim", 0) > 0:
-        doubts.append("trimmed rounds have no exact moments")
     chosen = selection(free.network)
     if not isinstance(chosen, str) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
         doubts.append("owners come unequally often")
+    law = releases(free.network)
+    if not isinstance(law, str) and np.any(law.loss > 0):
+        doubts.append("answers are lost, and use up budgets that are made to fit a coalition")
     if len(doubts) > 0:
         raise SpecError([Fault("", doubt, "no forecast of coalitions") for doubt in doubts])
     return tuple(granted)
-
-
-def _undisturbed(scenario: Scenario) -> bool:
-    """Return whether every owner's answer is in every round."""
-    lossy = any(
-        value > 0 for name, value in scenario.channel.model_dump().items() if name[:4] == "loss"
-    )
-    deadline = getattr(scenario.protocol, "deadline", None)
-    always = scenario.availability.kind == "always"
-    return scenario.protocol.kind == "rounds" and deadline is None and always and not lossy
 
 
 def _who(found: Coalition) -> str:

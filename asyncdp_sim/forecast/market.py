@@ -10,6 +10,7 @@ from asyncdp_sim.errors import AsyncDPError, Fault, SpecError
 from asyncdp_sim.forecast.assumptions import broken, choice
 from asyncdp_sim.forecast.expected import Recursions
 from asyncdp_sim.forecast.population import RELEASE, Moments, population
+from asyncdp_sim.forecast.synchronous import synchronous
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.domain import finite, nonnegative, positive
@@ -108,10 +109,11 @@ def demand(scenario: Scenario, *, moments: Moments = "common", private: bool = F
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
         doubts.append("owners that share records cannot sell budgets one by one")
-    fitting = objective is not None and isinstance(algorithm, AsyncGossip)
-    if len(doubts) > 0 or not fitting or isinstance(chosen, str):
+    if synchronous(algorithm):
+        doubts.append("budgets of learning in rounds have no prices here")
+    if len(doubts) > 0:
         raise SpecError([Fault("", doubt, "no prices by exact moments") for doubt in doubts])
-    if objective is None or not isinstance(algorithm, AsyncGossip):
+    if objective is None or isinstance(chosen, str) or not isinstance(algorithm, AsyncGossip):
         raise TypeError("broken() lets no such scenario pass")
     process = gossip_map_of(
         objective,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.forecast.orders import orders
+from asyncdp_sim.network import Network
 from asyncdp_sim.theory.predictions import predicted
-from asyncdp_sim.units import to_units
+from asyncdp_sim.theory.updating import mean_gap
 
 Array = npt.NDArray[np.float64]
-NETWORKS = 20
-"""Simulations of a network whose throughput has no formula."""
+NETWORKS = 100
+"""Simulations of a network whose updates come at no rate that is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Pace:
     Attributes
     ----------
     times : array (T + 1,)
-        Time units until update k = 0 … T.
+        Time units until update k = 0 … T, or as many as there will be.
     answers : array (N,)
         Expected answers released by each owner.
     half_width : float
@@ -37,33 +37,31 @@ class Pace:
     words: str
 
 
-def pace(network: Network, chosen: Array, seed: int) -> Pace:
-    """Return when updates come, and whose.
+def pace(network: Network, released: Array | None, seed: int) -> Pace:
+    """Return when updates come, and how many answers they take.
 
     Parameters
     ----------
     network : Network
-    chosen : array (N,)
-        π as :func:`asyncdp_sim.forecast.assumptions.choice` has it.
+    released : array (N,), optional
+        Expected answers of each owner for T updates, where they are known.
     seed : int
         Of simulations, where no formula holds.
     """
+    gap = "budgets may end before T" if released is None else _gap(network)
+    if released is not None and not isinstance(gap, str):
+        times = np.arange(network.updates + 1, dtype=float) * gap
+        return Pace(np.asarray(times), released, 0.0, "theory")
+    found = orders(network, NETWORKS, seed)
+    half = 1.98 * found.time_error  # t, 99 degrees
+    told = np.asarray(found.released.mean(axis=0)) if released is None else released
+    words = f"{NETWORKS} simulations of the network, since {gap}"
+    return Pace(found.mean_times, told, half, words)
+
+
+def _gap(network: Network) -> float | str:
+    """Return the mean time units from one update to the next, or why it is not known."""
+    if not network.protocol.makes_updates:
+        return mean_gap(network)
     rate = predicted(network, "throughput")
-    if isinstance(rate, str):
-        return _simulated(network, seed, rate)
-    k = np.arange(network.updates + 1)
-    return Pace(k / rate, network.updates * chosen, 0.0, "theory")
-
-
-def _simulated(network: Network, seed: int, reason: str) -> Pace:
-    scopes = [Streams(seed).within("forecast", "network", r) for r in range(NETWORKS)]
-    traces = [simulate(network, scope) for scope in scopes]
-    shortest = min(trace.n_updates for trace in traces)
-    ticks = np.stack([trace.update_ticks[:shortest] for trace in traces])
-    times = np.concatenate([[0.0], to_units(ticks).mean(axis=0)])
-    half = 0.0
-    if shortest > 0:
-        half = 2.09 * float(to_units(ticks[:, -1]).std(ddof=1)) / NETWORKS**0.5  # t, 19 degrees
-    released = np.mean([trace.released for trace in traces], axis=0)
-    words = f"{NETWORKS} simulations of the network, since {reason}"
-    return Pace(times, released, half, words)
+    return rate if isinstance(rate, str) else 1 / rate

@@ -1,60 +1,48 @@
-"""Exact expected ψ of Collab's synchronous algorithms, for owners with one second moment."""
-
-from math import sqrt
+"""Exact expected ψ of synchronous learning, for many step sizes at once: only its end."""
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecast.decoupled import Course
+from asyncdp_sim.theory.descent import LOST, Schedule, descend
 
 Array = npt.NDArray[np.float64]
-LOST = 1e-12
-"""Of its peak, what is left of ψ must be more: it is a difference, known to four digits then."""
 
 
-def rounds(course: Course, step: Array, *, average: bool) -> tuple[Array, Array]:
+def rounds(course: Course, schedule: Schedule) -> tuple[Array, Array]:
     """Return E ψ after T rounds without noise, and what a unit of a round's noise variance adds.
 
-    In each of C's eigenvectors, with curvature h, a round moves the deviation u from θ* by
-    u⁺ = (1 − 2γ_k h) u − γ_k w, Var w = Σ (n_i/n)² v_i: nothing else of who takes part matters.
-    Algorithm 1 has γ_k = ρ/(T²k) and is judged at u; Algorithm 2 has γ_k = c_1/√k and is judged at
-    its average ū⁺ = a_k ū + (1 − a_k) u, a_k = (k−1)/(1/√T + k), with u before the step.
+    The variance of a round is Σ (n_i/n)² v_i: nothing else of who takes part matters
+    (:mod:`asyncdp_sim.theory.descent`).
 
     Parameters
     ----------
     course : Course
-    step : array (R,)
-        ρ, or c_1 of Algorithm 2.
-    average : bool
-        Whether it is Algorithm 2.
+    schedule : Schedule
+        With ``sizes`` (T, R), a column for each choice of the step.
 
     Returns
     -------
     tuple of array (R,)
         Infinite where learning diverges, or first steps are so long that deviations grow before
-        they shrink and their digits are lost.
+        they shrink and the digits of their average are lost.
     """
-    start = course.start - course.optimum
-    u = np.broadcast_to(start, (len(step), len(start)))
-    square = cross = mean = u**2 + course.scatter  # E u², E uū, E ū²
-    loud = blend = final = np.zeros_like(square)  # the same of a unit of noise
-    peaks = [square, loud]
-    rate, lead = np.asarray(step)[:, None], 1 / sqrt(course.updates)
+    square = np.square(course.start - course.optimum) + course.scatter
+    weight = course.hessian / course.least
+
+    def free(left: Array) -> Array:
+        return np.square(left[..., 0]) @ (square * weight)
+
+    def gain(added: Array) -> Array:
+        return added[..., 0, 0] @ weight
+
+    each = Schedule(schedule.sizes[..., None], schedule.kept)  # directions on their own
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        for k in range(1, course.updates + 1):
-            size = rate / sqrt(k) if average else rate / (course.updates**2 * k)
-            shrink, old = 1 - 2 * size * course.hessian, (k - 1) / (lead + k)
-            new = 1 - old
-            mean = old**2 * mean + 2 * old * new * cross + new**2 * square
-            final = old**2 * final + 2 * old * new * blend + new**2 * loud
-            cross, blend = (
-                shrink * (old * both + new * one) for both, one in ((cross, square), (blend, loud))
-            )
-            square = shrink**2 * square
-            loud = shrink**2 * loud + size**2 * course.pattern
-            peaks = [np.maximum(*pair) for pair in zip(peaks, (square, loud), strict=True)]
-        quiet, gain = (mean, final) if average else (square, loud)
-        free, gain, *most = (each @ course.hessian / course.least for each in (quiet, gain, *peaks))
-        stable = (free > LOST * most[0]) & (gain > LOST * most[1])
-    stable &= np.isfinite(free) & np.isfinite(gain)
-    return np.where(stable, free, np.inf), np.where(stable, gain, np.inf)
+        most = np.stack([np.full(schedule.sizes.shape[1], weight @ square), 0 * schedule.sizes[0]])
+        for left in descend(course.hessian[:, None], course.pattern[:, None, None], each):
+            most = np.maximum(most, np.stack([free(left.start), gain(left.noise)]))
+        quiet, loud = free(left.judged_start), gain(left.judged_noise)
+        stable = np.isfinite(quiet) & np.isfinite(loud)
+        if schedule.kept is not None:
+            stable &= (np.sqrt(quiet) > LOST * np.sqrt(most[0])) & (loud > LOST * most[1])
+    return np.where(stable, quiet, np.inf), np.where(stable, loud, np.inf)

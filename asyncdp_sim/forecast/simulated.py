@@ -1,4 +1,4 @@
-"""A forecast by simulation, where exact moments do not apply."""
+"""A forecast by training on the population's records, where moments do not apply at all."""
 
 from dataclasses import dataclass
 

@@ -21,7 +21,7 @@ def lines(found: Forecast) -> list[str]:
     rows = [
         ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
         *(
-            [("bound", f"{_figure(found.psi_bound)} (Theorem 2 of Async, mended, smooth losses)")]
+            [("bound", f"{_figure(found.psi_bound)} ({found.psi_bound_of})")]
             if found.psi_bound is not None
             else []
         ),

@@ -17,10 +17,14 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.contribution`: who has contributed after T updates, and how often.
 - :mod:`~asyncdp_sim.theory.gossip`: asynchronous learning as a random affine map.
 - :mod:`~asyncdp_sim.theory.moments`: its exact mean and second moment after every update.
+- :mod:`~asyncdp_sim.theory.capped`: the same where budgets end, over counts of answers.
+- :mod:`~asyncdp_sim.theory.ordered`: the same given who updates when.
+- :mod:`~asyncdp_sim.theory.silence`: answers released, lost ones too, and when budgets end.
 - :mod:`~asyncdp_sim.theory.noise_gain`: what each owner's noise costs, for all budgets at once.
 - :mod:`~asyncdp_sim.theory.bounds`: Theorem 2 of Async with its transient, which holds.
 - :mod:`~asyncdp_sim.theory.bounds_smooth`: a much closer bound for smooth losses.
 - :mod:`~asyncdp_sim.theory.bounds_printed`: the theorem as printed, large T, shapes to fit.
+- :mod:`~asyncdp_sim.theory.descent`: the exact moments of synchronous learning, round by round.
 - :mod:`~asyncdp_sim.theory.bounds_collab`: Theorem 2 of Collab, printed and mended.
 - :mod:`~asyncdp_sim.theory.bound_fits`: free constants fitted to runs, with intervals.
 - :mod:`~asyncdp_sim.theory.spectral`: how fast gossip on a graph brings models together.

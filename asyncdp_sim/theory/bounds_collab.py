@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.theory.bounds_printed import privacy_term
-from asyncdp_sim.theory.domain import Array, count, nonnegative, positive, refused
+from asyncdp_sim.theory.domain import Array, count, nonnegative, positive, probability, refused
 
 
 def as_printed(
@@ -93,15 +93,56 @@ def with_transient(
     SpecError
         If an argument is outside its domain.
     """
+    horizon = count("updates", updates)
+    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
+
+
+def along(
+    steps: Sequence[float] | Array,
+    noise: float,
+    *,
+    convexity: float,
+    smoothness: float,
+    start: float,
+    kept: Sequence[float] | Array | None = None,
+) -> Array:
+    """Return the same bounds for any steps s_k > 0, or for an average of the models.
+
+    Where ū⁺ = a_k ū + (1 − a_k) θ with θ before the step, as in Algorithm 2, f is convex and
+    E f(ū⁺) − f* ≤ a_k (E f(ū) − f*) + (1 − a_k)(E f(θ) − f*).
+
+    Parameters
+    ----------
+    steps : sequence of float (T,)
+        s_k > 0.
+    noise, convexity, smoothness, start
+        As for :func:`with_transient`.
+    kept : sequence of float (T,), optional
+        a_k in [0, 1], where the average is meant.
+
+    Returns
+    -------
+    array (T + 1,)
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
     least, most = positive("convexity", convexity), positive("smoothness", smoothness)
     if least > most:
         raise refused("convexity", least, f"at most smoothness, {most}")
-    horizon = count("updates", updates)
-    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    step = np.array([positive("steps", each) for each in np.asarray(steps).tolist()])
     short = 1 - 2 * least * step * (1 - most * step / 2)
-    kept = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
+    shrunk = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
     added = most / 2 * step**2 * nonnegative("noise", noise)
     found = [nonnegative("start", start)]
-    for factor, push in zip(kept.tolist(), added.tolist(), strict=True):
+    for factor, push in zip(shrunk.tolist(), added.tolist(), strict=True):
         found.append(factor * found[-1] + push)
-    return np.array(found)
+    if kept is None:
+        return np.array(found)
+    mean = [found[0]]
+    for share, model in zip(np.asarray(kept).tolist(), found[:-1], strict=True):
+        mean.append(probability("kept", share) * mean[-1] + (1 - share) * model)
+    return np.array(mean)

@@ -18,8 +18,8 @@ Shape = Literal["vector", "scalar-as-published"]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
-    """Means and second moments, k = 0 … T; deviations are taken from θ*.
+class CentralMoments:
+    """Means and second moments of one model, k = 0 … T; deviations are taken from θ*.
 
     Attributes
     ----------
@@ -31,21 +31,12 @@ class Moments:
         E θ_L,k.
     second : array (T + 1, p, p)
         E (θ_L,k − θ*)(θ_L,k − θ*)ᵀ.
-    copies_mean : array (N, p)
-        E θ_i after the last update.
-    copies_second : array (N, p, N, p)
-        E (θ_i − θ*)(θ_j − θ*)ᵀ after the last update, entry [i, :, j, :].
-    cross_second : array (p, N, p)
-        E (θ_L − θ*)(θ_j − θ*)ᵀ after the last update, entry [:, j, :].
     """
 
     hessian: Array
     optimum: Array
     mean: Array
     second: Array
-    copies_mean: Array
-    copies_second: Array
-    cross_second: Array
 
     @property
     def covariance(self) -> Array:
@@ -58,6 +49,13 @@ class Moments:
     def bias(self) -> Array:
         """‖E θ_L,k − θ*‖₂, shape (T + 1,)."""
         return np.asarray(np.linalg.norm(self.mean - self.optimum, axis=1))
+
+    @property
+    def reach(self) -> float:
+        """The largest |E θ_L,k| + 6 sd over coordinates and k."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = np.sqrt(np.maximum(np.einsum("kaa->ka", self.covariance), 0.0))
+            return float((np.abs(self.mean) + 6 * spread).max())
 
     def expected_excess(self, hessian: Array | None = None, optimum: Array | None = None) -> Array:
         """Return E f(θ_L,k) − f(θ*) = tr(H E uuᵀ), shape (T + 1,); ψ is this over f(θ*).
@@ -75,6 +73,25 @@ class Moments:
             slope = judge @ shift
             excess = excess + 2 * (self.mean - self.optimum) @ slope + shift @ slope
         return np.asarray(excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(CentralMoments):
+    """Those of the learner's model, and of the owners' copies at the end.
+
+    Attributes
+    ----------
+    copies_mean : array (N, p)
+        E θ_i after the last update.
+    copies_second : array (N, p, N, p)
+        E (θ_i − θ*)(θ_j − θ*)ᵀ after the last update, entry [i, :, j, :].
+    cross_second : array (p, N, p)
+        E (θ_L − θ*)(θ_j − θ*)ᵀ after the last update, entry [:, j, :].
+    """
+
+    copies_mean: Array
+    copies_second: Array
+    cross_second: Array
 
 
 def moments(
@@ -123,7 +140,9 @@ def moments(
     m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
     stack = n_owners * p
     pushed = injected(process, noise_variance, noise)
-    v_central, v, u_central, u_cross, u = _start(process, initial)
+    v, u = started(process, initial)
+    v_central, u_central, u_cross = v[0], u[0, :, 0], u[0][:, 1:]
+    v, u = v[1:], u[1:, :, 1:].copy()  # to be advanced in place
     mean, second = [v_central], [u_central]
     # E U_ij⁺ = U_ij + B_ij + B_jiᵀ, B_ij = π_i (½M_i − I) U_ij + π_i (½M_i U_Lj + e_i v_jᵀ)
     inner = chance[:, None, None] * (big / 2 - np.eye(p))
@@ -190,27 +209,45 @@ def injected(process: GossipMap, noise_variance: Array | None, noise: Shape) -> 
     SpecError
         If the variances do not fit the owners or are negative.
     """
+    p = process.n_features
+    form = np.eye(p) if noise == "vector" else np.ones((p, p))
+    return np.asarray(variances(process, noise_variance, noise)[:, None, None] * form)
+
+
+def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
+    """Return the variance s_i² Var w_i of each coordinate of what noise adds to θ_i, (N,).
+
+    Raises
+    ------
+    SpecError
+        As :func:`injected`.
+    """
     if noise not in ("vector", "scalar-as-published"):
         raise refused("noise", repr(noise), "vector or scalar-as-published")
-    p, shape = process.n_features, (process.n_owners,)
+    shape = (process.n_owners,)
     given = np.zeros(shape) if noise_variance is None else noise_variance
     variance = finite("noise_variance", given, shape)
     if np.any(variance < 0):
         raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
-    form = np.eye(p) if noise == "vector" else np.ones((p, p))
-    return np.asarray((process.step**2 * variance)[:, None, None] * form)
+    return np.asarray(process.step**2 * variance)
 
 
-def _start(process: GossipMap, initial: Initial) -> tuple[Array, Array, Array, Array, Array]:
-    """Return v_L, v_i, U_LL, U_Lj, U_ij at k = 0."""
+def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:
+    """Return E u (N + 1, p) and E uuᵀ (N + 1, p, N + 1, p) of all models at k = 0, θ_L first.
+
+    Raises
+    ------
+    SpecError
+        If the start is unknown.
+    """
     if initial not in ("zeros", "ones", "uniform"):
         raise refused("initial", repr(initial), "zeros, ones or uniform")
-    n_owners, p = process.n_owners, process.n_features
-    v = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial] - process.optimum
-    square = np.outer(v, v)
-    spread = np.eye(p) / 12 if initial == "uniform" else np.zeros((p, p))
-    u = np.tile(square, (n_owners, n_owners)).reshape(n_owners, p, n_owners, p)
-    blocks = np.arange(n_owners)
-    u[blocks, :, blocks, :] += spread
-    cross = np.tile(square, n_owners).reshape(p, n_owners, p)
-    return v, np.tile(v, (n_owners, 1)), square + spread, cross, u
+    n_models, p = process.n_owners + 1, process.n_features
+    v = np.tile(
+        {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial] - process.optimum, (n_models, 1)
+    )
+    u = v[:, :, None, None] * v
+    blocks = np.arange(n_models)
+    if initial == "uniform":
+        u[blocks, :, blocks, :] += np.eye(p) / 12
+    return v, u

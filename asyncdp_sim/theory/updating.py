@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import fsum, sqrt
 
+import numpy as np
+
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel
+from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.protocols import Broadcast, Request
 from asyncdp_sim.theory.contribution import mean_until_all
-from asyncdp_sim.theory.facts import SPREADS, Facts
+from asyncdp_sim.theory.facts import SPREADS, STAGES, Facts
+from asyncdp_sim.theory.loss import mean_attempts
 from asyncdp_sim.theory.prediction import Prediction, either
 from asyncdp_sim.theory.sharing import contention
+from asyncdp_sim.theory.silence import Releases
 
 SURE = 1e-9
 
@@ -60,13 +65,17 @@ def selection(network: Network) -> tuple[float, ...] | str:
 
     With Poisson clocks it is λ_i/Σλ for instantaneous service, under a lock that refuses, and
     where every tick starts a job, whatever the law of the service; uniform for equal owners that
-    contend for a channel by pure ALOHA or non-persistent CSMA.
+    contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
+    the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
     facts = Facts(network)
     if network.protocol.makes_updates:
         return facts.buffered
     if facts.n_owners == 1:
         return (1.0,)
+    if isinstance(network.protocol, Request):
+        law = releases(network)
+        return law if isinstance(law, str) else _unspent(facts, law) or tuple(law.chosen.tolist())
     reason = facts.wild or _dependent(facts)
     if not reason and not facts.shared:
         reason = facts.spent()
@@ -74,6 +83,68 @@ def selection(network: Network) -> tuple[float, ...] | str:
         return reason
     total = fsum(facts.rates)
     return tuple(rate / total for rate in facts.rates)
+
+
+def releases(network: Network) -> Releases | str:
+    """Return how owners release answers while no budget is spent, or why that has no law here.
+
+    Under a lock that refuses, with Poisson clocks, owners online with a probability per tick, and
+    messages that are lost each on its own: whenever the learner is free, the next request that
+    arrives is owner i's with probability ∝ λ_i, whatever has been. (Of a single owner the clock
+    does not matter.)
+    """
+    facts, channel = Facts(network), network.channel
+    if not isinstance(network.protocol, Request):
+        return f"protocol {network.protocol.kind} does not lock the learner"
+    reason = facts.impatient if facts.n_owners == 1 else facts.wild or _dependent(facts)
+    if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
+        reason = "answers that arrived are sent again where acknowledgements are lost"
+    lost = [(part, getattr(channel, f"loss{part}")) for part in ("", "_query", "_request")]
+    if any(isinstance(loss, GilbertElliott) and facts.loses(part) for part, loss in lost):
+        reason = reason or "messages are lost in bursts"
+    if reason:
+        return reason
+    answer, query, request = (np.array(loss_shares(loss, facts.n_owners)) for _, loss in lost)
+    rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
+    attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
+    return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
+
+
+def mean_gap(network: Network) -> float | str:
+    """Return the mean time units from one update to the next under a lock, or why it is not known.
+
+    (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
+    of owner i reach a free learner per time unit, each locks it for S_i in the mean, and λ_i q_i
+    end in an update. With query, computing and answer times q, c, a, lost queries l_q, and A_i
+    transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
+    them where they are computed anew. Assumes what :func:`releases` does.
+    """
+    facts, channel = Facts(network), network.channel
+    law = releases(network)
+    reason = law if isinstance(law, str) else facts.wild or _dependent(facts)
+    if not reason and channel.contended is not None and channel.retransmissions > 0:
+        reason = "answers may wait before they are sent again"
+    if reason or isinstance(law, str):
+        return reason
+    query, request = (
+        np.array(loss_shares(getattr(channel, f"loss_{part}"), facts.n_owners))
+        for part in ("query", "request")
+    )
+    asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
+    sent = np.array([mean_attempts(loss, law.attempts) for loss in law.loss.tolist()])
+    work = (sent if law.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
+    reached = np.array(facts.rates) * (1 - request)
+    locked = reached * (asked + (1 - query) * work)
+    used = reached * (1 - query) * (1 - law.loss**law.attempts)
+    return (1 + fsum(locked.tolist())) / fsum(used.tolist())
+
+
+def _unspent(facts: Facts, law: Releases) -> str:
+    """Return why some budget may be spent before the run ends, if it may."""
+    if not any(facts.loses(part) for part in ("", "_query", "_request")):
+        return facts.spent()
+    rates = np.array(facts.rates)
+    return facts.spent(float(np.max(law.per_update / rates)) * fsum(rates.tolist()))
 
 
 def shares(network: Network) -> tuple[float, ...] | str:
@@ -89,7 +160,7 @@ def shares(network: Network) -> tuple[float, ...] | str:
         return facts.buffered
     if facts.n_owners == 1:
         return (1.0,)
-    reason = facts.impatient or facts.shared or facts.slow_requests or facts.waits
+    reason = facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
     if not reason and isinstance(network.protocol, Broadcast):
         reason = "owners answer the same query"
     arriving = facts.arriving
@@ -134,13 +205,17 @@ def _until_all(facts: Facts, found: tuple[float, ...]) -> float | str:
 
 
 def _update_rate(facts: Facts) -> float:
-    """Return updates per time unit where ``selection`` is known."""
+    """Return updates per time unit where ``selection`` is known, or fewer where they are lost."""
     found = contention(facts)
     if not isinstance(found, str):
         return found.success_rate
     pairs = list(zip(facts.rates or (), facts.services, strict=False))
     load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
-    return fsum(rate for rate, _ in pairs) / (1 + load)
+    arriving = facts.arriving
+    if isinstance(arriving, str):
+        return 0.0
+    used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
+    return used / (1 + load * (1 + facts.network.channel.retransmissions))
 
 
 def _surely(network: Network, rate: float) -> int:
@@ -161,7 +236,7 @@ def _dependent(facts: Facts) -> str:
     if isinstance(network.protocol, Broadcast):
         return "owners answer the same query"
     if isinstance(network.protocol, Request):
-        return facts.fragile or facts.shared or facts.slow_requests or facts.waits
+        return facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
     if channel.contended is None:
         busy = not facts.overlap and not facts.instant
         return facts.fragile or ("jobs take time" if busy else "")
@@ -176,6 +251,13 @@ def _dependent(facts: Facts) -> str:
         isinstance(channel.contended, Aloha) and channel.contended.capture_ratio is None
     )
     return "" if plain and single else f"no such result for channel {channel.kind} as set"
+
+
+def _asked_again(facts: Facts) -> str:
+    """Why a request that is refused or lost does not leave its owner as it was, if it does not."""
+    if getattr(facts.network.protocol, "retry", None) is not None and facts.loses("_request"):
+        return "requests that are lost are sent again"
+    return facts.waits
 
 
 def _mixing(facts: Facts) -> bool:

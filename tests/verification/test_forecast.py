@@ -36,6 +36,11 @@ def scenario(**parts: Any) -> Scenario:
 
 EXACT = {
     "laplace": {},
+    "in rounds": {
+        "protocol": {"kind": "rounds"},
+        "algorithm": {"kind": "collab-2", "step": 0.1},
+        "privacy": {"mechanism": "discrete-laplace", "epsilon": [2.0, 5.0, 3.0]},
+    },
     "uneven budgets": {"privacy": {"epsilon": [5.0, 20.0, 10.0]}},
     "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5, "epsilon": 3.0}},
     "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
@@ -48,6 +53,8 @@ EXACT = {
         "algorithm": {"kind": "async-gossip", "rho": 120.0, "selection": "inverse-rate"},
     },
     "a lock that refuses": {"compute": {"kind": "exponential", "mean": 0.3}},
+    "losses": {"channel": {"kind": "ideal", "loss": [0.3, 0.0, 0.1], "loss_query": 0.1}},
+    "a budget that ends": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 21}}},
 }
 
 
@@ -82,29 +89,32 @@ def test_time_and_answers_are_those_of_the_network() -> None:
     assert spent == pytest.approx([10.0 / 3] * 3)
 
 
+def test_a_round_takes_as_long_as_its_slowest_owner() -> None:
+    few = {"updates": 60, "replicates": 100, "record_every": 60}
+    given = scenario(**EXACT["in rounds"], compute={"kind": "exponential", "mean": 0.3}, run=few)
+    found, outcome = forecast(given), run(given)
+    assert found.time == pytest.approx(60 * 0.3 * (1 + 1 / 2 + 1 / 3))
+    assert found.time == pytest.approx(outcome.summary["simulated_time"], rel=0.035)  # 4 errors
+    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx([2.0, 5.0, 3.0])
+
+
 DOUBTED = {
     "clipped": {"privacy": {"sensitivity": {"kind": "clip", "bound": 3.0}}},
     "stale": {"protocol": {"kind": "push"}, "compute": {"kind": "exponential", "mean": 0.3}},
-    "capped": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 21}}},
     "projected": {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}},
     "not quadratic": {"model": {"kind": "huber", "regularisation": 0.2, "delta": 1.0}},
-    "queued": {
-        "protocol": {"kind": "request", "busy": "queue"},
-        "compute": {"kind": "constant", "value": 0.2},
-    },
-    "in rounds": {
-        "protocol": {"kind": "rounds"},
+    "in rounds that end": {
+        "protocol": {"kind": "rounds", "deadline": 0.5},
+        "compute": {"kind": "exponential", "mean": 0.3},
         "algorithm": {"kind": "collab-2", "step": 0.1},
     },
 }
 REASONS = {
     "clipped": "clipped",
     "stale": "stale",
-    "capped": "budgets",
     "projected": "projection",
     "not quadratic": "quadratic",
-    "queued": "depends on the past",
-    "in rounds": "collab-2",
+    "in rounds that end": "deadline",
 }
 
 
@@ -117,6 +127,72 @@ def test_where_moments_do_not_apply_runs_do_and_it_is_said(name: str) -> None:
     [point] = grid(scenario(**DOUBTED[name], sweep={"run.seed": [1]}))
     assert point.psi is None
     assert len(point.doubts) > 0
+
+
+GIVEN = {
+    "queued": {
+        "protocol": {"kind": "request", "busy": "queue"},
+        "compute": {"kind": "constant", "value": 0.2},
+    },
+    "in bursts": {
+        "channel": {"kind": "ideal", "loss": {"to_bad": 0.1, "to_good": 0.2}},
+        "privacy": {"budget": {"kind": "per-owner-cap", "answers": 25}},
+    },
+    "until then": {"run": {"updates": 60, "until": 12.0, "replicates": R, "record_every": 60}},
+    "offline": {
+        "availability": {
+            "kind": "on-off",
+            "on": {"kind": "exponential", "mean": 5.0},
+            "off": {"kind": "exponential", "mean": 5.0},
+        }
+    },
+}
+WHY = {
+    "queued": "requests wait in a queue",
+    "in bursts": "messages are lost in bursts",
+    "until then": "the run may end at run.until",
+    "offline": "availability is on-off",
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name: str) -> None:
+    given = scenario(**GIVEN[name])
+    found = forecast(given, moments="own", target=0.02)
+    [doubt] = found.doubts
+    assert WHY[name] in doubt
+    assert "given who updates when, averaged over 125 simulated networks" in found.method
+    outcome = run(given)
+    curve = outcome.learned.curve
+    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    final, ends = curve["relative_fitness"][last], curve["time"][last]
+    for values, mean, half in (
+        (final, found.psi, found.psi_half_width),
+        (ends, found.time, found.time_half_width),
+    ):
+        error = np.hypot(values.std(ddof=1) / R**0.5, half / 1.98)
+        assert error <= 0.07 * mean
+        assert abs(values.mean() - mean) <= 4 * error
+    released = np.mean([trace.released for trace in outcome.traces], axis=0)
+    spent = [owner.epsilon_spent for owner in found.owners]
+    share = outcome.problem.accountant.spent(np.rint(released).astype(np.int64))
+    assert spent == pytest.approx(share, rel=0.06)
+    assert found.target_probability == pytest.approx(np.mean(final <= 0.02), abs=0.12)
+
+
+def test_answers_that_are_lost_are_paid_for() -> None:
+    found = forecast(scenario(**EXACT["losses"]))
+    rate = np.array([1.0, 1.0, 1.0]) / (0.7 + 1.0 + 0.9)
+    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx(
+        np.rint(60 * rate) / 60 * 10, rel=1e-9
+    )
+
+
+def test_the_projection_is_seen_given_the_order_too() -> None:
+    narrow = {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}}
+    found = forecast(scenario(**GIVEN["queued"], **narrow))
+    assert "simulated runs" in found.method
+    assert any("projection" in doubt for doubt in found.doubts)
 
 
 def test_a_grid_shares_recursions_and_equals_single_forecasts() -> None:

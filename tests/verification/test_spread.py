@@ -13,6 +13,7 @@ from . import (
     test_conduct,
     test_contribution,
     test_csma,
+    test_descent,
     test_fedasync,
     test_fedbuff,
     test_gossip_graph,
@@ -59,6 +60,7 @@ def test_scores_spread_like_normal_deviates():
         test_gossip_graph,
         test_rounds,
         test_collab,
+        test_descent,
         test_noisy_statistics,
     )
     z = np.array([each.z for module in modules for each in module.scores()])

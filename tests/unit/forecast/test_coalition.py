@@ -15,6 +15,8 @@ from asyncdp_sim.forecast.one_size import one_size
 from asyncdp_sim.forecast.population import pooled
 from asyncdp_sim.forecast.rounds import rounds
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.descent import Schedule
+from asyncdp_sim.theory.descent import moments as descended
 from asyncdp_sim.theory.gossip import gossip_map_of
 from asyncdp_sim.theory.moments import moments
 from tests.unit.forecast.banks import banks
@@ -161,6 +163,10 @@ def test_clipping_is_granted_in_words_and_other_doubts_are_refused():
     with pytest.raises(SpecError, match="no exact moments"):
         invite(Scenario.model_validate(raw))
     raw = banks()
+    raw["channel"] = {"kind": "ideal", "loss": 0.1}
+    with pytest.raises(SpecError, match="answers are lost"):
+        invite(Scenario.model_validate(raw))
+    raw = banks()
     raw["clock"]["rate"] = [1.0, 2.0, 3.0]
     with pytest.raises(SpecError, match="unequally"):
         invite(Scenario.model_validate(raw))
@@ -202,34 +208,27 @@ def test_sampled_shares_are_efficient_and_within_their_errors():
     assert found.error[4] == 0.0
 
 
-@pytest.mark.parametrize("kind", ["collab-1", "collab-2"])
-@pytest.mark.parametrize("initial", ["zeros", "uniform"])
-def test_rounds_are_the_recursion_of_full_matrices(kind, initial):
-    some, updates, p = course(12, initial=initial), 12, 3
-    average, step = kind == "collab-2", 0.3 if kind == "collab-2" else 100.0
-    hessian, optimum = OBJECTIVE.hessian, OBJECTIVE.free_optimum
-    start = np.full(2 * p, 0.5 if initial == "uniform" else 0.0) - np.tile(optimum, 2)
-    spread = np.eye(p) / 12 if initial == "uniform" else np.zeros((p, p))
-    second = {0: np.outer(start, start) + np.tile(spread, (2, 2)), 1: np.zeros((2 * p, 2 * p))}
-    for k in range(1, updates + 1):
-        size = step / np.sqrt(k) if average else step / (updates**2 * k)
-        old = (k - 1) / (1 / np.sqrt(updates) + k)
-        turn = np.zeros((2 * p, 2 * p))
-        turn[:p, :p] = np.eye(p) - 2 * size * hessian
-        turn[p:, :p], turn[p:, p:] = (1 - old) * np.eye(p), old * np.eye(p)
-        noise = np.zeros((2 * p, 2 * p))
-        noise[:p, :p] = size**2 * np.eye(p)
-        second = {v: turn @ each @ turn.T + v * noise for v, each in second.items()}
-    shown = slice(p, None) if average else slice(p)
-    exact = [np.sum(hessian * second[v][shown, shown]) / OBJECTIVE.least for v in (0, 1)]
-    found = rounds(some, np.array([step]), average=average)
-    np.testing.assert_allclose([each[0] for each in found], exact, rtol=1e-9)
-
-
 def test_first_steps_that_lose_all_digits_cost_infinitely_much(monkeypatch):
-    some, step = course(100), np.geomspace(0.3, 50, 80)
-    kept = np.stack(rounds(some, step, average=True))
+    some, schedule = course(100), Schedule.collab_2(np.geomspace(0.3, 50, 80), 100)
+    kept = np.stack(rounds(some, schedule))
     assert np.all(kept > 0)
     assert 0 < np.isinf(kept[0]).sum() < 40
     monkeypatch.setattr("asyncdp_sim.forecast.rounds.LOST", -np.inf)  # without a guard
-    assert np.nanmin(np.stack(rounds(some, step, average=True))) < 0
+    assert np.nanmin(np.stack(rounds(some, schedule))) < 0
+
+
+@pytest.mark.parametrize("noise", ["vector", "scalar-as-published"])
+def test_ends_of_many_steps_are_those_of_the_moments(noise):
+    some, steps = course(12, noise=noise, initial="uniform"), [0.02, 0.3]
+    free, gain = rounds(some, Schedule.collab_2(np.array(steps), 12))
+    for at, step in enumerate(steps):
+        schedule = Schedule.collab_2(step, 12)
+        parts = {"noise": noise, "initial": "uniform"}
+        quiet, loud = (
+            descended(
+                OBJECTIVE.hessian, OBJECTIVE.optimum, schedule, variance, **parts
+            ).judged.expected_excess()[-1]
+            for variance in (0.0, 2.0)
+        )
+        assert free[at] * OBJECTIVE.least == pytest.approx(quiet, rel=1e-10)
+        assert gain[at] * 2.0 * OBJECTIVE.least == pytest.approx(loud - quiet, rel=1e-10)

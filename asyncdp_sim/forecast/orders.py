@@ -1,0 +1,66 @@
+"""Who updates when: simulations of a network alone, which take no data and train nothing."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.units import to_units
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """What simulations of a network gave.
+
+    Attributes
+    ----------
+    owners : array of int (R, K)
+        Owners (from 0) of the updates; −1 after a run's last, and where several make one.
+    times : array (R, K + 1)
+        Time units until update k = 0, 1, …; a run that has ended stays where it ended.
+    released : array of int (R, N)
+        Answers that each owner released.
+    """
+
+    owners: Indices
+    times: Array
+    released: Indices
+
+    @cached_property
+    def mean_times(self) -> Array:
+        """Mean of the times until update k = 0, 1, …, shape (K + 1,)."""
+        return np.asarray(self.times.mean(axis=0))
+
+    @property
+    def time_error(self) -> float:
+        """Standard error of the mean time of the last update."""
+        return float(self.times[:, -1].std(ddof=1) / sqrt(len(self.times)))
+
+
+def orders(network: Network, count: int, seed: int) -> Orders:
+    """Simulate a network, whose timing does not look at models, so many times.
+
+    Parameters
+    ----------
+    network : Network
+    count : int
+        R ≥ 2.
+    seed : int
+    """
+    scopes = [Streams(seed).within("forecast", "network", r) for r in range(count)]
+    traces = [simulate(network, scope) for scope in scopes]
+    longest = max(trace.n_updates for trace in traces)
+    owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
+    for row, trace in enumerate(traces):
+        if not network.protocol.makes_updates:
+            owners[row, : trace.n_updates] = trace.updates["owner"] - 1
+        times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
+        times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
+    return Orders(owners, times, np.stack([trace.released for trace in traces]))

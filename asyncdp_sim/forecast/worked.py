@@ -1,0 +1,220 @@
+"""A forecast worked out from second moments: exactly, or exactly given who updates when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecast.assumptions import answering, broken, ending, nonlinear
+from asyncdp_sim.forecast.bounded import psi_bound
+from asyncdp_sim.forecast.exact import Exact
+from asyncdp_sim.forecast.expected import Expected, Recursions, process_of, shape_of
+from asyncdp_sim.forecast.in_rounds import InRounds
+from asyncdp_sim.forecast.orders import orders
+from asyncdp_sim.forecast.pace import pace
+from asyncdp_sim.forecast.population import Population
+from asyncdp_sim.forecast.spread import DRAWS, drawn, draws
+from asyncdp_sim.forecast.synchronous import Synchronous
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.theory.capped import capped_moments, capped_size
+from asyncdp_sim.theory.ordered import ordered, standard_error
+from asyncdp_sim.theory.silence import Releases
+from asyncdp_sim.theory.updating import shares
+
+Array = npt.NDArray[np.float64]
+LARGEST = 2**27
+"""Numbers that the recursion over counts of answers may take, some seconds' work."""
+ORDERS = 125
+"""Simulated orders of the updates, where they have no law that helps."""
+POINTS = 21
+"""Values of k at which those give the expected ψ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worked:
+    """Expected ψ and when, without training on records.
+
+    Attributes
+    ----------
+    psi : array (J,)
+        Expected ψ(θ_L,k) at some k, at last at the end, and
+    times : array (J,)
+        when that is expected (time units).
+    half_width : float
+        Of the 95 % interval of the expected ψ at the end; 0 where it is exact.
+    noise_free : float
+        Expected ψ at the end without noise.
+    bound : float or None
+        What a theorem allows it at most, and
+    bound_of : str or None
+        which theorem.
+    spread : array (R,)
+        Draws of ψ at the end.
+    answers : array (N,)
+        Expected answers released.
+    time_half_width : float
+        Of the 95 % interval of the last time; 0 where a formula gives it.
+    words : str
+        How it was found.
+    doubts : tuple of str
+        Why it is exact given the order of the updates alone; none where it is exact.
+    """
+
+    psi: Array
+    times: Array
+    half_width: float
+    noise_free: float
+    bound: float | None
+    bound_of: str | None
+    spread: Array
+    answers: Array
+    time_half_width: float
+    words: str
+    doubts: tuple[str, ...] = ()
+
+
+def worked_out(known: Population) -> Worked | list[str]:
+    """Return the forecast by second moments, or why there is none.
+
+    Exact where owners are independent, and no budget ends before T; exact over the counts of
+    answers where budgets do end, and counts are few; else exact given the order of the updates
+    and averaged over simulated orders, which may be of any law that does not look at models.
+    """
+    doubts, objective = broken(known), known.objective
+    if len(nonlinear(known)) > 0 or objective is None:
+        return doubts
+    if isinstance(known.scenario.algorithm, Synchronous):
+        return doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+    law, ends = answering(known), ending(known)
+    if len(doubts) == 0 and isinstance(law, Releases):
+        return _independent(known, objective, law)
+    if ends is not None:
+        _, process = process_of(known, objective, ends.chosen)
+        if capped_size(process, _caps(known)) <= LARGEST:
+            return _counted(known, objective, ends.chosen)
+    return _ordered(known, objective, doubts)
+
+
+def _in_rounds(exact: InRounds) -> Worked | list[str]:
+    why = exact.refuted(exact.objective.theta_max)
+    if why:
+        return [why]
+    run, network = exact.known.scenario.run, exact.known.scenario.network
+    each = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
+    limit, theorem = exact.bound() or (None, None)
+    return _timed(exact.known, exact, exact.draws(), each, limit, theorem)
+
+
+def _independent(known: Population, objective: Quadratic, law: Releases) -> Worked | list[str]:
+    scenario, chosen = known.scenario, law.chosen
+    exact = Recursions().expect(known, objective, chosen)
+    released = scenario.run.updates * law.per_update
+    limit = None
+    if known.judge is None:
+        algorithm, _ = process_of(known, objective, chosen)
+        noise = known.problem.task.reply.noise
+        limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+    endless = np.full(len(chosen), scenario.run.updates)
+    return _exact(known, objective, exact, drawn(known, chosen, endless), released, limit)
+
+
+def _counted(known: Population, objective: Quadratic, chosen: Array) -> Worked | list[str]:
+    algorithm, process = process_of(known, objective, chosen)
+    shape, variance = shape_of(known), known.problem.task.reply.noise.variance
+    caps = _caps(known)
+    quiet = loud = capped_moments(process, caps, noise=shape, initial=algorithm.initial)
+    if np.any(variance > 0):
+        loud = capped_moments(process, caps, variance, noise=shape, initial=algorithm.initial)
+    exact = Expected(loud, quiet, objective if known.judge is None else known.judge)
+    over = " over all counts of answers that budgets allow"
+    return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
+
+
+def _exact(
+    known: Population,
+    objective: Quadratic,
+    exact: Expected,
+    owners: npt.NDArray[np.int64],
+    released: Array | None,
+    limit: float | None,
+    over: str = "",
+) -> Worked | list[str]:
+    why = exact.refuted(objective.theta_max)
+    if why:
+        return [why]
+    spread, _ = draws(known, objective, owners)
+    theorem = None if limit is None else "Theorem 2 of Async, mended, smooth losses"
+    return _timed(known, exact, spread, released, limit, theorem, over)
+
+
+def _timed(
+    known: Population,
+    exact: Exact,
+    spread: Array,
+    released: Array | None,
+    limit: float | None,
+    theorem: str | None,
+    over: str = "",
+) -> Worked:
+    when = pace(known.scenario.network, released, known.scenario.run.seed)
+    shown = min(len(exact.psi), len(when.times))
+    return Worked(
+        psi=exact.psi[:shown],
+        times=when.times[:shown],
+        half_width=0.0,
+        noise_free=float(exact.noise_free[-1]),
+        bound=limit,
+        bound_of=theorem,
+        spread=spread,
+        answers=when.answers,
+        time_half_width=when.half_width,
+        words=f"exact moments{over}; time by {when.words}; quantiles of {len(spread)} draws",
+    )
+
+
+def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> Worked | list[str]:
+    scenario, bound = known.scenario, objective.theta_max
+    found = orders(scenario.network, ORDERS, scenario.run.seed)
+    spread, acted = draws(known, objective, found.owners[np.arange(DRAWS) % ORDERS])
+    if not np.isfinite(spread).all():
+        return ["the learning diverges"]
+    algorithm, process = process_of(known, objective, _shares(known))
+    if bound is not None and (acted or (algorithm.initial != "zeros" and bound < 1)):
+        return ["the projection onto Θ may act"]
+    judge = objective if known.judge is None else known.judge
+    ks = np.unique(np.rint(np.linspace(0, found.owners.shape[1], POINTS)).astype(np.int64))
+    expected = ordered(
+        process,
+        found.owners,
+        ks,
+        known.problem.task.reply.noise.variance,
+        noise=shape_of(known),
+        initial=algorithm.initial,
+        hessian=judge.hessian,
+        optimum=judge.optimum,
+    )
+    psi = expected.excess / judge.least
+    return Worked(
+        psi=np.asarray(psi.mean(axis=0)),
+        times=found.mean_times[ks],
+        half_width=1.98 * float(standard_error(psi)[-1]),  # t, 124 degrees
+        noise_free=float(expected.noise_free[:, -1].mean() / judge.least),
+        bound=None,
+        bound_of=None,
+        spread=spread,
+        answers=np.asarray(found.released.mean(axis=0)),
+        time_half_width=1.98 * found.time_error,
+        words=f"moments exact given who updates when, averaged over {ORDERS} simulated networks, "
+        f"which the time is of too; quantiles of {len(spread)} draws",
+        doubts=tuple(doubts),
+    )
+
+
+def _caps(known: Population) -> npt.NDArray[np.int64]:
+    return np.array(known.scenario.network.answers_allowed)
+
+
+def _shares(known: Population) -> Array | None:
+    """Return the shares of the updates that a step is divided by; None where none is."""
+    found = shares(known.scenario.network)
+    return np.array(found) if known.scenario.algorithm.needs_shares else None

@@ -1,0 +1,118 @@
+"""Synchronous learning against its exact moments: three owners of unequal sizes and budgets.
+
+E ψ in the middle and at the end, of replays whose rounds all owners answer, against what a forecast
+of the scenario says, which knows neither the algorithms' code nor the owners' own second moments.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.forecast.exact import exact
+from asyncdp_sim.forecast.expected import Recursions
+from asyncdp_sim.forecast.population import population
+from asyncdp_sim.forecast.synchronous import scheduled, step_of
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.descent import moments
+
+from .shared import shared
+from .zscores import require, score, seen
+
+T, MIDDLE = 100, 40
+RUNS = 2500
+ALGORITHMS = {
+    "collab-1": {"kind": "collab-1", "rho": 1000.0},
+    "collab-2": {"kind": "collab-2", "step": 0.05},
+    "parameter-server": {"kind": "parameter-server", "step": 0.1, "exponent": 0.6},
+}
+BUDGETS = {
+    "collab-1": (0.9, 9.0, 2.7),
+    "collab-2": (0.7, 7.0, 2.1),
+    "parameter-server": (4.0, 24.0, 8.0),
+}
+
+
+def given(name):
+    """Return a scenario of three owners with second moments of their own."""
+    raw = {
+        "id": "descent",
+        "run": {"seed": 3, "updates": T, "replicates": 1},
+        "owners": {"count": 3, "records": [300, 100, 400]},
+        "data": {"kind": "gaussian", "features": 4, "condition": 5.0, "heterogeneity": 0.5},
+        "model": {"kind": "ridge", "regularisation": 0.2},
+        "protocol": {"kind": "rounds"},
+        "algorithm": ALGORITHMS[name],
+        "privacy": {
+            "epsilon": list(BUDGETS[name]),
+            "sensitivity": {"kind": "declared", "bound": 3.0},
+        },
+    }
+    return Scenario.model_validate(raw)
+
+
+@shared
+def measured(name):
+    """Return ψ in the middle and at the end of replays, shape (2, RUNS)."""
+    scenario = given(name)
+    task = population(scenario, "own", private=False).problem.task
+    trace = simulate(scenario.network, Streams(1).within("one"))
+    scopes = [Streams(5).within(name, r) for r in range(RUNS)]
+    path = replay([trace] * RUNS, task.steps, task.reply, scopes, MIDDLE, "central")
+    return np.stack([task.objective.relative_fitness(at) for at in (path.central[1], path.final)])
+
+
+def scored(name, curve):
+    """Return the scores of replays against a curve of E ψ."""
+    middle, end = measured(name)
+    return [
+        score(f"{name}, middle", middle, curve[MIDDLE]),
+        score(f"{name}, end", end, curve[-1]),
+    ]
+
+
+@shared
+def scores():
+    """Return every score of sound moments."""
+    return [each for name in ALGORITHMS for each in scored(name, expected(name).psi)]
+
+
+def expected(name):
+    """Return what a forecast takes for exact."""
+    found = exact(population(given(name), "own", private=False), Recursions())
+    assert not isinstance(found, tuple), found
+    return found
+
+
+def test_replays_come_to_what_the_forecast_says():
+    require(scores(), error=0.01)
+
+
+def curve(name, *, power=2, late=0):
+    """Return E ψ with (n_i/n)^power in the noise, and the average's weights so many rounds late."""
+    found = expected(name)
+    algorithm, objective = found.algorithm, found.objective
+    variance = found.known.problem.task.reply.noise.variance
+    schedule = scheduled(algorithm)(step_of(algorithm), T)
+    if late > 0:
+        kept = np.concatenate([schedule.kept[late:], schedule.kept[-late:]])
+        schedule = replace(schedule, kept=kept)
+    told = moments(
+        objective.hessian,
+        objective.optimum,
+        schedule,
+        float(objective.weights**power @ variance),
+        initial=algorithm.initial,
+    )
+    return told.judged.expected_excess() / objective.least
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"), [*((name, {"power": 1}) for name in ALGORITHMS), ("collab-2", {"late": 1})]
+)
+def test_the_oracle_sees_a_wrong_recursion(name, bug):
+    assert seen(scored(name, curve(name))) < 4
+    assert seen(scored(name, curve(name, **bug))) > 5

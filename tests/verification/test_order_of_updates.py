@@ -1,0 +1,136 @@
+"""Exact moments where messages are lost and budgets end, against replays of simulated networks."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Latency
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.capped import capped_moments
+from asyncdp_sim.theory.moments import moments
+from asyncdp_sim.theory.ordered import ordered
+from asyncdp_sim.theory.updating import mean_gap, releases
+from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED
+from asyncdp_sim.units import to_units
+
+from .gossip_cases import Case, OwnersOnly, correlated
+from .networks import network, runs
+from .zscores import require, score, seen
+
+UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
+FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
+CASE = Case(FIT, rho=6.0, updates=UPDATES, scale=np.array([0.5, 0.3, 0.1]) / FIT.weights)
+CLOCK = PoissonClock(rate=(1.5, 1.0, 0.5))
+TENTH = Constant(value=0.1)
+CAPS = np.array([4, 6, 7])
+LOSSES = {"loss": (0.1, 0.4, 0.7), "loss_query": 0.1, "loss_request": (0.0, 0.3, 0.1)}
+
+
+def samples(case, traces):
+    """Return ψ at the end of each trace, each a mean over several draws of the noise, (R,)."""
+    objective, streams = case.objective, Streams(1)
+    reply, repeated = Reply(objective, LaplaceNoise(case.scale, case.noise)), DRAWS * list(traces)
+    scopes = [streams.within("replicate", row) for row in range(len(repeated))]
+    path = replay(repeated, case.steps, reply, scopes, case.updates)
+    return objective.relative_fitness(path.final).reshape(DRAWS, -1).mean(axis=0)
+
+
+def psi(case, found):
+    return found.expected_excess()[-1] / case.objective.least
+
+
+@cache
+def capped_traces():
+    made = network(3, UPDATES, clock=CLOCK, answers_allowed=tuple(CAPS.tolist()))
+    return list(runs(made, 7, RUNS))
+
+
+def lossy(resend):
+    return network(
+        3, PARTS * UPDATES, clock=CLOCK, compute=Exponential(mean=0.3),
+        latency=Latency(query=TENTH, answer=TENTH),
+        channel=Ideal(**LOSSES, retransmissions=1, resend=resend),
+    )  # fmt: skip
+
+
+@cache
+def lossy_trace(resend):
+    """Return one long trace: where owners are independent, its parts are runs of their own."""
+    [trace] = runs(lossy(resend), 8, 1)
+    return trace
+
+
+@pytest.mark.parametrize("resend", ["same", "fresh"])
+def test_losses_thin_the_choice_and_moments_stay_exact(resend):
+    trace, law = lossy_trace(resend), releases(lossy(resend))
+    rows = (trace.updates["owner"] - 1).reshape(PARTS, UPDATES)
+    found = samples(CASE, [OwnersOnly(row) for row in rows[:2400]])
+    exact = moments(CASE.but(probability=law.chosen).process, CASE.variance)
+    require([score("ψ", found, psi(CASE, exact))], error=0.01)
+    unthinned = np.array(CLOCK.rate) / sum(CLOCK.rate)
+    for wrong in (None, unthinned):  # planted bugs
+        bug = moments(CASE.but(probability=wrong).process, CASE.variance)
+        assert seen([score("ψ", found, psi(CASE, bug))]) > 5
+
+
+@pytest.mark.parametrize("resend", ["same", "fresh"])
+def test_answers_that_are_lost_are_released(resend):
+    trace, law = lossy_trace(resend), releases(lossy(resend))
+    sent = trace.exchanges[np.isin(trace.exchanges["outcome"], RELEASED)]
+    part, owner = sent["end_k"] // UPDATES, sent["owner"] - 1
+    counts = np.zeros((PARTS, 3))
+    np.add.at(counts, (part, owner), 1)
+    exact = UPDATES * law.per_update
+    found = [score(f"owner {i}", counts[:, i], exact[i]) for i in range(3)]
+    require(found, error=0.01)
+    updates = UPDATES * law.chosen  # planted bug: releases that are no updates do not count
+    assert seen([score("", counts[:, i], updates[i]) for i in range(3)]) > 5
+    ticks = trace.update_ticks[UPDATES - 1 :: UPDATES]
+    gaps = to_units(np.diff(ticks, prepend=0)) / UPDATES
+    require([score("gap", gaps, mean_gap(lossy(resend)))], error=0.01)
+    other = lossy("same" if resend == "fresh" else "fresh")
+    for bug in (other, other.model_copy(update={"channel": Ideal()})):  # planted bugs
+        assert seen([score("gap", gaps, mean_gap(bug))]) > 5
+    if resend == "same":
+        last = (sent["outcome"] == Outcome.applied) & (sent["end_k"] % UPDATES == UPDATES - 1)
+        np.add.at(counts, (part[last], owner[last]), -1)
+        caps, endless = np.array([10, 5, 4]), np.full(3, 10**9)
+        silent = [
+            law.silent_by(np.where(np.arange(3) == i, caps, endless), UPDATES) for i in range(3)
+        ]
+        found = [score(f"owner {i}", counts[:, i] >= caps[i], silent[i]) for i in range(3)]
+        require(found, error=0.03)
+
+
+def test_moments_are_exact_where_budgets_end():
+    found = samples(CASE, capped_traces())
+    case = CASE.but(probability=np.array(CLOCK.rate) / 3)
+    exact = capped_moments(case.process, CAPS, case.variance)
+    require([score("ψ", found, psi(case, exact))], error=0.01)
+    endless = moments(case.process, case.variance)  # planted bug: caps that nobody looks at
+    equal = capped_moments(CASE.process, CAPS, case.variance)
+    for bug in (endless, equal):
+        assert seen([score("ψ", found, psi(case, bug))]) > 5
+
+
+def test_moments_given_the_order_are_those_of_each_order():
+    traces = capped_traces()
+    owners = np.stack([trace.updates["owner"] - 1 for trace in traces])
+    found = samples(CASE, traces)
+    given = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance)
+    exact = given.excess[:, 0] / FIT.least
+    require([score("ψ", found - exact + exact.mean(), exact.mean())], error=0.01)
+    louder = ordered(CASE.process, owners, np.array([UPDATES]), CASE.variance * 1.21)
+    turned = ordered(CASE.process, owners[:, ::-1], np.array([UPDATES]), CASE.variance)
+    for planted in (louder, turned):  # planted bugs: noise + 10 %, and the last first
+        bug = planted.excess[:, 0] / FIT.least
+        assert seen([score("ψ", found - bug + bug.mean(), bug.mean())]) > 5
+    assert exact.std() < 0.8 * found.std()  # what averaging over noise saves
