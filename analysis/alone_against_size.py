@@ -24,7 +24,10 @@ MOST_NAMES = 12
 
 
 def by_size(
-    lines: Sequence[Line], names: Sequence[str] = (), expected: Sequence[float] = ()
+    lines: Sequence[Line],
+    names: Sequence[str] = (),
+    expected: Sequence[float] = (),
+    theory: str = "exact forecast",
 ) -> Picture:
     """Draw ψ(θ_i*) of every owner against n_i, and E ψ(θ_L,T) of every result as a line.
 
@@ -39,6 +42,8 @@ def by_size(
         What owners are called, one per owner; by default their numbers, from 1.
     expected : sequence of float
         E ψ of every line by an exact forecast, drawn beside it; NaN where there is none.
+    theory : str
+        What the legend calls that.
 
     Raises
     ------
@@ -69,10 +74,10 @@ def by_size(
         for mean, dash in zip(means, DASHES * len(lines), strict=False):
             if np.isfinite(mean):
                 axes.axhline(mean, color=THEORY, linestyle=dash, linewidth=1.2)
-        for place, value in enumerate(expected):
-            if np.isfinite(value):
-                said = "exact forecast" if place == 0 else None
-                axes.axhline(value, color=VERMILION, linestyle=":", linewidth=1.0, label=said)
+        known = [value for value in expected if np.isfinite(value)]
+        for place, value in enumerate(known):
+            said = theory if place == 0 else None
+            axes.axhline(value, color=VERMILION, linestyle=":", linewidth=1.0, label=said)
         if 0 < np.count_nonzero(gains[-1]) <= MOST_NAMES:
             for x, y, name in zip(
                 records[gains[-1]], alone[gains[-1]], called[gains[-1]], strict=True

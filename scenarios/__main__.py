@@ -29,6 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", help="id of a scenario, or verify; none: list them all")
     parser.add_argument("figures", nargs="*", help="of verify: which figures; none: all")
     parser.add_argument("--full", action="store_true", help="of verify: at the papers' size")
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="NAME",
+        help="of verify: as-published, as-written or sound; may be given again; none: all",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, help="result directory; must not exist")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument(
@@ -40,8 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if asked.name == "verify":
             return verified(asked)
-        if len(asked.figures) > 0 or asked.full:
-            parser.error("further names and --full are for verify")
+        if len(asked.figures) > 0 or asked.full or len(asked.variant) > 0:
+            parser.error("further names, --full and --variant are for verify")
         if asked.name is None:
             say(*(f"{found.name:<27}{found.scenario().title}" for found in catalogue()))
         else:
@@ -69,10 +73,18 @@ def verified(asked: argparse.Namespace) -> int:
         allowed = f"allowed are {', '.join(figures)}"
         raise SpecError([Fault("FIGURE", repr(unknown[0]), allowed)], "scenarios")
     chosen = [figures[name] for name in asked.figures or figures]
+    variants = list(dict.fromkeys(name for figure in chosen for name in figure.variants))
+    unknown = [name for name in asked.variant if name not in variants]
+    if len(unknown) > 0:
+        allowed = f"allowed are {', '.join(variants)}"
+        raise SpecError([Fault("--variant", repr(unknown[0]), allowed)], "scenarios")
     out = Path("results") / ("verify-full" if asked.full else "verify")
     out = out if asked.out is None else asked.out
     more = tuple(asked.set)
-    found = verify(chosen, out, full=asked.full, workers=asked.workers, more=more, say=say)
+    found = verify(
+        chosen, out, full=asked.full, workers=asked.workers, variants=asked.variant, more=more,
+        say=say,
+    )  # fmt: skip
     say(*as_text(found), f"verdicts, tables and figures in {out}")
     return 3 if any(each.verdict == "fails" for each in found) else 0
 

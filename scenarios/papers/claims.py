@@ -1,13 +1,17 @@
 """What a paper's figure says in numbers, held against a run of ours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Literal
 
+import numpy as np
+
 from analysis.source import Sweep
 
 Verdict = Literal["agrees", "differs", "fails"]
+
+MOVED = "updates that are another owner's than as published"
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Claim:
     quantity : str
         In words, with the settings at which it stands.
     measure : callable
-        Ours, from the sweep that runs the figure.
+        Ours, from the sweep that runs the figure, and those of ``beside``.
     low, high : float
         Ours agrees within these, both included.
     published : float, optional
@@ -28,15 +32,18 @@ class Claim:
         Why ours may differ all the same; a claim without such a reason must hold.
     variants : tuple of str
         Of which variants it is a claim.
+    beside : tuple of str
+        Variants whose sweeps are measured too; where one was not run, neither is the claim judged.
     """
 
     quantity: str
-    measure: Callable[[Sweep], float]
+    measure: Callable[..., float]
     low: float = -inf
     high: float = inf
     published: float | None = None
     because: str = ""
     variants: tuple[str, ...] = ("as-published",)
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Judged:
     ours : float
     verdict : str
     because : str
-        Empty where it agrees.
+        Empty where it agrees, but of a variant that asks for nothing else than as-published.
     """
 
     figure: str
@@ -71,12 +78,15 @@ class Judged:
         return self.ours / self.published
 
 
-def judge(figure: str, variant: str, claims: Sequence[Claim], sweep: Sweep) -> list[Judged]:
-    """Return the verdicts on a figure's claims of one variant."""
+def judge(
+    figure: str, variant: str, claims: Sequence[Claim], swept: Mapping[str, Sweep]
+) -> list[Judged]:
+    """Return the verdicts on a figure's claims of one variant, from sweeps by variant."""
     found = []
     for claim in claims:
-        if variant in claim.variants:
-            ours = float(claim.measure(sweep))
+        needed = (variant, *claim.beside)
+        if variant in claim.variants and all(each in swept for each in needed):
+            ours = float(claim.measure(*(swept[each] for each in needed)))
             holds = claim.low <= ours <= claim.high
             excused = claim.because != "" and not isnan(ours)
             verdict: Verdict = "agrees" if holds else "differs" if excused else "fails"
@@ -84,6 +94,17 @@ def judge(figure: str, variant: str, claims: Sequence[Claim], sweep: Sweep) -> l
             told = (claim.quantity, claim.published, ours, verdict, because)
             found.append(Judged(figure, variant, *told))
     return found
+
+
+def moved(mine: Sweep, theirs: Sweep) -> float:
+    """Return how many updates of the first cell are another owner's than in another sweep."""
+    ours, others = (
+        sweep.cells[0].result.columns("updates", "replicate", "k", "owner")
+        for sweep in (mine, theirs)
+    )
+    if any(a.shape != b.shape for a, b in zip(ours, others, strict=True)):
+        return inf
+    return float(np.count_nonzero(np.any([a != b for a, b in zip(ours, others, strict=True)], 0)))
 
 
 def _outside(claim: Claim) -> str:

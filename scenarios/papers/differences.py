@@ -2,11 +2,19 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, isfinite, log
 
 from analysis.source import Sweep
+from analysis.words import as_float
+from scenarios.papers.figure import AS_PUBLISHED
 
-FIGURES = ("private", "epsilon_true", "delta", "clip_count")
+PRIVACY = ("private", "epsilon_true", "delta", "clip_count")
+OVERVIEW = (
+    "figure", "variant", "psi", "over as-published", "cells", "diverged", "private",
+    "epsilon", "epsilon_true",
+)  # fmt: skip
+"""ψ is the geometric mean over cells; privacy by number of cells and the largest ε."""
 
 
 def differences(swept: Mapping[str, Sweep]) -> str:
@@ -17,15 +25,82 @@ def differences(swept: Mapping[str, Sweep]) -> str:
     swept : mapping
         A finished sweep by variant; they vary the same paths.
     """
+    parts = ("mean", "median", "q25", "q75")
+    paths = next(iter(swept.values())).paths
+    rows = []
+    for number in range(max(len(sweep.cells) for sweep in swept.values())):
+        for variant, sweep in swept.items():
+            for cell in sweep.cells[number : number + 1]:
+                summary = cell.result.summary
+                psi = [summary["psi_final"][part] for part in parts]
+                said = [summary.get(name) for name in PRIVACY]
+                rows.append([*(cell.values[path] for path in paths), variant, *psi, *said])
+    return as_csv([*paths, "variant", *(f"psi_{part}" for part in parts), *PRIVACY], rows)
+
+
+def overview(figure: str, swept: Mapping[str, Sweep]) -> list[tuple[object, ...]]:
+    """Return a row per variant of a figure, under :data:`OVERVIEW`; None where there is nothing.
+
+    Parameters
+    ----------
+    figure : str
+    swept : mapping
+        A finished sweep by variant.
+    """
+    found: list[tuple[object, ...]] = []
+    known = {variant: _psi(sweep) for variant, sweep in swept.items()}
+    for variant, sweep in swept.items():
+        psi, published = known[variant], known.get(AS_PUBLISHED)
+        summaries = [cell.result.summary for cell in sweep.cells]
+        diverged = sum(as_float(each["psi_final"]["mean"]) is None for each in summaries)
+        private = sum(each["private"] is True for each in summaries)
+        over = None if psi is None or published is None else psi / published
+        said = (len(summaries), diverged, private, _largest_epsilon(sweep), _true(summaries))
+        found.append((figure, variant, psi, over, *said))
+    return found
+
+
+def _psi(sweep: Sweep) -> float | None:
+    """Return the geometric mean of mean ψ at the end over cells that did not diverge."""
+    known = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in sweep.cells]
+    logs = [log(each) for each in known if each is not None and isfinite(each) and each > 0]
+    return exp(sum(logs) / len(logs)) if len(logs) > 0 else None
+
+
+def _largest_epsilon(sweep: Sweep) -> float | None:
+    """Return the largest ε that is claimed, of any owner in any cell with noise."""
+    claimed = []
+    for cell in sweep.cells:
+        privacy = cell.result.scenario["privacy"]
+        said = privacy.get("epsilon")
+        if privacy["mechanism"] != "none" and said is not None:
+            claimed += [float(each) for each in (said if isinstance(said, list) else [said])]
+    return max(claimed, default=None)
+
+
+def _true(summaries: Sequence[Mapping[str, object]]) -> object:
+    """Return the largest true ε of all cells; infinite where a cell has none."""
+    known = [as_float(each["epsilon_true"]) for each in summaries]
+    return float("inf") if None in known else max(each for each in known if each is not None)
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV, numbers with all their digits."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    paths = next(iter(swept.values())).paths
-    parts = ("mean", "median", "q25", "q75")
-    table.writerow([*paths, "variant", *(f"psi_{part}" for part in parts), *FIGURES])
-    for number, cell in enumerate(next(iter(swept.values())).cells):
-        for variant, sweep in swept.items():
-            summary = sweep.cells[number].result.summary
-            psi = [summary["psi_final"][part] for part in parts]
-            said = [summary.get(name) for name in FIGURES]
-            table.writerow([*(cell.values[path] for path in paths), variant, *psi, *said])
+    table.writerow(header)
+    table.writerows(["" if value is None else value for value in row] for row in rows)
     return text.getvalue()
+
+
+def as_markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown, numbers rounded and – for nothing."""
+    lines = [header, tuple("---" for _ in header), *(list(map(spoken, row)) for row in rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def spoken(value: object) -> str:
+    """Return a table's value as people write it."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

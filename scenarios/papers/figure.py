@@ -1,7 +1,7 @@
 """A figure of a paper: what runs it, how it is drawn, and what it says."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from analysis.picture import Picture
 from analysis.source import Sweep
@@ -17,6 +17,24 @@ AS_WRITTEN = "as-written"
 """What the paper's text says, where that is something else."""
 SOUND = "sound"
 """The same question with answers that are private as claimed."""
+EVERY = (AS_PUBLISHED, AS_WRITTEN, SOUND)
+"""What every figure has; some have more."""
+
+
+def enforced(answers: int) -> Settings:
+    """Return what makes Async's experiments private, and changes nothing else.
+
+    The published bound Ξ is enforced: record gradients are clipped to it, in L1. Every coordinate
+    gets noise of its own, for so many answers of an owner and no more: enough that nobody has to
+    fall silent before T, so that who talks when stays as published. Clipped gradients go through
+    every record and not through moments: fewer replicates of them.
+    """
+    return (
+        "privacy.noise=vector",
+        "privacy.sensitivity.kind=clip",
+        f'privacy.budget={{ kind = "per-owner-cap", answers = {answers} }}',
+        "run.replicates=10",
+    )
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,9 @@ class PaperFigure:
         Settings that make a run of seconds of it.
     full : tuple of str
         Settings of the paper's size, where the entry has another.
+    alike : str
+        Why the text asks for nothing else than what is run as published, where ``as-written`` has
+        no settings; empty elsewhere.
     """
 
     name: str
@@ -47,9 +68,10 @@ class PaperFigure:
     entry: str
     claims: tuple[Claim, ...]
     pictures: Callable[[Sweep], Sequence[Picture]]
-    variants: Mapping[str, Settings] = field(default_factory=lambda: {AS_PUBLISHED: ()})
+    variants: Mapping[str, Settings]
     small: Settings = ()
     full: Settings = ()
+    alike: str = ""
 
     def scenario(self, variant: str, *, full: bool, more: Settings = ()) -> Scenario:
         """Load the scenario of a variant.
@@ -61,3 +83,7 @@ class PaperFigure:
         """
         size = self.full if full else self.small
         return entry(self.entry).scenario((*self.variants[variant], *size, *more))
+
+    def repeats(self, variant: str) -> bool:
+        """Return whether a variant asks for nothing else than what is run as published."""
+        return variant != AS_PUBLISHED and len(self.variants[variant]) == 0

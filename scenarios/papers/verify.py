@@ -1,7 +1,6 @@
 """Every figure of the papers run, drawn, and held against what was published."""
 
-import csv
-import io
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,10 +13,18 @@ from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep import sweep
 from scenarios.papers.claims import Judged, judge
-from scenarios.papers.differences import differences
+from scenarios.papers.differences import (
+    OVERVIEW,
+    as_csv,
+    as_markdown,
+    differences,
+    overview,
+    spoken,
+)
 from scenarios.papers.figure import PaperFigure, Settings
 
 HEADER = ("figure", "variant", "quantity", "published", "ours", "ratio", "verdict", "because")
+ALIKE = "settings other than as published: none"
 
 
 def verify(
@@ -26,22 +33,27 @@ def verify(
     *,
     full: bool,
     workers: int,
+    variants: Sequence[str] = (),
     more: Settings = (),
     say: Callable[[str], object],
 ) -> list[Judged]:
     """Run figures, draw them, judge them, and write the verdicts.
 
-    A figure that has been run before with the same settings is not run again.
+    A sweep that has been run before with the very same settings, for this figure or for another,
+    is not run again.
 
     Parameters
     ----------
     figures : sequence of PaperFigure
     out : Path
-        Gets ``<figure>/<variant>/``, ``verdicts.md`` and ``verdicts.csv``.
+        Gets ``<figure>/<variant>/``, and the tables ``verdicts`` and ``variants`` in Markdown and
+        CSV.
     full : bool
         Whether at the papers' size.
     workers : int
         Processes.
+    variants : sequence of str
+        Which of each figure's; all of them by default.
     more : tuple of str
         Further settings of every figure, such as the path of a real table.
     say : callable
@@ -53,13 +65,15 @@ def verify(
         If a setting does not fit, or a directory holds something else.
     """
     found: list[Judged] = []
+    beside: list[tuple[object, ...]] = []
+    runs: dict[str, Path] = {}
     for figure in figures:
         swept: dict[str, Sweep] = {}
-        for variant in figure.variants:
+        for variant in (each for each in figure.variants if each in variants or not variants):
             began = time.perf_counter()
             scenario = figure.scenario(variant, full=full, more=more)
             directory = out / figure.name / variant
-            fresh = _run(scenario, directory, workers)
+            origin = _run(scenario, directory, workers, runs)
             swept[variant] = Sweep.read(directory)
             drawn, folder = figure.pictures(swept[variant]), directory / "figures"
             for picture in drawn:
@@ -67,34 +81,47 @@ def verify(
             shown = [cell.result for cell in swept[variant].cells]
             page = captions.page([(picture, shown) for picture in drawn], [])
             write(folder / "captions.md", page.encode())
-            found += judge(figure.source, variant, figure.claims, swept[variant])
-            took = f"{time.perf_counter() - began:.1f} s"
-            say(f"{figure.name} {variant}: {took}" + ("" if fresh else ", runs of earlier on"))
-        write(out / figure.name / "variants.csv", differences(swept).encode())
-    write(out / "verdicts.md", as_markdown(found).encode())
-    write(out / "verdicts.csv", as_csv(found).encode())
+            found += judge(figure.source, variant, figure.claims, swept)
+            if figure.repeats(variant):
+                found.append(Judged(figure.source, variant, ALIKE, None, 0, "agrees", figure.alike))
+            say(f"{figure.name} {variant}: {time.perf_counter() - began:.1f} s{origin}")
+        if len(swept) > 0:
+            write(out / figure.name / "variants.csv", differences(swept).encode())
+            beside += overview(figure.source, swept)
+    for name, header, rows in (("verdicts", HEADER, table(found)), ("variants", OVERVIEW, beside)):
+        write(out / f"{name}.md", as_markdown(header, rows).encode())
+        write(out / f"{name}.csv", as_csv(header, rows).encode())
     return found
 
 
-def _run(scenario: Scenario, directory: Path, workers: int) -> bool:
-    """Run a sweep; return False where its very result is there already."""
-    manifest = directory / "manifest.json"
-    if manifest.exists() and read_manifest(directory)["digest"] == digest(described(scenario)):
-        return False
-    sweep(scenario, directory, workers=workers)
-    return True
+def _run(scenario: Scenario, directory: Path, workers: int, runs: dict[str, Path]) -> str:
+    """Run a sweep, unless its very result is there already or in ``runs``; return where from."""
+    name, manifest = digest(described(scenario)), directory / "manifest.json"
+    if manifest.exists() and read_manifest(directory)["digest"] == name:
+        origin = ", runs of earlier on"
+    elif name in runs and not directory.exists():
+        partial = directory.with_name(f".partial-{directory.name}")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(runs[name], partial, ignore=shutil.ignore_patterns("figures"))
+        partial.rename(directory)
+        origin = f", the runs of {runs[name].parent.name} {runs[name].name}"
+    else:
+        sweep(scenario, directory, workers=workers)
+        origin = ""
+    runs.setdefault(name, directory)
+    return origin
 
 
-def rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:
-    """Return the verdicts as text, without the header."""
+def table(found: Sequence[Judged]) -> list[tuple[object, ...]]:
+    """Return the verdicts as rows under :data:`HEADER`."""
     return [
         (
             each.figure,
             each.variant,
             each.quantity,
-            "–" if each.published is None else f"{each.published:.4g}",
-            f"{each.ours:.4g}",
-            "–" if each.ratio is None else f"{each.ratio:.3g}",
+            each.published,
+            each.ours,
+            each.ratio,
             each.verdict,
             each.because,
         )
@@ -102,35 +129,16 @@ def rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:
     ]
 
 
-def as_markdown(found: Sequence[Judged]) -> str:
-    """Return the verdicts as a table in Markdown."""
-    lines = [HEADER, tuple("---" for _ in HEADER), *rows(found)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
 def as_text(found: Sequence[Judged]) -> list[str]:
     """Return the verdicts as lines of aligned columns, reasons below their lines."""
-    table = [HEADER[:-1], *(row[:-1] for row in rows(found))]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
+    lines = [HEADER[:-1], *(tuple(map(spoken, row[:-1])) for row in table(found))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = [
+        "  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     ]
     said = [""] + [each.because for each in found]
     return [
         line + (f"\n    because {because}" if because else "")
-        for line, because in zip(lines, said, strict=True)
+        for line, because in zip(aligned, said, strict=True)
     ]
-
-
-def as_csv(found: Sequence[Judged]) -> str:
-    """Return the verdicts as CSV, numbers with all their digits."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(HEADER)
-    for each in found:
-        numbers = (each.published, each.ours, each.ratio)
-        said = ["" if value is None else repr(value) for value in numbers]
-        head = (each.figure, each.variant, each.quantity)
-        table.writerow([*head, *said, each.verdict, each.because])
-    return text.getvalue()

@@ -13,7 +13,9 @@ from asyncdp_sim.sweep import sweep
 from scenarios import entry
 from scenarios.papers import async_hospital
 from scenarios.papers.async_hospital import FIGURES
-from scenarios.papers.claims import judge
+from scenarios.papers.claims import MOVED, judge
+from scenarios.papers.figure import EVERY, SOUND, PaperFigure
+from scenarios.papers.verify import verify
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 LITTLE = (
@@ -25,7 +27,6 @@ LITTLE = (
     'sweep."privacy.epsilon"=[0.1, 0.3, 10.0]',
 )
 """Settings that leave nothing of the figures but their form."""
-EACH = [(figure.name, variant) for figure in FIGURES for variant in figure.variants]
 
 
 def test_all_figures_of_the_hospitals_are_there() -> None:
@@ -36,19 +37,28 @@ def test_all_figures_of_the_hospitals_are_there() -> None:
         assert len(figure.claims) > 0
 
 
-@pytest.mark.parametrize(("name", "variant"), EACH)
-def test_it_runs_is_drawn_and_judged(name: str, variant: str, tmp_path: Path) -> None:
-    figure = BY_NAME[name]
-    directory = tmp_path / "result"
-    sweep(figure.scenario(variant, full=False, more=LITTLE), directory)
-    swept = Sweep.read(directory)
-    pictures = figure.pictures(swept)
-    assert len(pictures) > 0
-    sound = variant == "sound"
-    assert all(picture.label.private is sound for picture in pictures)
-    found = judge(figure.source, variant, figure.claims, swept)
-    assert len(found) > 0
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: Path) -> None:
+    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+    assert {each.variant for each in found} == set(EVERY)
     assert all(np.isfinite(each.ours) for each in found)
+    for variant in EVERY:
+        pictures = figure.pictures(Sweep.read(tmp_path / figure.name / variant))
+        assert len(pictures) > 0
+        assert all(picture.label.private is (variant == SOUND) for picture in pictures)
+
+
+def test_who_talks_when_is_as_published_whatever_is_answered(tmp_path: Path) -> None:
+    figure = BY_NAME["async-09"]
+    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+    assert [each.ours for each in found if each.quantity == MOVED] == [0, 0]
+    swept = {name: Sweep.read(tmp_path / figure.name / name) for name in EVERY}
+    one = ('privacy.budget={ kind = "per-owner-cap", answers = 1 }', "owners.count=50")
+    sweep(figure.scenario(SOUND, full=False, more=(*LITTLE, *one)), tmp_path / "spent")
+    swept[SOUND] = Sweep.read(tmp_path / "spent")
+    [moved] = [each for each in judge("", SOUND, figure.claims, swept) if each.quantity == MOVED]
+    assert moved.verdict == "fails"
+    assert judge("", SOUND, figure.claims[2:3], {SOUND: swept[SOUND]}) == []
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)

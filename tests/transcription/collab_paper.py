@@ -7,6 +7,8 @@ here is taken from the catalogue. Ξ, c_1, ρ and the starting points stand nowh
 # Both experiments.
 INSTITUTES = 3  # "collaborations among N = 3 financial institutes"; IV-A: "among N = 3 …"
 HORIZON = 100  # "versus the iteration number k for T = 100"; "after T = 100 iterations"
+UPDATES_IN_THE_LOOP = 99  # Algorithm 2, line 2: "for k = 1, …, T − 1 do"
+ANSWERS_PAID_FOR = 100  # Theorem 1: "over horizon {1, …, T}", "scale b = 2ΞT/(n_ℓ ε_ℓ)"
 RUNS = 100  # "extracted from one-hundred runs of the algorithm" (figures 2 and 7)
 N_BUDGETS = 3  # "for three choices of privacy budgets ε_1 = ε_2 = ε_3" (figures 2 and 7)
 ALGORITHM = "collab-2"  # "the performance of Algorithm 2, on two financial datasets"

@@ -146,13 +146,15 @@ def test_the_claims_are_held_against_what_the_paper_says() -> None:
     assert figures["async-03"].claims[0].published == paper.PSI_AT_START
     assert published["async-05"] == [paper.C_2_DRAWN, 1.0]
     exponents = [
-        each.published for each in figures["async-06"].claims if "exponent" in each.quantity
+        each.published
+        for each in figures["async-06"].claims
+        if "exponent" in each.quantity and "as-published" in each.variants
     ]
     assert exponents == [paper.EXPONENT] * 4
     assert [each.published for each in figures["async-07"].claims[:2]] == list(paper.PAYS.values())
 
 
-@pytest.mark.parametrize("name", ["async-03", "async-05", "async-06", "async-07"])
+@pytest.mark.parametrize("name", [f"async-{number:02d}" for number in range(3, 8)])
 def test_the_text_s_version(name: str) -> None:
     [figure] = [each for each in FIGURES if each.name == name]
     scenario = figure.scenario("as-written", full=True)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from scenarios.papers.claims import Claim
 from scenarios.papers.collab import FIGURES
+from scenarios.papers.figure import PaperFigure
 from tests.transcription import collab_paper as paper
 
 LENDING = ("collab-02", "collab-03", "collab-06")
@@ -98,6 +100,21 @@ def test_the_small_and_the_reluctant_owners(name: str) -> None:
 def test_the_largest_first_owner() -> None:
     scenario = entry("collab-06").scenario()
     assert max(given[0] for given in scenario.sweep["owners.records"]) == paper.LARGE_FIRST
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_the_algorithm_s_loop(figure: PaperFigure) -> None:
+    scenario = figure.scenario("as-written", full=True)
+    assert scenario.run.updates == paper.UPDATES_IN_THE_LOOP
+    assert scenario.network.answers_allowed == (paper.ANSWERS_PAID_FOR,) * paper.INSTITUTES
+    as_published = figure.scenario("as-published", full=True)
+    for chosen in scenario.grid():
+        noises = []
+        for cell in (each.cell(chosen) for each in (scenario, as_published)):
+            records, xi = np.array(cell.records), cell.privacy.sensitivity.bound
+            features = cell.data.features
+            noises.append(cell.privacy.noise_for(records, cell.run.updates, xi, features).scale)
+        assert noises[0] == pytest.approx(noises[1], rel=1e-15)
 
 
 def published(name: str, words: str) -> Iterator[Claim]:
