@@ -40,6 +40,13 @@ class Noise(Protocol):
     def variance(self) -> Array:
         """Variance of each coordinate of each owner's noise, shape (N,)."""
 
+    @property
+    def added(self) -> str | None:
+        """The law of w where an answer is g + ``scale`` w, w the row; None where it is not.
+
+        Of two mechanisms with the same law, the same streams give the same rows.
+        """
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
 

@@ -1,54 +1,17 @@
 """Learning over recorded traces: all replicates advance together, one answer at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.lockstep import Lesson, fused, learn
+from asyncdp_sim.learning.path import Path
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Where the central model went.
-
-    Attributes
-    ----------
-    updates : array of int (R,)
-        Number of updates of each replicate.
-    record_every : int
-        Distance in k between recorded models.
-    central : array (J, R, p)
-        θ_L at k = 0, record_every, 2·record_every, …; rows past a replicate's end repeat the last.
-    final : array (R, p)
-        θ_L after the last update.
-    clipped : array of int (R,)
-        Updates in which a projection was active.
-    """
-
-    updates: Indices
-    record_every: int
-    central: Array
-    final: Array
-    clipped: Indices
-
-    def ks(self, replicate: int) -> Indices:
-        """Return the recorded k of a replicate: 0, the multiples of record_every, and the last."""
-        last = int(self.updates[replicate])
-        ks = np.arange(0, last + 1, self.record_every)
-        return ks if ks[-1] == last else np.append(ks, last)
-
-    def models(self, replicate: int) -> Array:
-        """Return θ_L at :meth:`ks`, shape (len(ks), p)."""
-        last = int(self.updates[replicate])
-        models = self.central[: last // self.record_every + 1, replicate]
-        if last % self.record_every != 0:
-            models = np.concatenate([models, self.final[replicate][None]])
-        return models
 
 
 def replay(
@@ -59,7 +22,7 @@ def replay(
     record_every: int,
     asks: Asks = "average",
 ) -> Path:
-    """Fold an algorithm over traces.
+    """Learn over traces, by the fused loop where there is one: to the bit, what folding gives.
 
     A stale answer is taken at the point that the learner read, so many updates ago. Answers that
     the end of a run left in the buffer are not replayed.
@@ -82,6 +45,17 @@ def replay(
     ValueError
         If a trace made its updates of another number of answers than the algorithm does.
     """
+    lesson = Lesson(steps, reply, record_every)
+    if fused(traces, lesson, asks) is not None:
+        return next(learn(traces, [lesson], lambda: replicates))
+    return fold(traces, lesson, replicates, asks)
+
+
+def fold(
+    traces: Sequence[Trace], lesson: Lesson, replicates: Sequence[Scope], asks: Asks = "average"
+) -> Path:
+    """Fold an algorithm over traces, answer by answer; the definition of :func:`replay`."""
+    steps, reply, record_every = lesson.steps, lesson.reply, lesson.record_every
     per_update = steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
@@ -93,7 +67,8 @@ def replay(
     ask = steps.query if asks == "average" else steps.central
     schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
     stale = _Stale([] if per_update is None else traces, ask)
-    central = np.empty((horizon // record_every + 1, len(traces), steps.n_features))
+    shape = (len(traces), horizon // record_every + 1, steps.n_features)
+    central = np.empty(shape).transpose(1, 0, 2)  # a replicate's models are judged together
     central[0] = state.central
     final, clipped = state.central.copy(), np.zeros(len(traces), dtype=np.int64)
     ends = set(updates.tolist())
@@ -242,3 +217,6 @@ class _Stale:
         for row, point in kept:
             asked[row] = point
         return asked
+
+
+__all__ = ["OwnAnswers", "Path", "fold", "replay"]

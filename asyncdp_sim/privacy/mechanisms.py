@@ -42,6 +42,11 @@ class LaplaceNoise:
         """2b_i², of each coordinate, shape (N,)."""
         return 2 * np.square(self.scale)
 
+    @property
+    def added(self) -> str:
+        """The law of the rows; an answer is g + b_i w."""
+        return f"laplace, {self.shape}"
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
@@ -99,6 +104,11 @@ class GaussianNoise:
     def variance(self) -> Array:
         """s_i², of each coordinate, shape (N,)."""
         return np.square(self.scale)
+
+    @property
+    def added(self) -> str:
+        """The law of the rows; an answer is g + s_i w."""
+        return "gaussian"
 
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
@@ -158,6 +168,11 @@ class DiscreteLaplaceNoise:
             rate = self.grid / self.scale
         return np.asarray(np.square(self.grid) / (2 * np.square(np.sinh(rate / 2))))
 
+    @property
+    def added(self) -> None:
+        """None: an answer on a grid is no sum of the gradient and something drawn."""
+        return None
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return 2 * size
@@ -205,13 +220,18 @@ class NoNoise:
         """Zeros, shape (N,)."""
         return np.zeros_like(self.scale)
 
+    @property
+    def added(self) -> str:
+        """The law of the rows."""
+        return "none"
+
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
 
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:  # noqa: ARG002
-        """Return zeros, shape (count, size); nothing is drawn."""
-        return np.zeros((count, size))
+        """Return −0, which added changes no bit, shape (count, size); nothing is drawn."""
+        return np.full((count, size), -0.0)
 
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:  # noqa: ARG002
         """Return the gradients as they are."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.together import Lesson, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.run.problem import Task
 from asyncdp_sim.run.workers import Map
@@ -82,8 +83,14 @@ def learn_all(
 def learn_together(
     tasks: Sequence[Task], seed: int, numbers: Numbers, traces: Sequence[Trace]
 ) -> list[Learned]:
-    """Learn several tasks over the same traces, in this process."""
-    return [_replay_block(task, seed, numbers, traces) for task in tasks]
+    """Learn several tasks over traces of one network, in this process: together, if they can."""
+    lessons = [Lesson(task.steps, task.reply, task.record_every) for task in tasks]
+    found: dict[int, Learned] = {}
+    for place, path in replay_together(
+        traces, lessons, lambda: _scopes(seed, numbers), tasks[0].asks
+    ):
+        found[place] = _judged(tasks[place], path, traces, numbers)
+    return [found[place] for place in range(len(tasks))]
 
 
 def live_all(

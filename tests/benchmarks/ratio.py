@@ -1,8 +1,15 @@
-"""Times two pieces of work in turn, in one process, and gives the ratio of their best times."""
+"""Times work against a baseline in one process, and says the two figures and their ratio.
+
+All benchmarks report in one manner: a figure of ours and one of the baseline, in one unit of which
+less is better, and the baseline's over ours. They stand in pytest's properties, from which
+``python -m tests.benchmarks`` makes the README's table, and on the screen with ``-s``.
+"""
 
 import gc
 import time
 from collections.abc import Callable
+
+import pytest
 
 
 def best_times(*works: Callable[[], object], rounds: int = 9) -> list[float]:
@@ -15,3 +22,49 @@ def best_times(*works: Callable[[], object], rounds: int = 9) -> list[float]:
             work()
             best[index] = min(best[index], time.perf_counter() - began)
     return best
+
+
+def report(
+    record_property: Callable[[str, object], None],
+    what: str,
+    *,
+    ours: float,
+    baseline: float,
+    against: str,
+    unit: str = "s",
+    at_least: float,
+) -> None:
+    """Hand over a measurement, print it, and fail where the ratio is lower than asked.
+
+    Parameters
+    ----------
+    record_property : callable
+        Pytest's; called with ``what``, ``ours``, ``baseline`` and ``ratio``, in this order.
+    what : str
+        What was measured, with its size.
+    ours, baseline : float
+        Both in ``unit``; the ratio is ``baseline / ours``.
+    against : str
+        What the baseline is.
+    unit : str
+        Of which less is better.
+    at_least : float
+        The ratio asked for.
+    """
+    ratio = baseline / ours
+    said = {
+        "what": what,
+        "ours": f"{figure(ours)} {unit}",
+        "baseline": f"{figure(baseline)} {unit}, {against}",
+        "ratio": f"{figure(ratio)} (asked: {at_least:g})",
+    }
+    for name, value in said.items():
+        record_property(name, value)
+    print("\n" + "; ".join(f"{name}: {value}" for name, value in said.items()))
+    if ratio < at_least:
+        pytest.fail(f"{what}: {ratio:.3g} of {against}; asked is {at_least:g}", pytrace=False)
+
+
+def figure(value: float) -> str:
+    """Return a number > 0 to three digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")

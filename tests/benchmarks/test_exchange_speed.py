@@ -1,12 +1,10 @@
-"""Whole exchanges and very many owners against bare SimPy loops."""
+"""Whole exchanges and very many owners against bare loops."""
 
 import resource
+from functools import partial
 from itertools import count
-from math import inf
 
-import numpy as np
 import pytest
-import simpy
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import Latency, Network, simulate
@@ -15,28 +13,16 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.streams import Streams
-from tests.benchmarks.ratio import best_times
+from tests.benchmarks.loops import heap_clocks, simpy_clocks
+from tests.benchmarks.ratio import best_times, report
 
 pytestmark = pytest.mark.benchmark
 N_OWNERS, UPDATES = 100, 60_000
-EVENTS = 200_000
+TICKS, MANY = 4_000_000, 1_000_000
 
 
-def bare(n_processes, events):
-    """Return a loop of processes that wait for exponential gaps and do nothing else."""
-
-    def clock(environment, generator):
-        while True:
-            for gap in generator.exponential(size=4096).tolist():
-                yield environment.timeout(gap)
-
-    def loop():
-        environment = simpy.Environment()
-        for owner in range(n_processes):
-            environment.process(clock(environment, np.random.default_rng(owner)))
-        environment.run(until=events / n_processes)
-
-    return loop
+def simulated(network, **how):
+    return simulate(network, Streams(1).within("replicate", 1), **how)
 
 
 def exchanges(mean):
@@ -51,6 +37,18 @@ def exchanges(mean):
     )
 
 
+def crowd(n_owners, ticks, **more):
+    """Return a network of very many owners behind one clock, which runs for so many ticks."""
+    return Network(
+        answers_allowed=(ticks,) * n_owners,
+        updates=2**31 - 1,
+        until=ticks / n_owners,
+        clock=PoissonClock(population="superposed"),
+        compute=Exponential(mean=1e-4),
+        **more,
+    )
+
+
 def kernel_events(network, monkeypatch):
     """Return how many events the kernel schedules for a run."""
     counted = count()
@@ -62,59 +60,48 @@ def kernel_events(network, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Kernel, "__init__", counting)
-        simulate(network, Streams(1).within("replicate", 1), events=True)
+        simulated(network, events=True)
     return next(counted)
 
 
 @pytest.mark.parametrize("mean", [0.003, 0.1])
 def test_exchanges_with_events_recorded(mean, monkeypatch, record_property):
-    network = exchanges(mean)
+    network, ticks = exchanges(mean), 200_000
     events = kernel_events(network, monkeypatch)
-
-    def ours():
-        simulate(network, Streams(1).within("replicate", 1), events=True)
-
-    loop, run = best_times(bare(N_OWNERS, EVENTS), ours)
-    ratio = (events / run) / (EVENTS / loop)
-    record_property("ratio", ratio)
-    print(
-        f"mean exchange {mean}: {ratio:.2f} of bare SimPy's events per second, "
-        f"{UPDATES / run:,.0f} updates/s"
-    )
-    assert ratio >= 0.4
+    loops = [partial(loop, N_OWNERS, ticks) for loop in (simpy_clocks, heap_clocks)]
+    run, simpy, heap = best_times(partial(simulated, network, events=True), *loops, rounds=7)
+    what = f"an event of whole exchanges, recorded, N = 100, mean service {mean:g}"
+    told = partial(report, record_property, what, ours=1e6 * run / events, unit="µs")
+    told(baseline=1e6 * heap / ticks, against="an event of a bare heap loop", at_least=0.1)
+    told(baseline=1e6 * simpy / ticks, against="an event of bare SimPy", at_least=0.4)
 
 
 def test_a_million_owners_behind_one_clock(record_property):
-    ticks, n_owners = 4_000_000, 1_000_000
-    network = Network(
-        answers_allowed=(ticks,) * n_owners,
-        updates=2**31 - 1,
-        until=ticks / n_owners,
-        clock=PoissonClock(population="superposed"),
-        compute=Exponential(mean=1e-4),
-    )
-    loop, run = best_times(
-        bare(1, 1_000_000), lambda: simulate(network, Streams(1).within("replicate", 1))
-    )
-    ratio = (ticks / run) / (1_000_000 / loop)
+    network = crowd(MANY, TICKS)
+    loop, run = best_times(partial(simpy_clocks, 1, MANY), partial(simulated, network), rounds=3)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    record_property("ratio", ratio)
-    print(f"a million owners: {ratio:.2f} of one bare SimPy process, {memory:.2f} GB at most")
-    assert ratio >= 0.6
+    report(
+        record_property,
+        "a clock tick of a million owners behind one clock",
+        ours=1e6 * run / TICKS,
+        baseline=1e6 * loop / MANY,
+        against="an event of one bare SimPy process",
+        unit="µs",
+        at_least=0.6,
+    )
     assert memory <= 1.0
 
 
-def test_a_hundred_thousand_owners_that_come_and_go():
-    network = Network(
-        answers_allowed=(10**6,) * 100_000,
-        updates=2**31 - 1,
-        until=10.0,
-        clock=PoissonClock(population="superposed"),
-        availability=OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0)),
-        compute=Exponential(mean=1e-4),
+def test_a_hundred_thousand_owners_that_come_and_go(record_property):
+    comings = OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
+    network = crowd(MANY // 10, MANY, availability=comings)
+    loop, run = best_times(partial(simpy_clocks, 1, MANY), partial(simulated, network), rounds=3)
+    report(
+        record_property,
+        "a clock tick of 100,000 owners that come and go, behind one clock",
+        ours=1e6 * run / MANY,
+        baseline=1e6 * loop / MANY,
+        against="an event of one bare SimPy process",
+        unit="µs",
+        at_least=0.1,
     )
-    loop, run = best_times(
-        bare(1, 1_000_000), lambda: simulate(network, Streams(1).within("replicate", 1))
-    )
-    print(f"on/off owners behind one clock: {loop / run:.2f} of one bare SimPy process")
-    assert loop / run < inf

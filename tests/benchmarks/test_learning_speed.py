@@ -1,17 +1,21 @@
 """Learning against loops that do the arithmetic and nothing else, N = 86, p = 10, T = 1000."""
 
+import numba
 import numpy as np
 import pytest
 
+from asyncdp_sim.learning import compiled, stacked
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.lockstep import Lesson, learn
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.together import replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
-from tests.benchmarks.ratio import best_times
+from tests.benchmarks.ratio import best_times, report
 
 pytestmark = pytest.mark.benchmark
 N_OWNERS, P, T, RECORDS, REPLICATES = 86, 10, 1000, 10_000, 100
@@ -56,22 +60,48 @@ def test_live_beats_recomputing_gradients(problem, record_property):
         return objective.relative_fitness(learning.path().models(0))
 
     loop, ours = best_times(recompute, live)
-    record_property("ratio", loop / ours)
-    print(f"live with events {ours:.4f} s, recomputing loop {loop:.4f} s: {loop / ours:.2f} times")
-    assert ours < loop
+    what = "1000 updates learned live with events, N = 86, p = 10, n_i = 10,000"
+    report(
+        record_property,
+        what,
+        ours=ours,
+        baseline=loop,
+        against="a loop that recomputes gradients",
+        at_least=1,
+    )
 
 
-def test_replay_against_bare_lockstep(problem, record_property):
+@pytest.fixture(scope="module")
+def recorded(problem):
+    """The traces of all replicates, and one cell's lesson over them."""
     _, _, objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
     streams = Streams(1)
     traces = [simulate(network, streams.within("replicate", r)) for r in range(REPLICATES)]
-    owners = np.stack([trace.updates["owner"] - 1 for trace in traces], axis=1).astype(np.int64)
+    return traces, Lesson(steps, Reply(objective, noise), record_every=1)
+
+
+def scopes(count=REPLICATES):
+    fresh = Streams(1)
+    return [fresh.within("replicate", r) for r in range(count)]
+
+
+def owners_of(traces):
+    return np.stack([trace.updates["owner"] - 1 for trace in traces]).astype(np.int64)
+
+
+REPLAYED = "1000 updates replayed, each of 100 replicates, N = 86, p = 10"
+
+
+def test_replay_against_bare_lockstep(problem, recorded, record_property):
+    _, _, objective, steps, noise = problem
+    traces, lesson = recorded
+    owners = owners_of(traces).T.copy()
     gram, moment = objective.gram, objective.moment
     rows = np.arange(REPLICATES)
 
     def bare():
-        """The same arithmetic with owners and noise at hand, and no record of the way."""
+        """The same arithmetic with owners at hand, one stream, and no record of the way."""
         draws = np.random.default_rng(1).laplace(size=(T, REPLICATES, P))
         central = np.zeros((REPLICATES, P))
         copies = np.zeros((REPLICATES, N_OWNERS, P))
@@ -86,16 +116,73 @@ def test_replay_against_bare_lockstep(problem, record_property):
         return central
 
     def ours():
-        fresh = Streams(1)
-        scopes = [fresh.within("replicate", r) for r in range(REPLICATES)]
-        path = replay(traces, steps, Reply(objective, noise), scopes, record_every=1)
-        return objective.relative_fitness(path.central)
+        return next(learn(traces, [lesson], scopes, stacked.LOOP))
 
     loop, replayed = best_times(bare, ours)
-    each = 1000 * replayed / REPLICATES
-    record_property("ratio", replayed / loop)
-    print(
-        f"replay {each:.2f} ms per 1000 updates per replicate, bare lockstep "
-        f"{1000 * loop / REPLICATES:.2f} ms: {replayed / loop:.2f} times"
+    each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * loop / REPLICATES}
+    against = "the bare lockstep loop in NumPy"
+    report(record_property, REPLAYED, **each, against=against, unit="ms", at_least=1 / 1.3)
+
+
+def test_compiled_replay_against_bare_compiled_loop(problem, recorded, record_property):
+    _, _, objective, steps, noise = problem
+    traces, lesson = recorded
+    owners = owners_of(traces)
+
+    @numba.njit
+    def loop(owners, draws, gram, moment, scale, step, shrink_copy, shrink_central, bound):
+        """The same arithmetic for one replicate after another."""
+        central = np.zeros((owners.shape[0], moment.shape[1]))
+        copies, point = np.empty(moment.shape), np.empty(moment.shape[1])
+        for r in range(owners.shape[0]):
+            copies[:] = 0
+            for k in range(owners.shape[1]):
+                i = owners[r, k]
+                for a in range(len(point)):
+                    point[a] = (central[r, a] + copies[i, a]) / 2
+                for a in range(len(point)):
+                    total = 0.0
+                    for j in range(len(point)):
+                        total += gram[i, a, j] * point[j]
+                    answer = 2 * (total - moment[i, a]) + scale * draws[r, k, a]
+                    copies[i, a] = min(max(shrink_copy * point[a] - step * answer, -bound), bound)
+                    central[r, a] = min(max(shrink_central * point[a], -bound), bound)
+        return central
+
+    def bare():
+        """With owners at hand, one stream, and no record of the way."""
+        draws = np.random.default_rng(1).laplace(size=(REPLICATES, T, P))
+        numbers = (noise.scale[0], steps.step[0], steps.shrink_copy, steps.shrink_central, 1e5)
+        return loop(owners, draws, objective.gram, objective.moment, *numbers)
+
+    def ours():
+        return next(learn(traces, [lesson], scopes, compiled.LOOP))
+
+    fastest, replayed = best_times(bare, ours)
+    each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * fastest / REPLICATES}
+    against = "the bare loop, compiled too"
+    what = f"{REPLAYED}, compiled"
+    report(record_property, what, **each, against=against, unit="ms", at_least=1 / 1.5)
+
+
+def test_cells_together_against_one_by_one(record_property):
+    """100 cells of other ε, one replicate, N = 3."""
+    generator = np.random.default_rng(1)
+    features = [generator.standard_normal((100, P)) for _ in range(3)]
+    targets = [x.sum(axis=1) + generator.standard_normal(100) for x in features]
+    objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
+    steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
+    traces = [simulate(Network(answers_allowed=(T,) * 3, updates=T), Streams(1).within("r", 1))]
+    noises = [
+        Privacy(epsilon=e, sensitivity=Declared(bound=5.0)).noise_for(objective.records, T, 5.0, P)
+        for e in np.geomspace(0.1, 10, 100)
+    ]
+    cells = [Lesson(steps, Reply(objective, noise), record_every=1) for noise in noises]
+    alone, together = best_times(
+        lambda: [fold(traces, cell, scopes(1)) for cell in cells],
+        lambda: list(replay_together(traces, cells, lambda: scopes(1))),
+        rounds=3,
     )
-    assert replayed <= 2.5 * loop
+    what = "1000 updates of 100 cells with one replicate, N = 3, together"
+    against = "one by one, general loop"
+    report(record_property, what, ours=together, baseline=alone, against=against, at_least=5)

@@ -1,34 +1,19 @@
-"""The network against a bare SimPy loop with one process per owner, N = 100."""
+"""The network against bare loops with one clock per owner, N = 100."""
 
 from functools import partial
 
-import numpy as np
 import pytest
-import simpy
 
 from asyncdp_sim.kernel import Kernel, Priority
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder
-from tests.benchmarks.ratio import best_times
+from tests.benchmarks.loops import heap_clocks, simpy_clocks
+from tests.benchmarks.ratio import best_times, report
 
 pytestmark = pytest.mark.benchmark
 N_OWNERS, TICKS = 100, 200_000
-
-
-def bare_simpy():
-    """Wait for exponential gaps and do nothing else; 4096 numbers drawn at a time."""
-
-    def clock(environment, generator):
-        while True:
-            for gap in generator.exponential(size=4096).tolist():
-                yield environment.timeout(gap)
-
-    environment = simpy.Environment()
-    for owner in range(N_OWNERS):
-        environment.process(clock(environment, np.random.default_rng(owner)))
-    environment.run(until=TICKS / N_OWNERS)
 
 
 def recorded_ticks():
@@ -53,15 +38,17 @@ def zero_service():
     return simulate(network, Streams(1).within("replicate", 1))
 
 
-def test_clock_ticks_recorded(record_property):
-    bare, ours = best_times(bare_simpy, recorded_ticks)
-    record_property("ratio", bare / ours)
-    print(f"clock ticks recorded: {bare / ours:.2f} of bare SimPy ({TICKS / bare:,.0f} ticks/s)")
-    assert bare / ours >= 0.6
-
-
-def test_zero_service_request_protocol(record_property):
-    bare, ours = best_times(bare_simpy, zero_service)
-    record_property("ratio", bare / ours)
-    print(f"zero-service updates recorded: {bare / ours:.2f} of bare SimPy")
-    assert bare / ours >= 0.25
+@pytest.mark.parametrize(
+    ("work", "what", "of_simpy", "of_heap"),
+    [
+        (recorded_ticks, "a clock tick, recorded, N = 100", 0.6, 0.2),
+        (zero_service, "an update without service times, recorded, N = 100", 0.25, 0.1),
+    ],
+    ids=["ticks", "updates"],
+)
+def test_against_bare_loops(work, what, of_simpy, of_heap, record_property):
+    loops = [partial(loop, N_OWNERS, TICKS) for loop in (simpy_clocks, heap_clocks)]
+    ours, simpy, heap = (1e6 * each / TICKS for each in best_times(work, *loops))
+    told = partial(report, record_property, what, ours=ours, unit="µs")
+    told(baseline=heap, against="an event of a bare heap loop", at_least=of_heap)
+    told(baseline=simpy, against="an event of bare SimPy", at_least=of_simpy)

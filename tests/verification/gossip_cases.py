@@ -143,6 +143,11 @@ class _TwoPoint:
     scale: np.ndarray
     shape: str
 
+    @property
+    def added(self):
+        """None: the outcomes are enumerated for the loop that defines replay."""
+        return None
+
     def width(self, size):
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size

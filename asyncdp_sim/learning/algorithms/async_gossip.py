@@ -111,8 +111,8 @@ class GossipSteps:
         central = self.shrink_central * points
         if self.theta_max is not None:
             bound = self.theta_max
-            outside = np.abs(copies).max(axis=1) > bound
-            outside |= np.abs(central).max(axis=1) > bound
+            outside = (np.abs(copies) > bound).any(axis=1)  # whatever is not a number beside it
+            outside |= (np.abs(central) > bound).any(axis=1)
             if outside.any():
                 state.clipped += outside
                 np.clip(copies, -bound, bound, out=copies)

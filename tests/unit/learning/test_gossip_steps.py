@@ -113,3 +113,19 @@ def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() ->
     assert state.clipped.tolist() == [0]
     steps.apply(state, Turn(one), np.zeros((1, 1)), np.array([[-1.5 / gain]]))
     assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])
+
+
+def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection() -> None:
+    """Else it would depend on the other replicates whether the other coordinate is projected."""
+    steps = AsyncGossip(rho=RHO).steps(Setting(SHARE, P, T, SIGMA, 0.4))
+    replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
+    state = steps.init(replicates)
+    points, turn = np.zeros((2, P)), Turn(np.array([0, 0]))
+    points[0] = [np.nan, 5.0, 0.1, -5.0]
+    steps.apply(state, turn, points, np.zeros((2, P)))
+    assert state.clipped.tolist() == [1, 0]
+    for model in (state.central[0], state.copies[0, 0]):
+        assert np.isnan(model[0])
+        assert model[1] == 0.4
+        assert 0 < model[2] < 0.1
+        assert model[3] == -0.4

@@ -25,6 +25,24 @@ def test_gradient_from_moments_equals_the_gradient_from_records(p: int) -> None:
     assert np.abs(fast - slow).max() < 1e-9 * np.abs(slow).max()
 
 
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 7, 8, 10, 16, 33, 63, 64])
+def test_gradient_adds_up_in_a_stated_order(p: int) -> None:
+    """Bit for bit the loop over j = 1, 2, …, for any number of rows."""
+    rng = np.random.default_rng(p)
+    gram, moment = rng.normal(size=(3, p, p)), rng.normal(size=(3, p))
+    quadratic = Quadratic(gram, moment, np.ones(3), np.ones(3, dtype=np.int64), 0.1, None)
+    for rows in (1, 2, 3, 33, 100):
+        owners, points = rng.integers(3, size=rows), rng.normal(size=(rows, p))
+        expected = np.empty((rows, p))
+        for r, (i, point) in enumerate(zip(owners, points, strict=True)):
+            for a in range(p):
+                total = gram[i, 0, a] * point[0]
+                for j in range(1, p):
+                    total = total + gram[i, j, a] * point[j]
+                expected[r, a] = (total - moment[i, a]) * 2
+        assert quadratic.gradient(owners, points).tobytes() == expected.tobytes()
+
+
 def test_gradient_equals_finite_differences_of_the_owners_loss() -> None:
     x, y = records(3, SIZES, 4)
     quadratic = Quadratic.from_records(x, y, 0.7, None)  # the regulariser is not in the answer

@@ -1,0 +1,103 @@
+"""``python -m tests.benchmarks [FILE]``: run all benchmarks and rewrite their table in the README.
+
+FILE is the README by default, or another file with the two markers. Exit 0 done; 1 where a ratio
+is lower than asked (the table says so) or a benchmark broke (the table is left as it was); 2 the
+file has no place for a table.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from scenarios.how_cost_grows import machine
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- benchmarks -->", "<!-- end of benchmarks -->"
+COLUMNS = ("what", "ours", "baseline", "ratio")
+Row = tuple[str, ...]
+
+
+class Collected:
+    """What benchmarks reported, as pytest tells of it.
+
+    Attributes
+    ----------
+    rows : list of tuple of str
+        One per report: what, ours, baseline, ratio.
+    skipped : list of str
+        Why benchmarks were skipped.
+    broken : list of str
+        Those that failed before they had reported.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.skipped: list[str] = []
+        self.broken: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the reports of a test that has run, or why it has not."""
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.skipped.append(report.longrepr[2].removeprefix("Skipped: "))
+        elif report.when == "call":
+            found = rows(report.user_properties)
+            self.rows += found
+            if report.failed and len(found) == 0:
+                self.broken.append(report.location[2])
+        elif report.failed:
+            self.broken.append(report.location[2])
+
+
+def rows(properties: Iterable[tuple[str, object]]) -> list[Row]:
+    """Return the rows that properties make, in their order."""
+    values = [str(value) for name, value in properties if name in COLUMNS]
+    return list(zip(*(iter(values),) * len(COLUMNS), strict=True))
+
+
+def table(found: Sequence[Row], skipped: Sequence[str]) -> str:
+    """Return the table in Markdown, with what was skipped and the machine below."""
+    lines = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ("---",) * len(COLUMNS), *found)]
+    left_out = [f"Not measured here: {reason}." for reason in skipped]
+    return "\n".join([*lines, "", *left_out, machine()])
+
+
+def rewritten(text: str, content: str) -> str:
+    """Return a text with this content between its two markers.
+
+    Raises
+    ------
+    ValueError
+        Unless it has both markers, once each and in their order.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if begin == "" or end == "" or BEGIN in after or END in before + after:
+        raise ValueError(f"no place for the table: a line {BEGIN} and after it a line {END}")
+    return f"{before}{BEGIN}\n{content}\n{END}{after}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the benchmarks, and write what they found into the file."""
+    file = Path(arguments[0]) if len(arguments) > 0 else HERE.parents[1] / "README.md"
+    try:
+        rewritten(file.read_text(encoding="utf-8"), "")
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{file}: {error}\n")
+        return 2
+    collected = Collected()
+    quietly = ["-p", "no:xdist", "-p", "no:cacheprovider", "-m", "benchmark", "-s", str(HERE)]
+    code = int(pytest.main(quietly, plugins=[collected]))
+    if len(collected.broken) > 0 or code not in (0, 1):
+        broke = ", ".join(collected.broken) or "the run"
+        sys.stderr.write(f"{file}: left as it was, for {broke} did not report\n")
+        return 1
+    content = table(collected.rows, collected.skipped)
+    file.write_text(rewritten(file.read_text(encoding="utf-8"), content), encoding="utf-8")
+    sys.stdout.write(f"{file}: {len(collected.rows)} rows\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
