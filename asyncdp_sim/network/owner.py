@@ -98,11 +98,6 @@ class Owner:
         self.retry: Durations = None
         self.delay: Durations = None
 
-    @property
-    def asks_at_once(self) -> bool:
-        """Whether a request is with the learner the moment it is made."""
-        return self.request is None and (self.link is None or not self.link.carries_requests)
-
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
         self.dark += 1
@@ -123,13 +118,10 @@ def live(
     kernel: Kernel,
     learner: Learner,
     attempt: Callable[[Owner, Learner], Activity],
-    *,
-    refused: bool = False,
 ) -> Activity:
     """Run an owner's clock: each tick that finds the owner free begins an attempt.
 
-    The owner falls silent when its budget is spent or its clock has no further tick. Where
-    requests are refused at once, those that a locked learner refuses need no activity.
+    The owner falls silent when its budget is spent or its clock has no further tick.
     """
     number = owner.number
     event, active, start = learner.recorder.event, learner.active, kernel.start
@@ -143,10 +135,6 @@ def live(
             event(CLOCK_DROPPED, number, detail=BUSY)
         else:
             event(CLOCK_TICK, number)
-            if refused and learner.locked:
-                learner.refuse(number, learner.request(number))
-                learner.finish()
-                continue
             start(attempt(owner, learner))
             if number not in active:
                 return

@@ -88,12 +88,10 @@ def _start_owners(network: Network, learner: Learner, builder: Builder, streams:
         network.topology.begin(owners, learner, streams.within("topology"))
     network.availability.begin(owners, learner, streams)
     protocol.begin(owners, learner, streams)
-    refuses = protocol.refuses_at_once(network)
     for owner in owners if protocol.clocked else ():
         source = partial(streams.generator, "owner", owner.number, "clock")
         ticks = network.clock.ticks(owner.number - 1, source, block(network.n_owners))
         if ticks is None:
             kernel.start(saturate(owner, learner, protocol.attempt))
         else:
-            at_once = refuses and owner.asks_at_once
-            kernel.start(live(owner, ticks, kernel, learner, protocol.attempt, refused=at_once))
+            kernel.start(live(owner, ticks, kernel, learner, protocol.attempt))

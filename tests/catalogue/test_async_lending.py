@@ -11,7 +11,7 @@ import pytest
 
 from analysis.source import Cell, Result, Sweep
 from asyncdp_sim.forecast.assumptions import RARE
-from asyncdp_sim.theory.silence import silent_by
+from asyncdp_sim.theory.silence import Releases
 from scenarios import entry
 from scenarios.papers.async_lending import FIGURES
 from scenarios.papers.async_lending_claims import CONSTANT, PROMISE, SOUND_OVER_EXACT, crossing
@@ -89,9 +89,8 @@ def test_no_sound_bank_has_to_fall_silent(figure: PaperFigure) -> None:
     scenario = figure.scenario(SOUND, full=True)
     for cell in map(scenario.cell, scenario.grid()):
         network = cell.network
-        shares = np.full(network.n_owners, 1 / network.n_owners)
-        caps = np.array(network.answers_allowed)
-        assert silent_by(shares, caps, network.updates) < RARE
+        law = Releases(np.ones(network.n_owners), np.zeros(network.n_owners))
+        assert law.silent_by(np.array(network.answers_allowed), network.updates) < RARE
 
 
 @pytest.mark.parametrize(

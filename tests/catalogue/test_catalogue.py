@@ -171,8 +171,9 @@ def carried_out(found: Entry, directory: Path) -> None:
     """Run an entry with little to do, and write its result."""
     scenario = small(found)
     if len(scenario.sweep) > 0:
-        cells = sweep(scenario, directory)
-        assert len(cells) == sum(1 for _ in scenario.grid())
+        found = sweep(scenario, directory)
+        assert found.failed == {}
+        assert found.done == sum(1 for _ in scenario.grid())
         assert (directory / "cells.parquet").exists()
     else:
         outcome = run(scenario)
@@ -245,6 +246,7 @@ def scenarios_command(
     *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
+    monkeypatch.delitem(sys.modules, "scenarios.__main__", raising=False)
     with pytest.raises(SystemExit) as end:
         runpy.run_module("scenarios", run_name="__main__")
     captured = capsys.readouterr()

@@ -96,7 +96,8 @@ def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
     for start, still in ((0.0, True), (1.0, False)):
         found = objective.gradient(np.array([0]), np.full((1, 26), start))[0]
         units = found[:20].reshape(5, 4)
-        assert np.array_equal(units, np.tile(units[0], (5, 1)))
+        # to rounding: a matrix product may sum its columns in different orders
+        np.testing.assert_allclose(units, np.tile(units[0], (5, 1)), rtol=1e-13)
         assert (np.abs(found[:25]).max() == 0) == still
 
 

@@ -27,6 +27,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweep.grid import grid
 from asyncdp_sim.trace import Ending
 from asyncdp_sim.trace import Outcome as Fate
 from tests.unit.learning.problems import records
@@ -290,7 +291,8 @@ def test_the_result_directory(tmp_path: Path) -> None:
 def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
     """Other noise makes other models and thereby other traces, though the network is the same."""
     swept = {"privacy.epsilon": [20.0, 500.0]}
-    cells = sweep(scenario(**parts, sweep=swept), tmp_path / "s", workers=1)
+    sweep(scenario(**parts, sweep=swept), tmp_path / "s", workers=1)
+    cells = grid(scenario(**parts, sweep=swept))
     names = {cell.network for cell in cells}
     assert len(names) == 2
     assert {path.name for path in (tmp_path / "s" / "traces").iterdir()} == names
@@ -302,8 +304,7 @@ def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
         write(alone, tmp_path / cell.name)
         shared = tmp_path / "s" / "traces" / cell.network / "updates.parquet"
         assert shared.read_bytes() == (tmp_path / cell.name / "updates.parquet").read_bytes()
-    plain = sweep(scenario(sweep=swept), tmp_path / "p", workers=1)
-    assert len({cell.network for cell in plain}) == 1
+    assert len({cell.network for cell in grid(scenario(sweep=swept))}) == 1
 
 
 def test_what_a_worker_is_sent_arrives() -> None:
