@@ -20,6 +20,7 @@ from scenarios.papers.verify import verify
 BY_NAME = {figure.name: figure for figure in FIGURES}
 LITTLE = (
     'data.split="in-order"',  # owners are the twin's hospitals so too, with as many rows as said
+    "owners.count=20",
     "owners.records=60",
     "data.public_records=2000",
     "run.replicates=2",
