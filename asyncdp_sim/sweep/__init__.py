@@ -17,8 +17,9 @@ from asyncdp_sim.scenario import Scenario, dump
 from asyncdp_sim.sweep.batch import Ended, keep_traces, learn, records, simulate_some
 from asyncdp_sim.sweep.closing import close
 from asyncdp_sim.sweep.cluster import connected
-from asyncdp_sim.sweep.folder import Folder, LocalFolder, folder
+from asyncdp_sim.sweep.folder import Folder, LocalFolder
 from asyncdp_sim.sweep.grid import Cell, batches, grid, networks
+from asyncdp_sim.sweep.places import folder
 from asyncdp_sim.sweep.status import Status, errors, status
 
 OnCell = Callable[[Cell, int], None]

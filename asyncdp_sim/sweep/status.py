@@ -10,7 +10,8 @@ from statistics import fmean
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep.batch import FAILED
-from asyncdp_sim.sweep.folder import Folder, folder
+from asyncdp_sim.sweep.folder import Folder
+from asyncdp_sim.sweep.places import folder
 from asyncdp_sim.sweep.told import in_words
 
 LATELY = 100

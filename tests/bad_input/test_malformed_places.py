@@ -146,7 +146,9 @@ def test_places_that_cannot_be(verb: str, command: Command, here: Path) -> None:
 def test_an_impossible_place_is_refused_before_the_work(
     command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("asyncdp_sim.run.prepare", lambda *_: pytest.fail("it began to work"))
+    monkeypatch.setattr(
+        "asyncdp_sim.run.outcome.prepare", lambda *_: pytest.fail("it began to work")
+    )
     said = command("run", "good.toml", "--out", here / "good.toml" / "below")
     assert said.code == 2
 

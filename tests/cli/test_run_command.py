@@ -355,7 +355,9 @@ def test_a_failure_in_writing_leaves_nothing_behind(
     assert not (here / "deep" / "result").exists()
 
 
-@pytest.mark.parametrize("where", ["asyncdp_sim.run.learn_all", "asyncdp_sim.run.optimum_columns"])
+@pytest.mark.parametrize(
+    "where", ["asyncdp_sim.run.learn_all", "asyncdp_sim.run.writing.optimum_columns"]
+)
 def test_an_interruption_exits_130_and_leaves_nothing_behind(
     where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from asyncdp_sim.result import read_manifest
 from asyncdp_sim.run import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep import status, sweep
-from asyncdp_sim.sweep.folder import folder
+from asyncdp_sim.sweep.places import folder
 from tests.unit.sweep.conftest import contents
 
 prepare = Ready.of.__func__  # type: ignore[attr-defined]
