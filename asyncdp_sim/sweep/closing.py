@@ -1,6 +1,7 @@
 """The table of a sweep's cells, and its manifest."""
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,7 +44,8 @@ def close(
         If a cell's manifest is damaged, or nothing can be written.
     """
     done = [cell for cell in cells if cell.number not in failed]
-    manifests = {cell.number: _trimmed(into, cell) for cell in done}
+    same: dict[str, Any] = {}
+    manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
     known = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
     for path, values in _swept(said, len(cells)):
@@ -75,10 +77,17 @@ def close(
     into.put("manifest.json", content)
 
 
-def _trimmed(into: Folder, cell: Cell) -> dict[str, Any]:
-    """Return what the table and the label need of a cell's manifest."""
+def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
+    """Return what the table and the label need of a cell's manifest.
+
+    What several cells say alike is kept once, in ``same``: there may be thousands of cells.
+    """
     manifest = into.manifest(cell.name, "summary")
-    return {name: manifest[name] for name in _NEEDED}
+    said = {name: manifest[name] for name in _NEEDED}
+    sections = said["scenario"].items()
+    said["scenario"] = {name: same.setdefault(json.dumps(part), part) for name, part in sections}
+    said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
+    return said
 
 
 def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:

@@ -1,5 +1,6 @@
 """The cells of a sweep, and which of them are learned together."""
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +51,8 @@ class Cell:
         """Return the cell of these values, checked."""
         scenario = base.cell(values)
         raw, run = scenario.plain(), scenario.run
-        data = json.dumps([raw["data"], raw["owners"], run.seed], sort_keys=True)
+        said = json.dumps([raw["data"], raw["owners"], run.seed], sort_keys=True)
+        data = hashlib.sha256(said.encode()).hexdigest()
         rows = run.replicates * (run.updates // run.record_every + 2)
         network = network_digest(scenario, run.replicates)
         size = 8 * rows * (scenario.data.features + 8)
