@@ -38,15 +38,16 @@ def sweep(
     Cells that have the same network share one set of traces, unless their timing depends on the
     model, and those that have the same records besides learn together. Each result appears whole
     or not at all, and finished ones are kept, so that the same call continues an interrupted
-    sweep. A cell that fails is recorded and does not stop the others; the same call tries it again.
+    sweep; of a finished one it does nothing. A cell that fails is recorded and does not stop the
+    others; the same call tries it again.
 
     Parameters
     ----------
     scenario : Scenario
         With a sweep.
     place : Path or str
-        A directory, or a URL that fsspec knows. Must not exist, or hold an unfinished sweep of the
-        same scenario.
+        A directory, or a URL that fsspec knows. Must not exist, or hold a sweep of the same
+        scenario.
     workers : int
         Processes, ≥ 1; does not change the result.
     address : str, optional
@@ -64,8 +65,7 @@ def sweep(
     SpecError
         If the scenario has no sweep, or the cluster is not there.
     ResultError
-        If the directory holds something else, or a finished sweep, or cannot be written; or if a
-        process died.
+        If the directory holds something else, or cannot be written; or if a process died.
     DataError
         If a data file cannot be read.
     """
@@ -75,7 +75,8 @@ def sweep(
     if address is not None and isinstance(into, LocalFolder):
         into = LocalFolder(into.root.absolute())  # workers start elsewhere
     with _at_work(workers, address) as (pool, count):
-        _open(scenario, into, place)
+        if _finished(scenario, into, place):
+            return status(scenario, place)
         with into.claimed():
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
@@ -125,8 +126,8 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         records.cache_clear()
 
 
-def _open(scenario: Scenario, into: Folder, place: Path | str) -> None:
-    """Begin a sweep, or recognise its unfinished beginning.
+def _finished(scenario: Scenario, into: Folder, place: Path | str) -> bool:
+    """Begin a sweep, or recognise its beginning; return whether nothing is left to do.
 
     Raises
     ------
@@ -135,12 +136,12 @@ def _open(scenario: Scenario, into: Folder, place: Path | str) -> None:
     """
     if not into.begun:
         into.begin(scenario)
-        return
+        return False
     text = dump(scenario, into.root if isinstance(into, LocalFolder) else None)
-    unfinished = "manifest.json" not in into.entries() or len(errors(into)) > 0
-    if into.text("scenario.toml") != text or not unfinished:
-        allowed = "allowed is a new directory, or an unfinished sweep of this very scenario"
+    if into.text("scenario.toml") != text:
+        allowed = "allowed is a new directory, or a sweep of this very scenario"
         raise ResultError([Fault("--out", "an existing path", allowed)], str(place))
+    return "manifest.json" in into.entries() and len(errors(into)) == 0
 
 
 def _ended(pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]) -> Iterator[Ended]:

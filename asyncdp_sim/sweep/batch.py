@@ -13,13 +13,10 @@ from asyncdp_sim.run import Outcome, Ready, run, run_together, write
 from asyncdp_sim.run.workers import one_thread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.sweep.folder import Folder
+from asyncdp_sim.sweep.folder import FAILED, Folder
 from asyncdp_sim.sweep.grid import Cell
 from asyncdp_sim.sweep.traces import read_traces, write_traces
 from asyncdp_sim.trace import Trace
-
-FAILED = "failed"
-"""Where the errors of cells that failed are kept."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from asyncdp_sim.scenario import Scenario
 
 Metadata = Mapping[str, str]
 
+FAILED = "failed"
+"""Where the errors of cells that failed are kept."""
+
 
 class Folder(Protocol):
     """A place that all workers reach, with entries such as ``cell-0003`` or ``traces/1f…``."""
@@ -127,10 +130,18 @@ class LocalFolder:
                 allowed = "allowed is one sweep at a time: wait for it, or name another --out"
                 fault = Fault("--out", "a sweep that is running", allowed)
                 raise ResultError([fault], str(self.root)) from None
-            for parent in (self.root, self.root / "traces"):
-                for leftover in parent.glob(".partial-*"):
-                    shutil.rmtree(leftover, ignore_errors=True)
+            self._tidy()
             yield
+
+    def _tidy(self) -> None:
+        """Remove what an interrupted sweep left half built: directories, and single files."""
+        for parent in (self.root, self.root / "traces"):
+            for leftover in parent.glob(".partial-*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+        for parent in (self.root, self.root / FAILED):
+            for unfinished in parent.glob("*.tmp"):
+                with suppress(OSError):
+                    unfinished.unlink()
 
     @property
     def begun(self) -> bool:

@@ -1,7 +1,9 @@
 """How far a sweep has come."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,13 +11,14 @@ from statistics import fmean
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweep.batch import FAILED
-from asyncdp_sim.sweep.folder import Folder
+from asyncdp_sim.sweep.folder import FAILED, Folder
 from asyncdp_sim.sweep.places import folder
 from asyncdp_sim.sweep.told import in_words
 
 LATELY = 100
 """Cells whose pace tells how long the rest takes."""
+_RECORD = re.compile(r"cell-(\d{4,})\.json")
+"""Name of the record of a cell that failed."""
 PAUSE = 100.0
 """Times the mean of all other gaps: a longer one was an interruption."""
 
@@ -88,15 +91,19 @@ def status(scenario: Scenario, place: Path | str) -> Status:
 
 
 def errors(into: Folder) -> dict[int, str]:
-    """Return why cells failed, by their numbers, ascending."""
+    """Return why cells failed, by their numbers, ascending.
+
+    A file of any other name, or that cannot be read, tells nothing: its cell is to be run.
+    """
     done = into.entries()
     found = {}
     for entry in sorted(into.entries(FAILED)):
-        name = entry.removesuffix(".json")
-        text = into.text(f"{FAILED}/{entry}")
-        if name not in done and text is not None:
-            said = json.loads(text)
-            found[int(said["cell"])] = str(said["error"])
+        match = _RECORD.fullmatch(entry)
+        if match is None or entry.removesuffix(".json") in done:
+            continue
+        with suppress(ValueError, TypeError, LookupError):  # damaged
+            said = json.loads(into.text(f"{FAILED}/{entry}") or "")
+            found[int(match[1])] = str(said["error"])
     return found
 
 

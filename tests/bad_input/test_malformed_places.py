@@ -115,7 +115,7 @@ def test_an_existing_place_is_never_overwritten(command: Command, here: Path) ->
         said = command("run", "good.toml", "--out", place)
         refused(said, f"{place}: --out: given an existing path; {TAKEN}")
         said = command("sweep", "sweep.toml", "--out", place)
-        allowed = "allowed is a new directory, or an unfinished sweep of this very scenario"
+        allowed = "allowed is a new directory, or a sweep of this very scenario"
         refused(said, f"{place}: --out: given an existing path; {allowed}")
     assert (here / "taken" / "mine.txt").read_text(encoding="utf-8") == "mine"
     assert names(here / "taken") == ["mine.txt"]

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.result import read_manifest
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweep import status, sweep
 from tests.cli.scenes import SMALL
 from tests.unit.sweep.conftest import contents
 
@@ -35,14 +37,13 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
         running.send_signal(signal.SIGKILL)
         running.wait()
         time.sleep(0.3)  # its workers notice, and end too
-        found = {path: path.stat().st_mtime_ns for path in finished(out)}
-        assert all(found.get(path) == when for path, when in kept.items())  # nothing again
-        for path in found.keys() - kept.keys():
-            assert not path.name.endswith(".tmp")
+        for path in finished(out):
             if path.suffix == ".parquet":
                 pq.read_table(path)
             elif path.suffix == ".json":
                 read_manifest(path.parent)
+        found = {path: path.stat().st_mtime_ns for path in finished(out) if path.parent != out}
+        assert all(found.get(path) == when for path, when in kept.items())  # nothing again
         kept = found
     subprocess.run([*command, str(out)], **quiet, check=True)  # type: ignore[call-overload]
     subprocess.run([*command, str(folder / "whole")], **quiet, check=True)  # type: ignore[call-overload]
@@ -51,7 +52,59 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
 
 
 def finished(out: Path) -> list[Path]:
-    return [p for p in out.rglob("*") if p.is_file() and ".partial" not in str(p.parent)]
+    """Return the files that stand under their final names: what is unfinished says so in its name.
+
+    ``cells.parquet`` and ``manifest.json`` in ``out`` itself are made from all cells at the end, so
+    a sweep that was killed between the two makes both again.
+    """
+    files = (path for path in out.rglob("*") if path.is_file())
+    return [p for p in files if ".partial" not in str(p.parent) and p.suffix != ".tmp"]
+
+
+@pytest.mark.parametrize("moment", ["cells.parquet", "manifest.json"])
+def test_killed_while_the_last_files_are_written(
+    moment: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stop between the write and the rename of each file that closes a sweep; then go on."""
+    out, rename = tmp_path / "killed", Path.rename
+
+    def killed(self: Path, target: Path) -> Path:
+        if self == out / f"{moment}.tmp":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(scenario, out)
+    assert (out / f"{moment}.tmp").exists()
+    assert sweep(scenario, out).left == 0
+    sweep(scenario, tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
+    assert sweep(scenario, out).left == 0  # and once more: nothing is left to do
+
+
+def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    out = tmp_path / "killed"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, on_cell=interrupt)
+    (out / "failed").mkdir()
+    records = {
+        "5.json.tmp": '{"cell": 5, "err',
+        "5.json": '{"cell"',
+        "4.json": "[]",
+        "-x.json": "{}",
+    }
+    for name, text in records.items():
+        (out / "failed" / f"cell-000{name}").write_text(text, encoding="utf-8")
+    assert status(scenario, out).failed == {}
+    assert sweep(scenario, out).left == 0
 
 
 def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path: Path) -> None:
