@@ -74,6 +74,20 @@ AT_TICKS = [
         released=((2, 1), (2.1, 2)),
     ),
     Case(
+        "broadcast_superseded_without_an_update",
+        "The query of 1 goes out while owner 1 works on that of 0: its answer, at 1.2, is turned "
+        "away although the model\nhas not changed since. That of owner 2, to the query of 1, is "
+        "used.",
+        net([[0.9], [1.4]], compute=0.3, protocol=Broadcast(interval=1, superseded="discard")),
+        end=1.7,
+        updates=((1.7, 2),),
+        mishaps=(("answer_discarded superseded", 1.2, 1),),
+        open=("discarded",),
+        released=((1.2, 1), (1.7, 2)),
+        reads=(1,),
+        stale=(0,),
+    ),
+    Case(
         "broadcast_busy_owner_keeps_the_query",
         "The owner works in [0.5, 1.7). The query of 1 reaches it at work and is kept: its tick at "
         "1.5 is dropped, that\nat 1.8 answers it.",

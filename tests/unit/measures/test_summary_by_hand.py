@@ -1,0 +1,126 @@
+"""Every figure of a network's summary, worked out by hand from two small traces.
+
+Times are in whole time units. Owners are three; the first trace is of owners that ask (one wait is
+open at the end, one exchange began anew without a request), in the second the learner broadcasts,
+so that two of its exchanges were read before their owners began to work.
+"""
+
+from dataclasses import asdict
+from math import nan, pi, tan
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.measures import NetworkSummary, summarise
+from asyncdp_sim.trace import Ending, Outcome, Trace
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+
+UNIT = 10**9
+O = Outcome  # noqa: E741
+
+ASKING = [
+    # message, owner, asked, read, read_k, released, ended, end_k, transmissions, outcome
+    (1, 1, 2, 4, 0, 8, 10, 0, 1, O.applied),
+    (2, 2, 12, 12, 1, 14, 16, 1, 3, O.lost),
+    (3, 1, 21, 22, 1, 23, 28, 1, 1, O.applied),
+    (4, 2, 20, 25, 1, 30, 36, 2, 2, O.applied),
+    (5, 3, 40, 41, 3, 44, 47, 3, 2, O.collided),
+    (6, 1, 50, 53, 3, 58, 58, 3, 0, O.abandoned),
+    (7, 3, 60, 61, 3, 66, 70, 3, 1, O.discarded),
+    (8, 1, 90, 91, 3, 95, 100, 3, 1, O.in_flight),
+    (9, 2, 92, 99, 3, 100, 100, 3, 0, O.unreleased),
+]
+BROADCAST = [
+    (1, 2, 5, 3, 0, 9, 11, 0, 1, O.applied),
+    (2, 3, 7, 3, 0, 12, 20, 1, 1, O.applied),
+    (3, 1, 30, 23, 2, 33, 35, 2, 1, O.collided),
+    (4, 1, 40, 43, 2, 46, 50, 2, 1, O.applied),
+]
+
+
+def trace(
+    rows: list[tuple[int, ...]],
+    owners: list[tuple[int, int, int, int, float]],
+    end: int,
+    on_air: int,
+    recomputed: int,
+) -> Trace:
+    exchanges = np.array([(m, o, 0, *rest) for m, o, *rest in rows], dtype=EXCHANGES)
+    for name in ("request_tick", "read_tick", "release_tick", "end_tick"):
+        exchanges[name] *= UNIT
+    applied = exchanges[exchanges["outcome"] == Outcome.applied]
+    return Trace(
+        end_tick=end * UNIT,
+        exchanges=exchanges,
+        owners=np.array(owners, dtype=OWNERS),
+        events=None,
+        in_flight_total=1,
+        recomputed=recomputed,
+        on_air_ticks=on_air * UNIT,
+        ending=Ending.horizon,
+        one_on_one=False,
+        one_each=True,
+        update_ticks=applied["end_tick"].copy(),
+    )
+
+
+FIRST = trace(ASKING, [(1, 6, 2, 0, 0.9), (2, 5, 1, 1, 0.6), (3, 2, 0, 0, nan)], 100, 13, 1)
+SECOND = trace(BROADCAST, [(1, 2, 0, 0, 1.0), (2, 1, 0, 0, 1.0), (3, 1, 0, 0, 0.2)], 60, 4, 0)
+
+BY_HAND = {
+    "updates": 3 + 3,
+    "simulated_time": (100 + 60) / 2,
+    "throughput": 6 / 160,
+    # first: [4, 10) [12, 16) [22, 36) [41, 47) [53, 58) [61, 70) [91, 100); second: work begun
+    "utilisation": (6 + 4 + 14 + 6 + 5 + 9 + 9 + 15 + 5 + 7) / 160,
+    "offered_load": (13 + 4) / 160,
+    "delivered_load": 6 * 1.5 / 160,
+    # released 7 and 4; of the first one is still in flight
+    "collision_rate": (1 + 1) / (6 + 4),
+    "loss_rate": (1 + 0) / (6 + 4),
+    # three requests refused; eight of the first's exchanges were asked for, and the second's four
+    "refusal_rate": 3 / (3 + 8 + 4),
+    "transmissions_per_answer": (1 + 3 + 1 + 2 + 2 + 1 + 1 + 4) / (7 + 4),
+    "mean_waiting": (2 + 0 + 1 + 5 + 1 + 3 + 1 + 1 + 7 + 3) / (9 + 1),
+    # from the request or the start of the work, not from the read
+    "mean_round_trip": (8 + 7 + 16 + 6 + 13 + 10) / 6,
+    "mean_staleness": (1 + 1) / 6,
+    "largest_staleness": 1,
+    "mean_online": (0.9 + 0.6 + 1.0 + 1.0 + 0.2) / 5,
+    # over all three owners: 3² / (3 (2² + 1²)), and 3² / (3 · 3)
+    "fairness": (9 / 15 + 1) / 2,
+    "updates_until_all": None,
+    "p_repeat": 1 / 4,
+    "p_repeat_uniform": 1 / 3,
+}
+
+
+def test_every_figure_is_what_it_says() -> None:
+    said = asdict(summarise([FIRST, SECOND], 1.5))
+    intervals = said.pop("intervals")
+    assert said.keys() == BY_HAND.keys()
+    assert said == {name: each and pytest.approx(each) for name, each in BY_HAND.items()}
+    ratios = [name for name in NetworkSummary.__dataclass_fields__ if name in intervals]
+    assert all(intervals[name] is not None for name in ratios)
+
+
+def test_an_interval_is_students_over_replicates() -> None:
+    """Throughput: residuals 3 − 0.0375·100 and 3 − 0.0375·60, that is ∓0.75.
+
+    Their standard deviation (over R − 1) is 0.75 √2, that of the ratio 0.75 √2 / √2 / 80, and the
+    97.5 % point of Student's t with one degree of freedom is tan(0.475 π).
+    """
+    half = tan(0.475 * pi) * 0.75 / 80
+    found = summarise([FIRST, SECOND], 1.5).intervals["throughput"]
+    assert found == pytest.approx((0.0375 - half, 0.0375 + half), rel=1e-9)
+
+
+def test_all_have_contributed_when_the_last_one_has() -> None:
+    assert summarise([SECOND]).updates_until_all == 3
+
+
+def test_without_a_shared_channel_nothing_is_said_of_it() -> None:
+    said = summarise([FIRST, SECOND])
+    assert (said.offered_load, said.delivered_load, said.collision_rate) == (None, None, None)
+    assert said.intervals["collision_rate"] is None
+    assert said.loss_rate == pytest.approx(0.1)
