@@ -27,13 +27,15 @@ def diagram(
     start: float = 0.0,
     end: float | None = None,
     owners: Sequence[int] | None = None,
+    happened: events.Events | None = None,
+    name: str = "space-time",
 ) -> Picture:
     """Draw every message of a window, owners' lines below the learner's.
 
     Parameters
     ----------
     result : Result
-        With events.
+        With events, unless they are given.
     replicate : int, optional
         Which one; the first by default.
     start, end : float, optional
@@ -41,6 +43,10 @@ def diagram(
         messages would be drawn or the run is shorter.
     owners : sequence of int, optional
         Which to show, from 1; by default all of at most 12, else the 12 with most to show.
+    happened : structured array, optional
+        The events of this replicate, where the result did not keep them.
+    name : str
+        Of the picture's file.
 
     Raises
     ------
@@ -48,7 +54,7 @@ def diagram(
         If the result kept no events, or none in this window.
     """
     chosen = result.replicates[0] if replicate is None else replicate
-    table = events.tables(result, chosen)[chosen]
+    table = events.tables(result, chosen)[chosen] if happened is None else happened
     over = int(table["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + WINDOW), over + 1) if end is None else to_ticks(end)
@@ -71,7 +77,7 @@ def diagram(
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     caption = _caption(result, chosen, (first, last), shown)
-    return Picture("space-time", figure, as_table(found), caption, label([result]))
+    return Picture(name, figure, as_table(found), caption, label([result]))
 
 
 def as_table(found: Sequence[Mark]) -> dict[str, npt.NDArray[Any]]:

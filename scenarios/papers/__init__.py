@@ -1,9 +1,10 @@
 """The papers' figures, one command each, held against what was published."""
 
-from scenarios.papers import async_hospital, async_lending, collab, polar
+from scenarios.papers import async_drawings, async_hospital, async_lending, collab, polar
 from scenarios.papers.figure import PaperFigure
 
 FIGURES: tuple[PaperFigure, ...] = (
+    *async_drawings.FIGURES,
     *async_lending.FIGURES,
     *async_hospital.FIGURES,
     *collab.FIGURES,

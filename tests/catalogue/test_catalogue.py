@@ -20,6 +20,7 @@ ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
 PROMISED = {
     "data-market",
+    "async-02",
     "async-05",
     "async-06",
     "async-07",

@@ -25,6 +25,9 @@ PROJECTION = "eigen-uncentred"  # code 7: no centring, no scaling, X V D^{-1/2}
 
 # Text, section 3: clocks and protocol.
 CLOCK_RATE = 1.0  # "Poisson process of rate one"
+WAYS = ["request", "broadcast"]  # "We can interpret this mechanism in multiple ways": the two
+CHANNELS_IN_ALL = 1  # "only one communication channel available": answers at once collide
+SOME_LISTEN = True  # "some might be listening while others not"
 PROTOCOL = "request"  # "Request for Update by the Data Owner": one-on-one
 
 # Code.

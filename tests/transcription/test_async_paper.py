@@ -167,6 +167,20 @@ def test_the_text_s_version(name: str) -> None:
     assert scenario.data.public_records == paper.PUBLIC_IN_THE_TEXT
 
 
+def test_figure_2_is_drawn_in_both_ways_of_reading_it() -> None:
+    scenario = entry("async-02").scenario()
+    assert scenario.source == "Async, figures 1 and 2"
+    request, broadcast = (scenario.cell(chosen) for chosen in scenario.grid())
+    assert [cell.protocol.kind for cell in (request, broadcast)] == paper.WAYS
+    for cell in (request, broadcast):
+        assert cell.clock.kind == "poisson"
+        assert cell.clock.rate == paper.CLOCK_RATE
+    assert request.protocol.busy == "refuse"  # "the learner only communicates" with one owner
+    assert broadcast.channel.kind == "aloha"  # nobody listens first: answers at once are lost
+    assert (broadcast.channel.contended is not None) == (paper.CHANNELS_IN_ALL == 1)
+    assert (broadcast.availability.probability < 1) == paper.SOME_LISTEN
+
+
 def test_figure_4_is_one_run() -> None:
     scenario = entry("lending-timing").scenario()
     assert scenario.source == "Async, figure 4"

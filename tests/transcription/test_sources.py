@@ -4,6 +4,7 @@ from scenarios import catalogue
 
 READ_AGAIN = {
     "Async": {
+        "async-02",
         "async-05",
         "async-06",
         "async-07",

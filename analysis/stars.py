@@ -1,0 +1,132 @@
+"""The learner amid its owners: who may talk to whom, and whom it talks to at each update.
+
+Async's figures 1 (the star) and 2 (one owner i_k at a time, in red), of a run.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from analysis.labels import label
+from analysis.picture import Picture
+from analysis.source import Result
+from analysis.style import FEW_OWNERS, canvas, style
+from analysis.timing import first_with_updates, window
+from asyncdp_sim.words import number
+
+Array = npt.NDArray[np.float64]
+RED, QUIET, LINE = "#d00000", "#777777", "#bbbbbb"
+STEPS, ACROSS = 10, 5
+MOST = 2 * FEW_OWNERS
+"""More owners than that hide one another on a circle."""
+ROOM = 1.3
+
+
+def structure(result: Result, *, name: str = "structure") -> Picture:
+    """Draw the learner, its owners, and how many answers of each one were used.
+
+    Parameters
+    ----------
+    result : Result
+        Of at most 24 owners.
+    name : str
+        Of the picture's file.
+
+    Raises
+    ------
+    ValueError
+        If there are more owners.
+    """
+    places = _places(result.n_owners)
+    replicate, owner, records, used = result.columns(
+        "owners", "replicate", "owner", "records", "updates"
+    )
+    chosen = replicate == result.replicates[0]
+    owner, records, used = owner[chosen], records[chosen], used[chosen]
+    with style():
+        figure, axes = canvas(width=5.2, height=3.4)
+        _star(axes, places, widths=0.6 + 2.4 * used / max(1, used.max()))
+        axes.set_xlim(-1.6 * ROOM, 1.6 * ROOM)
+        for (x, y), many, spoken in zip(1.17 * places, records, used, strict=True):
+            text = f"{many:,} records\n{spoken:,} answers"
+            side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+            axes.text(x, y, text, ha=side, va="bottom" if y > 0 else "top", fontsize=7)
+    caption = (
+        "The learner (L) and the owners it may talk to, with the records of each one and how many "
+        f"of its answers were used in replicate {result.replicates[0]}; a line is the broader the "
+        "more they were. Owners never talk to each other, and no record leaves its owner."
+    )
+    table = {"owner": owner, "records": records, "updates": used}
+    return Picture(name, figure, table, caption, label([result]))
+
+
+def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Picture:
+    """Draw ten updates one after the other, each with its owner i_k in red.
+
+    Parameters
+    ----------
+    result : Result
+        With updates, of at most 24 owners.
+    first : int
+        The first k.
+    name : str
+        Of the picture's file.
+
+    Raises
+    ------
+    ResultError
+        If the result kept no updates.
+    ValueError
+        If there are more owners.
+    """
+    places, chosen = _places(result.n_owners), first_with_updates(result)
+    rows: dict[str, npt.NDArray[Any]] = window(result, chosen, first, first + STEPS - 1)
+    down = -(-len(rows["k"]) // ACROSS)
+    with style():
+        figure = Figure(figsize=(7.2, 1.7 * down + 0.3), layout="constrained")
+        FigureCanvasAgg(figure)
+        for place, (k, time, spoke) in enumerate(
+            zip(rows["k"], rows["time"], rows["owner"], strict=True), start=1
+        ):
+            axes = figure.add_subplot(down, ACROSS, place)
+            _star(axes, places, spoke=int(spoke))
+            axes.set_title(f"$k={k}$, $i_k={spoke}$\n$t_k={number(float(time))}$", fontsize=8)
+    last = rows["k"][-1]
+    caption = (
+        f"Updates k = {rows['k'][0]} to {last} of replicate {chosen}: at each one the learner (L) "
+        "has a query for owner i_k (in red), whose answer makes the update, at time t_k."
+    )
+    return Picture(name, figure, rows, caption, label([result]))
+
+
+def _places(n_owners: int) -> Array:
+    """Return where owners stand around the learner, from the top and clockwise, shape (N, 2)."""
+    if n_owners > MOST:
+        raise ValueError(f"at most {MOST} owners have room around a learner, given {n_owners}")
+    angle = np.pi / 2 - 2 * np.pi * np.arange(n_owners) / n_owners
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _star(axes: Axes, places: Array, *, spoke: int = 0, widths: Array | None = None) -> None:
+    """Draw the learner's lines to its owners; of one that speaks now, in red."""
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_xlim(-ROOM, ROOM)
+    axes.set_ylim(-ROOM, ROOM)
+    small = 11 if len(places) <= FEW_OWNERS else 8
+    for owner, (x, y) in enumerate(places, start=1):
+        red = owner == spoke
+        broad = 0.7 if widths is None else float(widths[owner - 1])
+        line = RED if red else LINE
+        axes.plot([0, x], [0, y], color=line, linewidth=2.0 if red else broad, zorder=1)
+        edge = RED if red else QUIET
+        face = RED if red else "white"
+        axes.plot(x, y, "o", markersize=small, color=edge, markerfacecolor=face, zorder=2)
+        inside = "white" if red else "black"
+        axes.text(x, y, f"{owner}", ha="center", va="center", fontsize=6.5, color=inside, zorder=3)
+    axes.plot(0, 0, "s", markersize=small, color="black", zorder=2)
+    axes.text(0, 0, "L", ha="center", va="center", fontsize=6.5, color="white", zorder=3)

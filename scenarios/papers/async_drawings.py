@@ -1,0 +1,225 @@
+"""Async, figures 1 and 2: the star, and one owner at a time, drawn from runs.
+
+The paper draws them by hand, and reads figure 2 in two ways (section 3): the learner broadcasts,
+or owners request. Each is a cell here; a sweep keeps no events, so that a cell's network is
+simulated again to be drawn, with the same random streams, and the claims count what came out
+otherwise. Nothing was published in numbers: 0 and 1 are what the text says.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis import space_time, stars
+from analysis.picture import Picture
+from analysis.source import VARIANT, Result, Sweep
+from asyncdp_sim.network import simulate
+from asyncdp_sim.spans import LOCK, Span, spans
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
+from scenarios.papers.claims import Claim
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+
+REQUEST, BROADCAST = "request", "broadcast"
+WINDOW = (0.0, 6.0)
+"""Of the space–time drawings, in time units: three broadcasts."""
+K = EventKind
+
+
+def result(sweep: Sweep, name: str) -> Result:
+    """Return the result of one way to speak."""
+    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
+    return cell.result
+
+
+def trace(found: Result) -> Trace:
+    """Simulate the first replicate of a result again, and keep its events."""
+    return _trace(found.directory, str(found.manifest["digest"]))
+
+
+@lru_cache(maxsize=2)
+def _trace(directory: Path, _: str) -> Trace:
+    found = Result.read(directory)
+    network, number = found.network, found.replicates[0]
+    if isinstance(network, str):
+        raise ValueError(network)
+    streams = Streams(int(found.manifest["seed"]))
+    return simulate(network, streams.within("replicate", number), events=True)
+
+
+def happened(found: Result) -> npt.NDArray[np.void]:
+    """Return all events of a result's first replicate."""
+    events = trace(found).events
+    if events is None:
+        raise ValueError("the trace was simulated without its events")
+    return events
+
+
+def otherwise(found: Result) -> float:
+    """Return how many updates of the drawn run are other ones than the result's."""
+    kept = np.array(found.columns("updates", "k", "tick", "owner"))
+    drawn = np.array([trace(found).updates[name] for name in ("k", "tick", "owner")])
+    if kept.shape != drawn.shape:
+        return float("inf")
+    return float(np.count_nonzero(np.any(kept != drawn, axis=0)))
+
+
+def count(found: Result, *kinds: EventKind) -> int:
+    """Return how many events are of these kinds."""
+    return int(np.isin(happened(found)["kind"], kinds).sum())
+
+
+def locks(found: Result) -> list[Span]:
+    """Return the learner's exchanges, one after the other."""
+    every = spans(happened(found), trace(found).end_tick)
+    return [span for span in every if span.name == LOCK]
+
+
+def overlapping(found: Result) -> float:
+    """Return how many exchanges begin before the one before them has ended."""
+    return float(sum(later.start < one.end for one, later in pairwise(locks(found))))
+
+
+def strangers(found: Result) -> float:
+    """Return how many updates are not the end of an exchange with their own owner."""
+    held = {(span.end, span.owner) for span in locks(found)}
+    rows = happened(found)
+    rows = rows[rows["kind"] == K.update_applied]
+    return float(sum((row["tick"], row["owner"]) not in held for row in rows))
+
+
+def turned_away(found: Result) -> float:
+    """Return the share of requests that find the learner talking which are refused."""
+    events, held = happened(found), locks(found)
+    starts = np.array([span.start for span in held])
+    ends = np.array([span.end for span in held])
+    busy = refused = 0
+    for row in events[np.isin(events["kind"], (K.request_refused, K.query_sent))]:
+        place = int(np.searchsorted(starts, row["tick"], side="left")) - 1  # one begun before
+        if place >= 0 and row["tick"] < ends[place]:
+            busy += 1
+            refused += int(row["kind"] == K.request_refused)
+    return refused / busy if busy > 0 else float("nan")
+
+
+def unheard(found: Result) -> float:
+    """Return the share of queries to one owner each that it did not listen to."""
+    events = happened(found)
+    off = (events["kind"] == K.query_lost) & (events["detail"] == Detail.offline)
+    return float(off.sum() / max(1, off.sum() + count(found, K.query_received)))
+
+
+def irregular(found: Result) -> float:
+    """Return the largest difference between two intervals of broadcasts, in ticks."""
+    events = happened(found)
+    gaps = np.diff(events["tick"][events["kind"] == K.broadcast_sent])
+    return float(np.ptp(gaps))
+
+
+def survivors(found: Result) -> float:
+    """Return how many answers overlapped another on air and were used all the same."""
+    events = happened(found)
+    on_air: dict[int, int] = {}
+    met: set[int] = set()
+    for row in events:
+        if row["kind"] == K.answer_released:
+            met |= {*on_air, row["message"]} if len(on_air) > 0 else set()
+            on_air[row["message"]] = row["tick"]
+        elif row["kind"] in (K.answer_delivered, K.answer_collided):
+            on_air.pop(row["message"], None)
+    used = set(trace(found).updates["message"].tolist())
+    return float(len({int(each) for each in met} & used))
+
+
+def collided(found: Result) -> float:
+    """Return the share of answers sent that collided."""
+    table = trace(found)
+    return float(table.ended(Outcome.collided).sum() / table.released.sum())
+
+
+def of(name: str, measure: Callable[[Result], float]) -> Callable[[Sweep], float]:
+    """Return a measure of one way to speak."""
+    return lambda sweep: measure(result(sweep, name))
+
+
+def answered(found: Result) -> float:
+    """Return how many updates are made per answer that reaches the learner."""
+    return trace(found).n_updates / count(found, K.answer_delivered)
+
+
+def repeated(found: Result) -> float:
+    """Return P(i_{k+1} = i_k) in units of 1/N, its value where i_k is uniform."""
+    return float(found.summary["p_repeat"]) * found.n_owners
+
+
+def elsewhere(found: Result) -> float:
+    """Return how many exchanges are with another owner, or a server, and not with the learner."""
+    return float(np.count_nonzero(trace(found).exchanges["peer"]))
+
+
+SAME = tuple(
+    Claim(f"{name}: updates drawn that are not the run's", of(name, otherwise), 0, 0, 0.0)
+    for name in (REQUEST, BROADCAST)
+)
+CLAIMS_1: tuple[Claim, ...] = (
+    *SAME,
+    *(
+        Claim(f"{name}: exchanges that are not between the learner and an owner",
+              of(name, elsewhere), 0, 0, 0.0)
+        for name in (REQUEST, BROADCAST)
+    ),
+)  # fmt: skip
+CLAIMS_2: tuple[Claim, ...] = (
+    *SAME,
+    Claim("request: exchanges that overlap the one before", of(REQUEST, overlapping), 0, 0, 0.0),
+    Claim("request: updates that do not end an exchange with their owner",
+          of(REQUEST, strangers), 0, 0, 0.0),
+    Claim("request: share refused of those that find the learner talking",
+          of(REQUEST, turned_away), 1, 1, 1.0),
+    Claim("request: updates over answers that reach the learner", of(REQUEST, answered), 1, 1, 1.0),
+    Claim("request: N P(i_(k+1) = i_k), 1 if i_k is uniform and independent",
+          of(REQUEST, repeated), 0.75, 1.25, 1.0),
+    Claim("broadcast: largest difference between two intervals, in ticks",
+          of(BROADCAST, irregular), 0, 0, 0.0),
+    Claim("broadcast: share of queries that their owner does not listen to: some are",
+          of(BROADCAST, unheard), 0.01, 0.99),
+    Claim("broadcast: updates over answers that reach the learner",
+          of(BROADCAST, answered), 1, 1, 1.0),
+    Claim("broadcast: share of answers that collide: some do", of(BROADCAST, collided), 0.01, 0.99),
+    Claim("broadcast: answers that overlapped another and were used",
+          of(BROADCAST, survivors), 0, 0, 0.0),
+)  # fmt: skip
+
+
+def figure_1(sweep: Sweep) -> Sequence[Picture]:
+    """Draw the star."""
+    return [
+        stars.structure(result(sweep, name), name=f"structure-{name}")
+        for name in (REQUEST, BROADCAST)
+    ]
+
+
+def figure_2(sweep: Sweep) -> Sequence[Picture]:
+    """Draw the owner of each update in red, and what went to and fro for it."""
+    drawn = []
+    for name in (REQUEST, BROADCAST):
+        found = result(sweep, name)
+        drawn.append(stars.sequence(found, name=f"sequence-{name}"))
+        start, end = WINDOW
+        drawn.append(
+            space_time.diagram(
+                found, start=start, end=end, happened=happened(found), name=f"space-time-{name}"
+            )
+        )
+    return drawn
+
+
+FIGURES: tuple[PaperFigure, ...] = (
+    PaperFigure("async-01", "Async, figure 1", "async-02", CLAIMS_1, figure_1, {AS_PUBLISHED: ()}),
+    PaperFigure("async-02", "Async, figure 2", "async-02", CLAIMS_2, figure_2, {AS_PUBLISHED: ()}),
+)
+"""In the paper's order; there is no other text to them, and their answers are private."""
