@@ -18,6 +18,9 @@ NOISE = "vector"  # the same: "i.i.d. noises with the density (1/2b)^p_θ exp(�
 BUDGET_OVER = "horizon"  # the same: "scale b = 2ΞT/(n_ℓ ε_ℓ)"
 SLOPE = -2.0  # "the slope of the linear lines in the log-log scale … is −2" (4, 5, 9, 10)
 
+OPTIMUM_BY = ("collab-1", float("inf"))  # IV: "we use Algorithm 1 with ε = +∞ for … θ*"
+OPTIMUM_AT_CONSTANT = True  # II: "when ε = +∞ … we can select a constant learning rate"
+
 # Text, section IV-A, "Lending Dataset".
 LENDING_RECORDS_EACH = 250_000  # "Consider the case where n_1 = n_2 = n_3 = 250,000"
 LENDING_LOSS = "ridge"  # "g_2 = ‖y − M(x; θ)‖²", "y = θᵀx"

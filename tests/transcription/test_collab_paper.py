@@ -46,6 +46,17 @@ def test_what_all_entries_share(name: str) -> None:
     assert common(entry(name).scenario()) == COMMON
 
 
+def test_theta_star_is_found_as_the_text_says() -> None:
+    scenario = entry("collab-optimum").scenario()
+    assert (scenario.algorithm.kind, scenario.privacy.epsilon) == paper.OPTIMUM_BY
+    cells = [scenario.cell(chosen) for chosen in scenario.grid()]
+    constant = [cell for cell in cells if getattr(cell.algorithm, "exponent", 1.0) == 0.0]
+    assert (len(constant) == 1) == paper.OPTIMUM_AT_CONSTANT
+    lending = entry("collab-02").scenario()
+    assert scenario.data == lending.data
+    assert scenario.model == lending.model
+
+
 @pytest.mark.parametrize("name", LENDING)
 def test_the_lending_experiment(name: str) -> None:
     scenario = entry(name).scenario()

@@ -21,6 +21,7 @@ READ_AGAIN = {
         "collab-07",
         "collab-08",
         "collab-11",
+        "collab-optimum",
         "fraud-svm",
     },
     "POLAR": {"polar-convergence"},

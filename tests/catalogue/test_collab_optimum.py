@@ -1,0 +1,69 @@
+"""Algorithm 1 without noise: the verdicts on it, and the closed form of what it leaves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from analysis.source import Result, Sweep
+from asyncdp_sim.scenario import Scenario
+from scenarios.papers import FIGURES, collab_optimum
+from scenarios.papers.collab_optimum import CONSTANT, SMOOTH, STRONG
+from scenarios.papers.figure import AS_PUBLISHED
+from scenarios.papers.verify import verify
+
+[FIGURE] = collab_optimum.FIGURES
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    out = tmp_path_factory.mktemp("verified")
+    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    differ = [each.quantity for each in found if each.verdict != "agrees"]
+    assert differ == [f"{SMOOTH}: ψ after T updates: θ* is found"]
+    assert {each.verdict for each in found} == {"agrees", "differs"}
+    drawn = (out / FIGURE.name / AS_PUBLISHED / "figures").glob("*.png")
+    assert [path.stem for path in drawn] == ["convergence-by-update"]
+    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+
+
+def test_it_is_one_of_the_verdicts() -> None:
+    assert FIGURE in FIGURES
+
+
+@pytest.mark.parametrize("name", [SMOOTH, STRONG])
+def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept: Sweep, name: str) -> None:
+    """Π_{j≤k} (1 − rc/j) = Γ(k + 1 − rc)/(Γ(1 − rc) k!), to the least curvature's digits."""
+    found = collab_optimum.result(swept, name)
+    scenario, objective = collab_optimum.problem(found)
+    values, vectors = np.linalg.eigh(objective.hessian)
+    reach = scenario.algorithm.rho / scenario.run.updates**2 * 2 * values
+    k, psi = collab_optimum.psi(found)
+    logs = (gammaln(np.subtract.outer(k + 1, reach)) - gammaln(k + 1.0)[:, None]) - gammaln(
+        1 - reach
+    )
+    first = vectors.T @ objective.optimum
+    expected = (first**2 * np.exp(2 * logs)) @ values / objective.fitness(objective.optimum)
+    assert psi == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_step_that_is_a_hundredth_too_long_is_seen(
+    swept: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So would one more update be: the loop from k = 0, or to T + 1."""
+    right, steps = collab_optimum.result(swept, STRONG), collab_optimum.steps
+
+    def longer(scenario: Scenario) -> object:
+        return replace(steps(scenario), sizes=1.01 * steps(scenario).sizes)
+
+    monkeypatch.setattr(collab_optimum, "steps", longer)
+    assert collab_optimum.off(right) > collab_optimum.CLOSE
+    monkeypatch.setattr(collab_optimum, "exact", lambda _: np.roll(collab_optimum.psi(right)[1], 1))
+    assert collab_optimum.off(right) > collab_optimum.CLOSE
+
+
+def test_theta_star_is_the_solver_s(swept: Sweep) -> None:
+    found: Result = collab_optimum.result(swept, CONSTANT)
+    assert collab_optimum.distance(found) < 1e-9
+    assert collab_optimum.distance(collab_optimum.result(swept, SMOOTH)) > 0.1
