@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms import Polar
+from asyncdp_sim.learning.algorithms.polar import matrices_of
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.conflicts import superposable
+from asyncdp_sim.network.graphs_connected import Graph
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.privacy import Gaussian
 from asyncdp_sim.privacy.label import record_unit
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.polar import disagreement_left
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.theory.predictions import predict
 from asyncdp_sim.theory.spectral import contraction
@@ -127,6 +130,9 @@ def _servers(protocol: Servers, said: str) -> Iterator[str]:
         f"servers: {protocol.count}, each client talks to {protocol.n_reached} ({protocol.read}), "
         f"consensus after every {protocol.window} steps"
     )
+    if protocol.graph is not None and any(near is not None for near in protocol.agreements):
+        yield from _neighbours(protocol.graph, protocol)
+        return
     if protocol.count == 2:
         yield "consensus hides nothing between two servers: each learns the other's model"
     if protocol.window == 1:
@@ -134,6 +140,26 @@ def _servers(protocol: Servers, said: str) -> Iterator[str]:
             "consensus after every step: a server that subtracts its own part learns the gradient "
             "of the whole objective (POLAR, remark 1)"
         )
+
+
+def _neighbours(graph: Graph, protocol: Servers) -> Iterator[str]:
+    """Say how servers agree that do not all talk to each other, and who learns what of it."""
+    turns = graph.cycle()
+    apart = sum(len(each.faults(protocol.count)) > 0 for each in turns)
+    per = "an agreement leaves"
+    if len(turns) > 1:
+        cut = f", {apart} of them not connected by themselves" if apart > 0 else ""
+        yield f"server graphs: {len(turns)} in turn{cut}; together they are connected"
+        per = f"{len(turns)} agreements leave"
+    left = disagreement_left(matrices_of(protocol.agreements, protocol.count))
+    yield (
+        f"servers average with their neighbours by Metropolis weights: {per} at most {left:.4g} "
+        "of their disagreement, and the mean over servers is a model that none of them need hold"
+    )
+    yield (
+        "models go to neighbours as they are, for secure consensus needs a complete graph: a "
+        "curious server learns its neighbours' (POLAR, section V-C)"
+    )
 
 
 def _said(prediction: Prediction) -> str:

@@ -43,6 +43,10 @@ class Graph(Remembering):
             self._edges[n_owners] = tuple(sorted(found))
         return self._edges[n_owners]
 
+    def cycle(self) -> tuple["Graph", ...]:
+        """Return the graphs that take turns where it changes with time; itself alone if not."""
+        return (self,)
+
     def nodes(self, n_owners: int) -> range:
         """Return the nodes, in order."""
         return range(LEARNER if self.learner else 1, n_owners + 1)

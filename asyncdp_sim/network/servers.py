@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
+from asyncdp_sim.network.graphs_of_servers import Neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.trace import Exchange
@@ -28,6 +29,9 @@ class Together:
         Who counts the updates.
     window : int
         Δ.
+    agreements : sequence
+        Whom each server exchanges models with, agreement by agreement and counted round; None is
+        everybody.
 
     Attributes
     ----------
@@ -35,11 +39,19 @@ class Together:
         In the order of their numbers.
     """
 
-    def __init__(self, learner: Learner, window: int) -> None:
+    def __init__(
+        self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
+    ) -> None:
         self.learner = learner
         self.window = window
+        self._agreements = agreements
         self.servers: list[Server] = []
         self._through: Counter[int] = Counter()
+
+    def near(self, server: int, step: int) -> tuple[int, ...] | None:
+        """Return whom a server exchanges models with after a step that ends a window."""
+        agreed = self._agreements[(step // self.window - 1) % len(self._agreements)]
+        return None if agreed is None else agreed[server - 1]
 
     def through(self, step: int) -> None:
         """Note that one more server is through with a step; the last one makes the update."""
@@ -81,6 +93,7 @@ class Stage(Enum):
     stepping = "all answers are there, and it steps after all else that arrives now"
     masking = "it waits for other servers' masks"
     agreeing = "it waits for other servers' masked models"
+    hearing = "it waits for its neighbours' models"
 
 
 class Server:
@@ -115,6 +128,7 @@ class Server:
         self._answers: Counter[int] = Counter()
         self._masks: Counter[int] = Counter()
         self._masked: Counter[int] = Counter()
+        self._models: Counter[int] = Counter()
 
     def send(self) -> None:
         """Send the model to all clients, if there is a further step to be made of it."""
@@ -146,10 +160,29 @@ class Server:
         self._together.learner.ahead.step(self.number)
         if self._steps % self._together.window > 0:
             self._go_on()
-        else:
+            return
+        near = self._together.near(self.number, self._steps)
+        if near is None:
             self._stage = Stage.masking
             self._tell(Server.hear_mask)
             self._agree()
+        else:
+            self._stage = Stage.hearing
+            self._tell(Server.hear_model, near)
+            self._average()
+
+    def hear_model(self, step: int, _: object = None) -> None:
+        """Take a neighbour's model after a step."""
+        self._models[step] += 1
+        if step == self._steps:
+            self._average()
+
+    def _average(self) -> None:
+        """Go on once the models of all neighbours are there."""
+        near = self._together.near(self.number, self._steps)
+        if self._stage is Stage.hearing and self._models[self._steps] == len(near or ()):
+            del self._models[self._steps]
+            self._go_on()
 
     def hear_mask(self, step: int, _: object = None) -> None:
         """Take another server's mask for the agreement after a step."""
@@ -177,10 +210,12 @@ class Server:
         self._together.through(self._steps)
         self.send()
 
-    def _tell(self, what: Callable[["Server", int], None]) -> None:
-        """Send a message to every other server."""
+    def _tell(
+        self, what: Callable[["Server", int], None], near: Sequence[int] | None = None
+    ) -> None:
+        """Send a message to every other server, or to some."""
         for server in self._together.servers:
-            if server is not self:
+            if server is not self and (near is None or server.number in near):
                 hear = partial(what, server, self._steps)
                 _after(self._kernel, self._exchange, None, ANSWER_END, hear)
 

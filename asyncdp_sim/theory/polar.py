@@ -15,6 +15,7 @@ k less the mean *before* that window, though the text (and Lemma 4) speaks of th
 one time, x_{0,k+1}^J − x̄_{0,k+1}. Its bound is one on both.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,15 +101,9 @@ def smallest_entry(matrix: Array) -> float:
         If it is none such. The paper does not ask for the diagonal, but its source does: two
         servers that swap their models never agree.
     """
-    size = len(matrix)
-    entries = finite("matrix", matrix, (size, size))
-    sums = np.concatenate([entries.sum(axis=0), entries.sum(axis=1)])
-    if np.any(entries < 0) or np.any(np.abs(sums - 1) > 1e-9):
-        raise refused("matrix", "other sums or negative entries", "a doubly stochastic matrix")
-    if np.any(np.diagonal(entries) <= 0):
-        raise refused("matrix", "a zero on the diagonal", "a share > 0 of every server's own model")
+    entries = _doubly_stochastic(matrix)
     heard = entries > 0
-    for _ in range(size.bit_length()):
+    for _ in range(len(entries).bit_length()):
         heard = heard @ heard
     if not heard.all():
         raise refused("matrix", "servers that never hear of each other", "a connected graph")
@@ -163,6 +158,53 @@ def mixing(matrix: Array, windows: int) -> Array:
     return np.array(found)
 
 
+def mixing_in_turn(matrices: Sequence[Array], windows: int) -> Array:
+    """Return max |Φ(k, s) − 1/S|, n = k − s + 1 = 1 … windows: exact if B_l takes turns.
+
+    Over all entries, and over all s: whichever of the matrices comes first.
+
+    Parameters
+    ----------
+    matrices : sequence of arrays (S, S)
+        B_0, B_1, …, counted round; doubly stochastic, with a positive diagonal. Each may leave
+        servers apart, if all together do not.
+    windows : int
+        ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If they are none such, or together leave servers apart.
+    """
+    smallest_entry(np.mean(matrices, axis=0))
+    for matrix in matrices:
+        _doubly_stochastic(matrix)
+    size, found = len(matrices[0]), []
+    powers = [np.eye(size) for _ in matrices]
+    for n in range(count("windows", windows)):
+        for first in range(len(matrices)):
+            rest = matrices[(first + n) % len(matrices)] - 1 / size
+            powers[first] = rest @ powers[first]
+        found.append(max(float(np.max(np.abs(power))) for power in powers))
+    return np.array(found)
+
+
+def disagreement_left(matrices: Sequence[Array]) -> float:
+    """Return the factor by which a round of agreements shrinks the servers' disagreement at most.
+
+    The largest singular value of B_{m−1} … B_0 off the direction of 1; of one symmetric B, its
+    second largest |eigenvalue|. (Σ_J ‖x^J − x̄‖²)^(1/2) after all m of them is at most so many
+    times what it was.
+
+    Arguments and errors as for :func:`mixing_in_turn`.
+    """
+    smallest_entry(np.mean(matrices, axis=0))
+    product = np.eye(len(matrices[0]))
+    for matrix in matrices:
+        product = _doubly_stochastic(matrix) @ product
+    return float(np.linalg.norm(product - 1 / len(product), 2))
+
+
 def lemma_3(bounds: Obfuscation, steps: Array, start: float, rho: float) -> Array:
     """Return Lemma 3's bound on max_J ‖δ_{k+1}^J‖ for k = 0 … K−1, as printed.
 
@@ -215,7 +257,8 @@ def disagreement(bounds: Obfuscation, steps: Array, start: float, mixed: Array) 
     bounds, steps, start
         As for :func:`lemma_3`.
     mixed : array (K,)
-        g_1 … g_K: :func:`printed_mixing` for graphs that change, :func:`mixing` for one matrix.
+        g_1 … g_K: :func:`printed_mixing` for any connected graphs, :func:`mixing` for one matrix,
+        :func:`mixing_in_turn` for several.
 
     Raises
     ------
@@ -229,6 +272,18 @@ def disagreement(bounds: Obfuscation, steps: Array, start: float, mixed: Array) 
     first = np.minimum(servers * entries, most) * nonnegative("start", start)
     pushed: Array = np.convolve(alpha, terms)[: len(alpha)]
     return np.asarray(first + pushed, dtype=float)
+
+
+def _doubly_stochastic(matrix: Array) -> Array:
+    """Return a doubly stochastic matrix with a positive diagonal."""
+    size = len(matrix)
+    entries = finite("matrix", matrix, (size, size))
+    sums = np.concatenate([entries.sum(axis=0), entries.sum(axis=1)])
+    if np.any(entries < 0) or np.any(np.abs(sums - 1) > 1e-9):
+        raise refused("matrix", "other sums or negative entries", "a doubly stochastic matrix")
+    if np.any(np.diagonal(entries) <= 0):
+        raise refused("matrix", "a zero on the diagonal", "a share > 0 of every server's own model")
+    return entries
 
 
 def _steps(steps: Array) -> Array:

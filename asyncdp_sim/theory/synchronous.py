@@ -10,7 +10,7 @@ from asyncdp_sim.theory.meetings import met
 from asyncdp_sim.theory.prediction import Prediction, either
 from asyncdp_sim.theory.rounds import mean_round
 
-STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + 2e) for constant times, G gradients a step"
+STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + Me) for constant times, G gradients a step, M exchanges"
 SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
 
 
@@ -31,7 +31,8 @@ def _steps(facts: Facts, protocol: Servers) -> float | str:
     """Return steps per unit of servers that step together, or why they do not.
 
     A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
-    the answer a and twice a server's own latency s; every Δ of them two exchanges e follow.
+    the answer a and twice a server's own latency s; every Δ of them exchanges e follow: two where
+    all servers agree, one where neighbours do.
     """
     own = [[facts.laws(stage)[i] for stage in STAGES] for i in range(facts.n_owners)]
     theirs = laws_of(protocol.latency, protocol.count)
@@ -44,7 +45,11 @@ def _steps(facts: Facts, protocol: Servers) -> float | str:
     slow = max(law.mean for law in theirs)
     if max(each) - min(each) > 1e-12 * max(each) or slow > min(law.mean for law in theirs):
         return "clients or servers are not equally fast"
-    window = protocol.window * (each[0] + 2 * slow) + 2 * protocol.exchange.mean
+    turns = protocol.agreements
+    if any(len(others) == 0 for near in turns if near is not None for others in near):
+        return "servers without neighbours in some agreement are ahead of the others"
+    exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
+    window = protocol.window * (each[0] + 2 * slow) + exchanges * protocol.exchange.mean
     return protocol.window / window if window > 0 else "steps take no time"
 
 

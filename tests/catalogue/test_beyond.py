@@ -98,3 +98,12 @@ def test_answers_that_collide_are_paid_for(kind: str, low: float, high: float) -
     assert low <= released / found.summary["updates"] <= high
     assert found.summary["private"]
     assert found.summary["max_spent_ratio"] == 1
+
+
+@pytest.mark.nightly
+def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as_well() -> None:
+    found = of_cells("polar-server-graphs", "run.replicates=2", "run.updates=200")
+    complete, *others = (each.summary for each in found)
+    for each in others:
+        assert 0.5 < each["simulated_time"] / complete["simulated_time"] < 0.7
+        assert each["psi_final"]["mean"] < 2 * complete["psi_final"]["mean"]

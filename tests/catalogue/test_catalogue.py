@@ -51,6 +51,7 @@ PROMISED = {
     "mobile-diurnal",
     "polar-convergence",
     "polar-min-wait",
+    "polar-server-graphs",
     "price-of-a-collision",
     "price-of-soundness",
     "owner-learner-collude",

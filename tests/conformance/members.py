@@ -188,6 +188,7 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
         ],
         "servers": [
             {"count": 3, "reach": 2, "read": "minimum-wait", "window": 4},
+            {"count": 4, "read": "basic", "window": 2, "graph": {"kind": "ring"}},
             {
                 "count": 2,
                 "read": "client-averaged",
@@ -368,6 +369,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("rounds", "deadline"): [None],
     ("parameter-server", "batch"): [None],
     ("polar", "batch"): [None],
+    ("servers", "graph"): [None],
     ("polar", "every_step"): [True],
     ("polar", "per_coordinate"): [True],
     ("clip", "bound"): [None],
@@ -457,6 +459,16 @@ _BAD_MODELS: list[dict[str, Any]] = [
     {"regularisation": 1.0, "theta_max": float("inf")},
     {"regularisation": 1.0, "regulariser": "lasso"},
 ]
+_BAD_SERVER_GRAPHS: list[Any] = [
+    "ring",
+    [{"kind": "ring"}],
+    {"kind": "star"},
+    {"kind": "edges", "between": [[1, 2]]},
+    {"kind": "edges", "between": [[1, 2], [2, 4]]},
+    {"kind": "in-turn", "graphs": []},
+    {"kind": "in-turn", "graphs": [{"kind": "edges", "between": [[1, 2]]}]},
+    {"kind": "in-turn", "graphs": [{"kind": "in-turn", "graphs": [{"kind": "ring"}]}]},
+]
 _BROADCAST = {"interval": 0.5, "answer_at": "after-delay"}
 BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     "ideal": [*_UPLINK, {"airtime": 0.1}],
@@ -529,6 +541,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         [{"reach": bad} for bad in (1, 4, 2.0, "some", [2])],
         [{"latency": bad} for bad in ([], [_LAW, _LAW], *_NO_LAW)],
         [{"exchange": bad} for bad in ([_LAW] * 3, *_NO_LAW)],
+        [{"graph": bad} for bad in _BAD_SERVER_GRAPHS],
     ),
     "push": [{"own_tick": "queue"}, {"offline": "leave"}, {"busy": "queue"}, {"timeout": 1.0}],
     "broadcast": [

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.graphs import Edges
+from asyncdp_sim.network.graphs_of_servers import ServerGraph
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Servers
 from tests.ordering.scene import Case, Mishap
@@ -24,6 +26,7 @@ def meet(
     updates: int,
     latency: Sequence[float | None] = (None, None),
     exchange: float | None = None,
+    graph: ServerGraph | None = None,
     compute: float | tuple[float, ...] | None = None,
     **parts: Any,
 ) -> Network:
@@ -35,6 +38,7 @@ def meet(
         window=window,
         latency=tuple(law(value) for value in latency),
         exchange=law(exchange),
+        graph=graph,
     )
     return Network(
         answers_allowed=(updates * protocol.answers_each,) * clients,
@@ -124,6 +128,30 @@ SERVERS = [
         updates=((1, 0), (2, 0), (3, 0)),
         released=((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)),
         mishaps=steps(1, 1, 2, 2, 3, 3),
+        ending="updates",
+    ),
+    Case(
+        "servers_neighbours_agree",
+        "Server 2 is linked to servers 1 and 3, which is 3 away. After each step one message to "
+        "every neighbour, of 1.\nServer 1 has heard of server 2 at 2 and is at its second step at "
+        "3, before server 3 has made its first, at 4.\nServer 2 hears of it at 5: update 1. Then "
+        "client 2 computes, and again server 3 steps at 9 and is heard of at 10.",
+        meet(
+            2,
+            "minimum-wait",
+            window=1,
+            updates=2,
+            latency=(None, None, 3),
+            exchange=1,
+            compute=1,
+            graph=Edges(between=((1, 2), (2, 3))),
+        ),
+        end=10,
+        updates=((5, 0), (10, 0)),
+        released=((1, 1), (1, 2), (3, 1), (6, 2)),
+        reads=(0, 0, 2, 5),
+        stale=(0, 0, 0, 0),
+        mishaps=steps(1, 1, 3, 4, 6, 9),
         ending="updates",
     ),
 ]

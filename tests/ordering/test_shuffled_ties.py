@@ -51,6 +51,7 @@ RENUMBERED = {
     "servers_first_model_is_taken",
     "servers_all_models_are_awaited",
     "servers_one_gradient_each",
+    "servers_neighbours_agree",
 }
 
 DEPENDENT = {

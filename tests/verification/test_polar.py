@@ -12,15 +12,26 @@ import pytest
 
 from asyncdp_sim.data import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
+from asyncdp_sim.learning.algorithms.polar import matrices_of
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.graphs import Edges, Ring
+from asyncdp_sim.network.graphs_of_servers import InTurn
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.polar import Obfuscation, disagreement, lemma_3
+from asyncdp_sim.theory.polar import (
+    Obfuscation,
+    disagreement,
+    lemma_3,
+    mixing,
+    mixing_in_turn,
+    printed_mixing,
+    smallest_entry,
+)
 
 from .shared import shared
 from .zscores import require, score, seen
@@ -156,6 +167,68 @@ def test_every_window_converges_and_longer_ones_more_slowly(small):
     """As in figure 3, at a fiftieth of its size: 150 iterations, 3 windows of 50."""
     algorithm = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})
     as_published(small, algorithm, 150, 3)
+
+
+PAIRS = InTurn(graphs=[Edges(between=[[1, 2], [3, 4]]), Edges(between=[[2, 3], [4, 5], [1, 5]])])
+
+
+def apart(monkeypatch, keep=PolarSteps._average):
+    """Watch how far servers are from their mean right after each agreement, (windows, R)."""
+    found = {}
+
+    def watched(self, state, iteration, k, server, near):
+        keep(self, state, iteration, k, server, near)
+        if len(iteration.agreed) == S:
+            away = iteration.models - iteration.models.mean(axis=1, keepdims=True)
+            found[k] = np.linalg.norm(away, axis=2).max(axis=1)
+
+    monkeypatch.setattr(PolarSteps, "_average", watched)
+    return found
+
+
+@pytest.mark.parametrize("graph", [Ring(), PAIRS], ids=["ring", "pairs in turn"])
+def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
+    """As section V-A has it: the mean converges, and servers are as near as products of B say."""
+    found, window = apart(monkeypatch), 10
+    algorithm = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})
+    path, _, steps = descend(small, algorithm, servers(window, graph=graph), 150, 2)
+    assert np.all(suboptimality(small, path)[-1] < 1e-2)
+    far = np.array([each.max() for each in found.values()])
+    assert len(far) == 15
+    alphas = np.array([steps.step_size(window * w + 1) for w in range(len(far))])
+    matrices = matrices_of(steps.agreements, S)
+    mixed = mixing_in_turn(matrices, len(far))
+    bounds = Obfuscation(
+        n_servers=S,
+        n_clients=small.clients,
+        window=window,
+        gradient_norm=steps.largest,
+        weight_bound=steps.bound,
+        additive_bound=steps.additive,
+    )
+    derived = disagreement(bounds, alphas, 0.0, mixed)
+    assert np.all(far <= derived)
+    assert np.max(far / derived) > 1e-3
+    if len(matrices) == 1:  # connected at every averaging, as the printed constants ask
+        assert mixed == pytest.approx(mixing(matrices[0], len(far)))
+        rho = smallest_entry(matrices[0])
+        assert np.all(mixed <= printed_mixing(S, rho, len(far)))
+        printed = lemma_3(bounds, alphas, 0.0, rho)
+        assert np.all(derived + alphas * bounds.mean_reach <= printed)
+
+
+def test_servers_that_never_agree_are_seen(small, monkeypatch):
+    """The planted bug: without averages they drift, and by more than any of the above."""
+    ends = []
+    for keep in (
+        PolarSteps._average,
+        lambda _, __, iteration, *rest: iteration.agreed.add(rest[1]),
+    ):
+        found = apart(monkeypatch, keep)
+        algorithm = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})
+        descend(small, algorithm, servers(10, graph=Ring()), 60, 1)
+        ends.append(max(each.max() for each in found.values()))
+    assert ends[1] > 2 * ends[0]
 
 
 @pytest.mark.nightly

@@ -13,6 +13,12 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.channels.loss import loss_shares
 from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.graphs_of_servers import (
+    Neighbours,
+    ServerGraph,
+    faults_of_servers,
+    neighbours,
+)
 from asyncdp_sim.network.latency import Laws, laws_of
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
@@ -43,6 +49,11 @@ class Servers(Convened):
     has made its step it sends a mask to every other, once it has all masks it sends its masked
     model to every other, and goes on once it has all of these.
 
+    With a ``graph`` that is not complete there is no such secret: when a server has made its step
+    it sends its model, as it is, to its neighbours, and goes on once it has theirs (POLAR, sections
+    V-A and V-C). Servers that are far from each other may then be several windows apart, one for
+    each edge between them.
+
     Servers do not wait for each other in between. A client that uses the first model to arrive
     drives fast servers on while slow ones lack answers to earlier iterations: they may be up to a
     whole window ahead. Update k is made when the last server has made its step k, and has agreed
@@ -66,7 +77,11 @@ class Servers(Convened):
         ``latency.query`` (the model) or ``latency.answer`` (an upload), drawn for each message;
         one law, or one per server.
     exchange : law
-        What a message between two servers takes; an agreement has two rounds of them.
+        What a message between two servers takes; an agreement of all has two rounds of them, one
+        among neighbours a single one.
+    graph : graph, optional
+        Which servers exchange models in an agreement; absent, all do, as published. Kind "in-turn"
+        has one for each agreement, again and again.
     """
 
     kind: Literal["servers"] = "servers"
@@ -76,6 +91,7 @@ class Servers(Convened):
     window: Count
     latency: Laws = NoTime()
     exchange: Law = NoTime()
+    graph: ServerGraph | None = None
 
     @model_validator(mode="after")
     def _fits_the_servers(self) -> Self:
@@ -87,9 +103,21 @@ class Servers(Convened):
             given = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
             allowed = f"allowed is one law, or a list with one per server, {self.count} in all"
             found.append(Fault("latency", given, allowed))
+        if self.graph is not None:
+            found += faults_of_servers(self.graph, self.count)
         if len(found) > 0:
             raise faults_of(found)
         return self
+
+    @property
+    def agreements(self) -> tuple[Neighbours | None, ...]:
+        """Who exchanges models with whom in agreement w = 1, 2, …, counted round.
+
+        None stands for all with all: these agree by secure consensus.
+        """
+        if self.graph is None:
+            return (None,)
+        return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
     def asks(self) -> Literal["average", "central"]:
@@ -159,7 +187,7 @@ class Servers(Convened):
         """Let every server send its first model."""
         learner.recorder.in_order = False
         learner.hold()
-        together = Together(learner, self.window)
+        together = Together(learner, self.window, self.agreements)
         laws = laws_of(self.latency, self.count)
         for number in range(1, self.count + 1):
             source = streams.within("server", number).generator

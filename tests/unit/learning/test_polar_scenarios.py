@@ -51,6 +51,26 @@ def test_a_description_says_what_servers_learn_all_the_same():
         assert all(word in line for line in lines)
 
 
+def test_a_description_says_how_neighbours_agree_and_what_they_learn():
+    """λ_2 of a path of three by Metropolis weights is 2/3; pairs in turn leave 1/2 of a pair."""
+    path = {"kind": "edges", "between": [[1, 2], [2, 3]]}
+    pairs = [{"kind": "edges", "between": [[1, 2]]}, {"kind": "edges", "between": [[2, 3]]}]
+    turns = {"kind": "in-turn", "graphs": pairs}
+    complete = {"kind": "ring"}  # of three
+    told = []
+    for graph in (path, turns, complete):
+        servers = RAW["protocol"] | {"graph": graph, "window": 1}
+        told.append("\n".join(describe(parse(Scenario, RAW | {"protocol": servers}))))
+    assert "an agreement leaves at most 0.6667 of their disagreement" in told[0]
+    assert "2 in turn, 2 of them not connected by themselves; together they are" in told[1]
+    assert "2 agreements leave at most 0.5 of" in told[1]
+    for each in told[:2]:
+        assert "a curious server learns its neighbours'" in each
+        assert "remark 1" not in each
+    assert "neighbours" not in told[2]
+    assert "remark 1" in told[2]
+
+
 @pytest.mark.parametrize(("part", "keys"), WRONG)
 def test_what_does_not_suit_it_is_refused_in_a_line_each(part, keys):
     with pytest.raises(SpecError) as caught:

@@ -121,6 +121,7 @@ class Polar(AlgorithmSpec):
             reached=np.array([protocol.reached(client) for client in clients]) - 1,
             n_servers=protocol.count,
             window=protocol.window,
+            agreements=protocol.agreements,
             basic=protocol.read == "basic",
             rate=self.step,
             exponent=self.exponent,

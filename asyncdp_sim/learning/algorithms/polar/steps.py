@@ -6,7 +6,8 @@ point and sample nothing. It uploads W[i, J] g_h + d[i, J] to each of its server
 
     x^J ← Π_X[x^J − α w^(−e) Σ_h (W[i, J] g_h + d[i, J])],
 
-after the window x^J ← x̄ by secure consensus (POLAR, algorithms 1 and 2). Over a window the mean of
+after the window x^J ← x̄ by secure consensus (POLAR, algorithms 1 and 2), or the mean over J and its
+neighbours on a graph that is not complete (section V-A). Over a window the mean of
 the servers follows (M/S) α w^(−e) ∇f (or Δ times that, if conditions hold at every step).
 """
 
@@ -18,9 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms.central import Initial, project, start
-from asyncdp_sim.learning.algorithms.polar.consensus import draw_masks, secure_consensus
+from asyncdp_sim.learning.algorithms.polar.consensus import (
+    RESOLUTION,
+    draw_masks,
+    secure_consensus,
+)
+from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
+from asyncdp_sim.network.graphs_of_servers import Neighbours
 from asyncdp_sim.streams import Scope
 
 
@@ -32,15 +39,25 @@ class Iteration:
     ----------
     uploads : array (R, C, |N_h|, p)
         What each client sent to each of its servers; zero where it has not.
+    weights, added : array (R, C, |N_h|, 1 or p)
+        W and d of this step.
+    stepped : array (R, S, p)
+        What servers have come to before they agree, if that is due.
     models : array (R, S, p)
         What servers have come to.
+    agreed : set of int
+        Servers that have averaged with their neighbours.
     clipped : array of bool (R,)
         Whether the projection onto X changed some server's model.
     """
 
     uploads: Array
+    weights: Array
+    added: Array
+    stepped: Array
     models: Array
     clipped: npt.NDArray[np.bool_]
+    agreed: set[int] = field(default_factory=set)
 
 
 @dataclass(eq=False)
@@ -65,7 +82,7 @@ class PolarState:
         Updates made; the window whose perturbations are drawn, from 1.
     weights : array (R, C, Δ, |N_h|, 1 or p)
     added : array (R, C, Δ, |N_h|, p)
-        W and d of this window.
+        W and d of this window, the latest that somebody has begun.
     iterations : dict
         By k.
     """
@@ -107,6 +124,9 @@ class PolarSteps:
         N_h, the servers of each client, from 0.
     n_servers, window : int
         S and Δ.
+    agreements : tuple
+        Who averages with whom at the end of window w = 1, 2, …, counted round; None is all with
+        all, by secure consensus.
     basic : bool
         Whether each answer is for one server, the one that was read, and not for all.
     rate, exponent : float
@@ -135,6 +155,7 @@ class PolarSteps:
     every_step: bool = False
     per_coordinate: bool = False
     initial: Initial = "zeros"
+    agreements: tuple[Neighbours | None, ...] = (None,)
 
     @property
     def answer_size(self) -> int:
@@ -185,14 +206,18 @@ class PolarSteps:
             place = (owners, np.argmax(self.reached[owners] == peers[:, None] - 1, axis=1))
         k = int(state.answered[place].max()) + 1
         state.answered[place] = k
-        iteration, i = self._iteration(state, k), (k - 1) % self.window
-        sent = state.weights[rows, owners, i] * gradients[:, None] + state.added[rows, owners, i]
+        iteration = self._iteration(state, k)
+        sent = iteration.weights[rows, owners] * gradients[:, None] + iteration.added[rows, owners]
         if self.basic:
             sent = sent[np.arange(len(rows)), place[1]]
         iteration.uploads[(rows, *place)] = sent
 
     def step(self, state: PolarState, server: int) -> None:
-        """Let a server (from 0) make its next step; the last to end a window has all agree."""
+        """Let a server (from 0) make its next step; the last to end a window has all agree.
+
+        Where neighbours agree, the last of a server and its neighbours has that server do so: its
+        model is not asked for before it has heard of them.
+        """
         state.steps[server] = k = state.steps[server] + 1
         iteration = self._iteration(state, k)
         clients, slots = np.nonzero(self.reached == server)
@@ -203,8 +228,36 @@ class PolarSteps:
         if outside is not None:
             iteration.clipped |= outside
         state.servers[:, server] = iteration.models[:, server] = model
-        if k % self.window == 0 and min(state.steps) == k:
+        if k % self.window > 0:
+            return
+        near = self._near(k)
+        if near is not None:
+            iteration.stepped[:, server] = model
+            for each in (server, *(other - 1 for other in near[server])):
+                self._average(state, iteration, k, each, near)
+        elif min(state.steps) == k:
             state.servers[:] = iteration.models[:] = self._agreed(state)[:, None]
+
+    def _near(self, k: int) -> Neighbours | None:
+        """Return who averages with whom after iteration k, which ends a window."""
+        return self.agreements[(k // self.window - 1) % len(self.agreements)]
+
+    def _average(
+        self, state: PolarState, iteration: Iteration, k: int, server: int, near: Neighbours
+    ) -> None:
+        """Let a server average with its neighbours, once all of them have made step k.
+
+        Models that have overflowed are not on the grid, and have no mean either.
+        """
+        group = [server, *(other - 1 for other in near[server])]
+        if server in iteration.agreed or any(state.steps[each] < k for each in group):
+            return
+        iteration.agreed.add(server)
+        known = np.isfinite(iteration.stepped[:, group]).all(axis=(1, 2))
+        found = np.full_like(state.central, np.nan)
+        points = gridded(np.nan_to_num(iteration.stepped[known]), self.theta_max)
+        found[known] = averaged(points, server, near) / RESOLUTION * self.theta_max
+        state.servers[:, server] = iteration.models[:, server] = found
 
     def step_size(self, k: int) -> float:
         """Return α w^(−e) of iteration k, in window w."""
@@ -218,8 +271,8 @@ class PolarSteps:
             if state.steps[server] < state.k:
                 self.step(state, server)
         done = state.iterations.pop(state.k)
-        agreed = state.k % self.window == 0
-        central = done.models[:, 0] if agreed else _mean(done.models)
+        alike = state.k % self.window == 0 and self._near(state.k) is None
+        central = done.models[:, 0] if alike else _mean(done.models)
         some = slice(None) if rows is None else rows
         state.central[some] = central[some]
         state.clipped[some] += done.clipped[some]
@@ -230,15 +283,22 @@ class PolarSteps:
             if (k - 1) // self.window + 1 > state.window:
                 self._draw(state)
             (replicates, p), (clients, reach) = state.central.shape, self.reached.shape
-            uploads = np.zeros((replicates, clients, reach, p))
-            models, clipped = np.zeros_like(state.servers), np.zeros(replicates, dtype=np.bool_)
-            state.iterations[k] = Iteration(uploads, models, clipped)
+            i, uploads = (k - 1) % self.window, np.zeros((replicates, clients, reach, p))
+            state.iterations[k] = Iteration(
+                uploads=uploads,
+                weights=state.weights[:, :, i],
+                added=state.added[:, :, i],
+                stepped=np.zeros_like(state.servers),
+                models=np.zeros_like(state.servers),
+                clipped=np.zeros(replicates, dtype=np.bool_),
+            )
         return state.iterations[k]
 
     def _draw(self, state: PolarState) -> None:
         """Let every client draw its perturbations of the next window.
 
-        The windows of clients never differ: nobody goes on before all servers have agreed.
+        Where only neighbours agree, some clients are in a later window than others; what those need
+        is kept with their iterations. They are begun in order, since every client makes them all.
         """
         reach, p = self.reached.shape[1], self.n_features
         weights = draw_weights(
