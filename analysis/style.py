@@ -66,7 +66,8 @@ def panels(
     """Return a figure with axes of these relative heights, which share their horizontal axis."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(len(heights), sharex=True, height_ratios=heights))
+    grid = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)
+    return figure, list(grid[:, 0])
 
 
 def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:

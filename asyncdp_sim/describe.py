@@ -199,6 +199,12 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
         f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers{stated}, "
         f"{_range(each)} per answer, one record replaced"
     )
+    if privacy.learner is not None:
+        yield (
+            f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "
+            f"privacy.epsilon is for all together, 1/{privacy.learner.parts(n_owners)} of it for "
+            f"each, and the learner's own answers are {privacy.learner.own}"
+        )
     unit = record_unit({"scenario": scenario.plain(), "summary": {}})
     if unit is not None:
         yield unit

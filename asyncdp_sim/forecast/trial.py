@@ -47,7 +47,7 @@ def trial(known: Population, coalition: Coalition, replicates: int, *, workers: 
         "owners": {"count": len(chosen), "records": sizes},
         "run": {"replicates": replicates, "updates": length, "record_every": length},
         "algorithm": {"rho" if hasattr(scenario.algorithm, "rho") else "step": coalition.rho},
-        "privacy": {"epsilon": epsilon, "budget": budget},
+        "privacy": {"epsilon": epsilon, "budget": budget, "learner": None},
     }
     alone = scenario.model_copy(
         update={

@@ -98,6 +98,10 @@ class Reply:
         a_i; 1 is honest.
     acceptance : Acceptance, optional
         What the learner does to answers that it does not trust.
+    copy : int
+        Which of several copies of the algorithm over the same records this is, from 1; 0 where
+        there is but one. Copies have noise of their own: one row in two of them would tell
+        differences of gradients exactly.
     """
 
     gradients: Gradients
@@ -105,6 +109,12 @@ class Reply:
     sample: Sample | None = None
     factors: Array | None = None
     acceptance: Acceptance | None = None
+    copy: int = 0
+
+    def noise_of(self, replicates: Sequence[Scope]) -> list[np.random.Generator]:
+        """Return each replicate's stream of noise, ``noise`` or (``copy``, j, ``noise``)."""
+        name = ("noise",) if self.copy == 0 else ("copy", self.copy, "noise")
+        return [scope.generator(*name) for scope in replicates]
 
 
 class Answers:
@@ -125,7 +135,7 @@ class Answers:
     def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
         self._reply = reply
         self._noise = _Rows(
-            [scope.generator("noise") for scope in replicates],
+            reply.noise_of(replicates),
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )

@@ -56,7 +56,7 @@ def fused(traces: Sequence[Trace], lesson: Lesson, asks: Asks) -> Hashable:
     if not all(t.answers_per_update == 1 and _fresh(t) for t in traces) or len(traces) == 0:
         return None
     law = reply.noise.added
-    return None if law is None else (steps.n_owners, steps.n_features, law)
+    return None if law is None else (steps.n_owners, steps.n_features, law, reply.copy)
 
 
 def _fresh(trace: Trace) -> bool:
@@ -115,7 +115,7 @@ def _learn(
         Recording(start, updates, lesson.record_every)
         for start, lesson in zip(starts, lessons, strict=True)
     ]
-    sources = [scope.generator("noise") for scope in scopes()]
+    sources = lessons[0].reply.noise_of(scopes())
     longest = max(1, min(_LONGEST, loop.numbers // (many * len(stacks[0].of) * p)))
     for low, first in product(range(0, replicates, many), range(0, horizon, longest)):
         some, span = slice(low, low + many), slice(first, min(first + longest, horizon))

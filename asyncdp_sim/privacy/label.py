@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from math import inf, isclose
 from typing import Any
 
+from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers
 
 Manifest = Mapping[str, Any]
@@ -181,8 +182,16 @@ def _epsilons(manifest: Manifest) -> list[float]:
     """Return every ε that the scenario claims; ∞ where it claims none."""
     given = manifest["scenario"]["privacy"].get("epsilon")
     listed = given if isinstance(given, list) else [given]
-    known = [value for value in map(as_float, listed) if value is not None]
+    known = [value / _copies(manifest) for value in map(as_float, listed) if value is not None]
     return known if known and _mechanism(manifest) != "none" else [inf]
+
+
+def _copies(manifest: Manifest) -> int:
+    """Return among how many copies of the algorithm ε is divided; 1 where there is one."""
+    given = manifest["scenario"]["privacy"].get("learner")
+    if given is None:
+        return 1
+    return OwnLearner.model_validate(given).parts(int(manifest["scenario"]["owners"]["count"]))
 
 
 def _claimed(manifest: Manifest) -> float:
@@ -206,6 +215,8 @@ def _claim(manifests: Sequence[Manifest]) -> str:
     alike = len(spans) == 1 and low < high
     span = f"{number(low)} to {number(high)}" if alike else numbers(map(_claimed, manifests))
     said = f"ε = {span} per owner over the run"
+    if any(_copies(each) > 1 for each in manifests):
+        said += " (a copy's part of it: copies add up)"
     return f"{said}, {' or '.join(told) or 'no noise'}"
 
 

@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.budget import (
     pure_part,
     pure_total,
 )
+from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
     FINEST,
     DiscreteLaplaceNoise,
@@ -74,6 +75,9 @@ class Privacy(Spec):
     grid : float, optional
         γ > 0, a power of two, in units of the gradient: the grid of discrete Laplace noise. Absent,
         :func:`~asyncdp_sim.privacy.mechanisms.grid_steps`.
+    learner : table, optional
+        Where every owner learns a model of its own, in N copies of the algorithm: ``owner``, whose
+        copy this run is. ε_i is then for all copies together, and is divided among them.
     """
 
     epsilon: PerOwner[Epsilon] | None = None
@@ -84,6 +88,7 @@ class Privacy(Spec):
     budget: Budget = Horizon()
     overlap: Count = 1
     grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    learner: OwnLearner | None = None
 
     @property
     def norm(self) -> Norm:
@@ -103,10 +108,19 @@ class Privacy(Spec):
         return np.full(n_owners, pure_part(least, self.overlap))
 
     def asked(self, n_owners: int) -> Array:
-        """Return ε_i as the scenario promises it, shape (N,); infinite where no noise is added."""
+        """Return ε_i as the scenario promises it, shape (N,); infinite where no noise is added.
+
+        Where it is one of N copies, what is promised of this one.
+        """
         if self.mechanism == "none" or self.epsilon is None:
             return np.full(n_owners, np.inf)
-        return np.array(per_owner(self.epsilon, n_owners), dtype=float)
+        budgets = np.array(per_owner(self.epsilon, n_owners), dtype=float)
+        return budgets if self.learner is None else self.learner.share(budgets)
+
+    @property
+    def copy_number(self) -> int:
+        """Which of N copies this is, by its learner; 0 where there is but one run."""
+        return 0 if self.learner is None else self.learner.owner
 
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         """Return K_i, distinct answers that each owner may release, for T updates."""
@@ -174,6 +188,8 @@ class Privacy(Spec):
         found += wrong_length("privacy.epsilon", self.epsilon, n_owners)
         if self.mechanism != "none":
             found += self._missing()
+        if self.learner is not None:
+            found += self.learner.faults(n_owners, self.mechanism)
         if self.overlap > n_owners:
             allowed = f"allowed is at most {n_owners}, the number of owners"
             found.append(Fault("privacy.overlap", str(self.overlap), allowed))

@@ -149,7 +149,13 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     task = Task(
         objective=judge,
         steps=steps,
-        reply=Reply(gradients, noise, sample, *_conduct(scenario, noise, steps.answer_size)),
+        reply=Reply(
+            gradients,
+            noise,
+            sample,
+            *_conduct(scenario, noise, steps.answer_size),
+            copy=privacy.copy_number,
+        ),
         record_every=run.record_every,
         asks=scenario.protocol.asks,
         held_out=unseen_of_all,

@@ -80,6 +80,10 @@ class Scenario(Spec):
         found = conflicts(n_owners, self)
         of_privacy = self.privacy.faults(n_owners, self.model)
         found += of_privacy
+        graph = getattr(self.protocol, "graph", None)
+        if self.privacy.learner is not None and graph is not None and not graph.learner:
+            allowed = "allowed is nothing where owners gossip without a learner: each has a model"
+            found.append(Fault("privacy.learner", "a table", allowed))
         found += self._label_faults() + self._timing_faults()
         found += self.model.start_faults(getattr(self.algorithm, "initial", None))
         found += self.algorithm.faults(self.protocol)

@@ -107,3 +107,19 @@ def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as
     for each in others:
         assert 0.5 < each["simulated_time"] / complete["simulated_time"] < 0.7
         assert each["psi_final"]["mean"] < 2 * complete["psi_final"]["mean"]
+
+
+def test_copies_for_every_owner_cost_what_its_description_says() -> None:
+    scenario = entry("every-owner-a-learner").scenario()
+    chosen = {each["variant"]["name"]: each for each in scenario.grid()}
+    central, noised, exact = (
+        run(scenario.cell(chosen[name]))
+        for name in ("one learner for all", "learner 1", "learner 1, own exact")
+    )
+    psi = [each.summary["psi_final"]["mean"] for each in (central, noised, exact)]
+    assert psi[0] < psi[2] < psi[1]
+    assert 7 < psi[1] / psi[0] < 12  # "nine times"
+    alone = owner_figures(central.problem, central.learned.models, central.alone)["psi_alone"]
+    assert (alone[:4] > psi[0]).all()
+    assert (alone[:4] > psi[1]).tolist() == [False, True, True, True]
+    assert [each.summary["private"] for each in (central, noised, exact)] == [True, True, False]

@@ -39,6 +39,7 @@ PROMISED = {
     "budgets-per-answer",
     "broadcast-vs-request",
     "channel-load",
+    "every-owner-a-learner",
     "exclude-the-small-and-shy",
     "fraud-svm",
     "gossip-graphs",

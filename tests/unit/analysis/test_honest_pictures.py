@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from analysis import Sweep, held_out, honest, parts, profit
 from analysis.convergence import Line
 from analysis.picture import Picture
-from analysis.style import style
+from analysis.style import panels, style
 from asyncdp_sim.result import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweep import sweep
@@ -89,6 +89,12 @@ def test_the_curves_are_those_of_the_tables(lines: list[Line]) -> None:
         rows = table["line"] == line.name
         for name in ("held_out_optimum", "held_out_alone"):
             assert set(table[name][rows]) == {line.result.summary[name]}
+
+
+def test_without_rows_held_out_there_is_one_panel() -> None:
+    _, shown = panels((1.0,))
+    assert len(shown) == 1
+    assert len(panels((1.0, 2.0))[1]) == 2
 
 
 def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:

@@ -1,0 +1,59 @@
+"""N copies of the algorithm, each owner the learner of its own model (Collab, section V)."""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.privacy.budget import pure_part
+from asyncdp_sim.spec import Count, Spec
+
+Array = npt.NDArray[np.float64]
+PURE = ("laplace", "discrete-laplace")
+
+
+class OwnLearner(Spec):
+    """Which of N copies this run is: the one whose learner is one of the owners.
+
+    Every owner answers in all copies, with noise drawn anew in each, so that ε_i is for all of
+    them together. An owner whose answers in its own copy are exact answers N − 1 others, and has
+    ε_i/(N − 1) for each; that hides nothing of it from whoever sees queries or models of its copy.
+    One whose own answers are noised too has ε_i/N for each of the N copies.
+
+    Attributes
+    ----------
+    owner : int
+        Who learns, 1 to N.
+    own : str
+        What it answers itself: "noised", as it answers everybody, or "exact-as-published", with
+        ε = ∞; that is not private.
+    """
+
+    owner: Count
+    own: Literal["noised", "exact-as-published"] = "noised"
+
+    def parts(self, n_owners: int) -> int:
+        """Return into how many parts ε_i is divided, one for each copy it is owed in."""
+        return n_owners if self.own == "noised" else n_owners - 1
+
+    def share(self, budgets: Array) -> Array:
+        """Return what every owner may spend in this copy, (N,), of ``budgets`` for all of them."""
+        parts = self.parts(len(budgets))
+        found = np.array([pure_part(each, parts) for each in budgets.tolist()])
+        if self.own == "exact-as-published":
+            found[self.owner - 1] = np.inf
+        return found
+
+    def faults(self, n_owners: int, mechanism: str) -> list[Fault]:
+        """Return what does not fit the owners or the mechanism."""
+        found, key = [], "privacy.learner"
+        if n_owners < 2:
+            found.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
+        elif self.owner > n_owners:
+            allowed = f"allowed is a whole number from 1 to {n_owners}, an owner"
+            found.append(Fault(f"{key}.owner", str(self.owner), allowed))
+        if mechanism not in PURE:
+            allowed = f"allowed with an own learner: {', '.join(PURE)}, whose ε of copies add up"
+            found.append(Fault("privacy.mechanism", repr(mechanism), allowed))
+        return found

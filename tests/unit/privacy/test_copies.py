@@ -1,0 +1,165 @@
+"""N copies of the algorithm, each owner the learner of one: what each may spend, and its noise."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.privacy import Ledger, Privacy
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.run import Ready, manifest, run, run_together
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+
+N, T = 3, 6
+BUDGETS = [0.3, 1.2, 7.0]
+ALGORITHMS = {
+    "rounds": {"kind": "collab-2", "step": 0.1},
+    "request": {"kind": "async-gossip", "rho": 2.0},
+}
+EACH = pytest.mark.parametrize("protocol", ALGORITHMS)
+
+
+def scenario(protocol="rounds", learner=None, epsilon=BUDGETS, **more):
+    """Return a copy, or without a learner a run of its own."""
+    privacy = {"epsilon": epsilon, "sensitivity": {"kind": "clip", "bound": 5.0}}
+    privacy |= {} if learner is None else {"learner": learner}
+    raw = {
+        "id": "copies",
+        "run": {"updates": T, "replicates": 2, **more.pop("run", {})},
+        "owners": {"count": N, "records": 20},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1},
+        "protocol": {"kind": protocol},
+        "algorithm": ALGORITHMS[protocol],
+        "privacy": privacy | more,
+    }
+    return parse(Scenario, raw)
+
+
+def copies(protocol="rounds", own="noised"):
+    return [scenario(protocol, {"owner": j, "own": own}) for j in range(1, N + 1)]
+
+
+@EACH
+@pytest.mark.parametrize("own", ["noised", "exact-as-published"])
+def test_a_copy_is_a_run_of_its_own_with_a_part_of_every_budget(protocol, own):
+    """To the bit, once it is given the copy's noise: nothing else tells a copy from a run."""
+    parts = N if own == "noised" else N - 1
+    for j, each in enumerate(copies(protocol, own), start=1):
+        found = run(each)
+        part = [float(Fraction(str(e)) / parts) for e in BUDGETS]
+        if own != "noised":
+            part[j - 1] = float("inf")
+        alone = scenario(protocol, epsilon=part)
+        task = prepare(alone, build_dataset(alone)).task
+        scopes = [Streams(1).within("replicate", r) for r in (1, 2)]
+        reply = replace(task.reply, copy=j)
+        assert np.array_equal(reply.noise.scale, found.problem.task.reply.noise.scale)
+        path = replay(found.traces, task.steps, reply, scopes, 1, task.asks)
+        assert np.array_equal(path.final, found.learned.models)
+        assert not np.array_equal(run(alone).learned.models, found.learned.models)
+
+
+@EACH
+@pytest.mark.parametrize("own", ["noised", "exact-as-published"])
+def test_what_all_copies_spend_is_the_budget(protocol, own):
+    """Σ over copies of what owner i's finite answers cost is at most ε_i; all of it in rounds."""
+    spent = []
+    for each in copies(protocol, own):
+        found = run(each)
+        spent.append(Ledger.of(found.problem.accountant, found.traces).spent)
+        assert np.isinf(spent[-1]).any() == (own != "noised")
+    spent = np.where(np.isfinite(spent), spent, 0.0)
+    total = spent.sum(axis=0)
+    assert np.all(total <= np.array(BUDGETS) * (1 + 1e-12))
+    if protocol == "rounds":
+        assert total == pytest.approx(np.tile(BUDGETS, (2, 1)), rel=1e-12)
+
+
+def answers(cells):
+    """Return the final models of cells that learn together over one trace."""
+    first = run(cells[0])
+    ready = [Ready.of(each, build_dataset(each)) for each in cells]
+    return [each.learned.models for each in run_together(ready, first.traces)]
+
+
+@EACH
+def test_copies_learn_together_as_alone_and_live_as_over_a_trace(protocol):
+    together = answers(copies(protocol))
+    for j, models in enumerate(together, start=1):
+        assert np.array_equal(models, run(scenario(protocol, {"owner": j})).learned.models)
+        live = scenario(protocol, {"owner": j}, run={"learning": "live"})
+        assert np.array_equal(models, run(live).learned.models)
+
+
+@EACH
+def test_copies_that_share_noise_are_seen(protocol, monkeypatch):
+    """The planted bug: in rounds, copies with one noise are one model, copied."""
+    apart = answers(copies(protocol))
+    assert all(not np.array_equal(apart[0], other) for other in apart[1:])
+    monkeypatch.setattr(Privacy, "copy_number", property(lambda _: 0))
+    shared = answers(copies(protocol))
+    assert all(np.array_equal(shared[0], other) for other in shared[1:])
+
+
+def test_noise_of_copies_is_independent():
+    """Of 3 copies, 6,000 numbers each: no correlation beyond chance, and none alike."""
+    reply = prepare(copies()[0], build_dataset(copies()[0])).task.reply
+    rows = []
+    for j in range(N + 1):  # 0: the run without copies
+        [source] = replace(reply, copy=j).noise_of([Streams(1).within("replicate", 1)])
+        rows.append(reply.noise.rows(source, 3000, 2).ravel())
+    found = np.corrcoef(rows)[np.triu_indices(N + 1, 1)]
+    assert np.abs(found).max() < 4 / 6000**0.5
+
+
+def test_what_is_said_of_a_copy():
+    told = "\n".join(describe(scenario(learner={"owner": 2})))
+    assert "copies: one of 3, whose learner is owner 2; privacy.epsilon is for all" in told
+    assert "1/3 of it for each, and the learner's own answers are noised" in told
+    private, exact = (manifest(run(copies(own=own)[1])) for own in ("noised", "exact-as-published"))
+    said = label([private])
+    assert said.private
+    assert said.text.startswith(
+        "Private as claimed: ε = 0.1 to 2.33 per owner over the run (a copy's part of it: copies "
+        "add up), pure with Laplace noise"
+    )
+    assert private["summary"]["epsilon_true"] == pytest.approx(7 / 3)
+    assert not label([exact]).private
+    assert "where it plays the learner itself" in " ".join(exact["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "more", "keys"),
+    [
+        ("rounds", {"learner": {"owner": 4}}, ["privacy.learner.owner"]),
+        ("rounds", {"learner": {"owner": 0}}, ["privacy.learner.owner"]),
+        ("rounds", {"learner": {"owner": 1, "own": "exact"}}, ["privacy.learner.own"]),
+        (
+            "rounds",
+            {"learner": {"owner": 1}, "mechanism": "gaussian", "delta": 1e-6},
+            ["privacy.mechanism"],
+        ),
+        ("rounds", {"learner": {"owner": 1}, "mechanism": "none"}, ["privacy.mechanism"]),
+    ],
+)
+def test_what_does_not_fit_is_refused(protocol, more, keys):
+    with pytest.raises(SpecError) as caught:
+        scenario(protocol, **more)
+    assert [fault.key for fault in caught.value.faults] == keys
+
+
+def test_gossip_without_a_learner_has_no_copies():
+    raw = scenario().plain()
+    raw["protocol"] = {"kind": "gossip", "graph": {"kind": "ring"}}
+    raw["algorithm"] = {"kind": "gossip-graph", "rho": 0.1}
+    raw["privacy"]["learner"] = {"owner": 1}
+    with pytest.raises(SpecError, match=r"privacy\.learner: given a table; allowed is nothing"):
+        parse(Scenario, raw)
