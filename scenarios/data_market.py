@@ -1,6 +1,7 @@
 """What a model costs where privacy has a price: ``python -m scenarios.data_market DIR``.
 
-DIR is the sweep directory of ``data-market`` of the catalogue, to which the figure is added.
+DIR is the sweep directory of ``data-market`` of the catalogue, to which two figures are added: the
+market, and beside it the game that Collab sketches, where owners' costs grow with what they give.
 """
 
 import sys
@@ -9,17 +10,44 @@ from pathlib import Path
 import numpy as np
 
 from analysis import captions
-from analysis.market import Offers, market
+from analysis.market import Bargains, Offers, bargains, market
 from analysis.picture import save, write
 from analysis.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.errors import Fault, InputError
-from asyncdp_sim.forecast.market import cheapest, demand
+from asyncdp_sim.forecast.bargain import Game
+from asyncdp_sim.forecast.market import Demand, cheapest, demand, lagrange
 from asyncdp_sim.scenario import Scenario, load
 
 PRICES = (1.0, 1.0, 2.0, 0.5, 1.0, 0.25)
 """What each bank asks for a unit of its ε."""
 TARGETS = (0.004, 0.06)
 """Least and largest expected ψ that are priced."""
+
+GROWTH = 1.5
+"""a, where sharing costs c_i ε_i^a: between asked prices (1) and costs that grow by the square."""
+
+
+def bargained(wanted: Demand) -> Bargains:
+    """Play the game for worths of ψ at which the market would buy the targets."""
+    costs = np.array(PRICES)
+    targets = np.geomspace(*TARGETS, 33)
+    asked = np.array([lagrange(wanted, costs, target) for target in targets.tolist()])
+    worth = costs[0] * asked[:, 0] ** 3 / (2 * wanted.loss[0])
+    games = [Game(wanted, each, costs, GROWTH) for each in worth.tolist()]
+    pairs = [(game.equilibrium(), game.uniform()) for game in games]
+    psi = [[mine.psi, one.psi, target] for (mine, one), target in zip(pairs, targets, strict=True)]
+    paid = [[mine.paid, one.paid, float(costs @ budgets)]
+            for (mine, one), budgets in zip(pairs, asked, strict=True)]  # fmt: skip
+    return Bargains(
+        costs=costs,
+        growth=GROWTH,
+        worth=worth,
+        psi=np.array(psi),
+        paid=np.array(paid),
+        epsilon=np.array([mine.epsilon for mine, _ in pairs]),
+        asked=asked,
+        surplus=np.array([mine.surplus for mine, _ in pairs]),
+    )
 
 
 def offers(scenario: Scenario) -> Offers:
@@ -37,8 +65,8 @@ def offers(scenario: Scenario) -> Offers:
     return Offers(prices, targets, np.array([each.epsilon for each in bought]), equal, wanted.free)
 
 
-def study(directory: Path) -> Path:
-    """Draw the market of a sweep directory, and return where.
+def study(directory: Path) -> list[Path]:
+    """Draw the market of a sweep directory and the game beside it, and return where.
 
     Raises
     ------
@@ -50,10 +78,10 @@ def study(directory: Path) -> Path:
         raise not_a_result(directory, "a result without a sweep")
     results = [cell.result for cell in sweep.cells]
     scenario, _ = load(results[0].directory / "scenario.toml")
-    picture = market(offers(scenario), results)
-    folder = directory / "figures"
-    write(folder / "captions-of-the-market.md", captions.page([(picture, results)], []).encode())
-    return save(picture, folder)
+    pictures = market(offers(scenario), results), bargains(bargained(demand(scenario)), results)
+    folder, shown = directory / "figures", [(picture, results) for picture in pictures]
+    write(folder / "captions-of-the-market.md", captions.page(shown, []).encode())
+    return [save(picture, folder) for picture in pictures]
 
 
 def main(arguments: list[str]) -> int:
@@ -62,7 +90,7 @@ def main(arguments: list[str]) -> int:
         if len(arguments) != 1:
             allowed = "allowed is a sweep directory: python -m scenarios.data_market DIR"
             raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
-        sys.stdout.write(f"{study(Path(arguments[0]))}\n")
+        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
     except InputError as error:
         sys.stderr.write("\n".join(error.lines()) + "\n")
         return 2
