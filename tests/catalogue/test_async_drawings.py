@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis import stars
-from analysis.source import Sweep
+from analysis.source import Result, Sweep
 from asyncdp_sim.trace import Trace
 from scenarios.papers import FIGURES, async_drawings
 from scenarios.papers.claims import Judged
@@ -14,12 +14,26 @@ from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from scenarios.papers.verify import verify
 
 ONE, TWO = async_drawings.FIGURES
-QUICK = ("owners.records=300", "run.updates=200")
+QUICK = ("owners.records=100", "run.updates=200")
 
 
-def judged(figure: PaperFigure, out: Path) -> dict[str, Judged]:
-    found = verify([figure], out, full=False, workers=1, more=QUICK, say=str)
-    return {each.quantity: each for each in found}
+def judged(figures: tuple[PaperFigure, ...], out: Path) -> list[Judged]:
+    return verify(figures, out, full=False, workers=1, more=QUICK, say=str)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where both figures were verified, over one sweep."""
+    place = tmp_path_factory.mktemp("drawn")
+    found = judged((ONE, TWO), place)
+    assert {each.verdict for each in found} == {"agrees"}
+    assert len(found) == len(ONE.claims) + len(TWO.claims)
+    return place
+
+
+@pytest.fixture
+def swept(out: Path) -> Sweep:
+    return Sweep.read(out / "async-01" / AS_PUBLISHED)
 
 
 def test_they_are_the_first_figures() -> None:
@@ -27,18 +41,14 @@ def test_they_are_the_first_figures() -> None:
     assert [figure.source for figure in (ONE, TWO)] == ["Async, figure 1", "Async, figure 2"]
 
 
-def test_they_are_drawn_from_the_run_and_hold(tmp_path: Path) -> None:
-    for figure in (ONE, TWO):
-        found = judged(figure, tmp_path)
-        assert {each.verdict for each in found.values()} == {"agrees"}
-    folder = tmp_path / "async-02" / AS_PUBLISHED / "figures"
-    drawn = {path.stem for path in folder.glob("*.png")}
-    assert drawn == {
-        f"{what}-{name}" for what in ("sequence", "space-time") for name in ("request", "broadcast")
-    }
+def test_they_are_drawn_from_the_run(out: Path, swept: Sweep) -> None:
+    ways = ("request", "broadcast")
+    for figure, kinds in ((ONE, ("structure",)), (TWO, ("sequence", "space-time"))):
+        folder = out / figure.name / AS_PUBLISHED / "figures"
+        names = {f"{kind}-{way}" for kind in kinds for way in ways}
+        assert {path.stem for path in folder.glob("*.png")} == names
     rows = (folder / "sequence-request.csv").read_text().splitlines()
-    sweep = Sweep.read(tmp_path / "async-02" / AS_PUBLISHED)
-    (owners,) = async_drawings.result(sweep, "request").columns("updates", "owner")
+    (owners,) = async_drawings.result(swept, "request").columns("updates", "owner")
     assert [int(row.split(",")[2]) for row in rows[1:]] == owners[:10].tolist()
 
 
@@ -51,25 +61,26 @@ def test_a_learner_that_is_not_locked_is_seen(tmp_path: Path) -> None:
         claims=tuple(each for each in TWO.claims if each.quantity == told),
         pictures=lambda _: (),
     )
-    found = judged(pushed, tmp_path)
-    assert found[told].verdict == "fails"
+    [found] = judged((pushed,), tmp_path)
+    assert found.verdict == "fails"
 
 
-def test_another_run_than_the_one_that_is_drawn_is_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_is_another_than_the_drawn_one_is_seen(
+    swept: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = judged(ONE, tmp_path)
-    sweep = Sweep.read(tmp_path / "async-01" / AS_PUBLISHED)
-    right = async_drawings.result(sweep, "request")
-    other: Trace = async_drawings.trace(async_drawings.result(sweep, "broadcast"))
-    assert all(each.ours == 0 for each in found.values())
+    right = async_drawings.result(swept, "request")
+    other: Trace = async_drawings.trace(async_drawings.result(swept, "broadcast"))
+    assert async_drawings.otherwise(right) == 0
     monkeypatch.setattr(async_drawings, "trace", lambda _: other)
     assert async_drawings.otherwise(right) > 0
+    # Of a broadcast, whose answers overlap and which refuses nobody, the rest does not hold either.
+    assert async_drawings.overlapping(right) == 0  # no lock at all
+    assert async_drawings.strangers(right) == other.n_updates
 
 
-def test_too_many_owners_for_a_circle_are_refused(tmp_path: Path) -> None:
-    judged(ONE, tmp_path)
-    result = Sweep.read(tmp_path / "async-01" / AS_PUBLISHED).cells[0].result
-    result.manifest["scenario"]["owners"]["count"] = stars.MOST + 1
+def test_too_many_owners_for_a_circle_are_refused(swept: Sweep) -> None:
+    known = swept.cells[0].result
+    owners = {"owners": {**known.scenario["owners"], "count": stars.MOST + 1}}
+    crowded = Result(known.directory, {**known.manifest, "scenario": known.scenario | owners})
     with pytest.raises(ValueError, match="at most 24 owners"):
-        stars.structure(result)
+        stars.structure(crowded)
