@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from asyncdp_sim.audit import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.replay import replay
@@ -118,6 +119,17 @@ def test_noise_of_copies_is_independent():
         rows.append(reply.noise.rows(source, 3000, 2).ravel())
     found = np.corrcoef(rows)[np.triu_indices(N + 1, 1)]
     assert np.abs(found).max() < 4 / 6000**0.5
+
+
+def test_the_audit_holds_a_copy_to_its_part():
+    """Of 7 for three copies a copy claims 7/3, and a sixth of that for each of T answers."""
+    found = audit(copies()[1], answers=100, runs=8, confidence=0.99)
+    told = [check.words() for check in found.checks]
+    assert "of owner 3:" in told[0]
+    assert f"{7 / 18:.4g} claimed: " in told[0]
+    assert f"{7 / 3:.4g} claimed: " in told[1]
+    with pytest.raises(SpecError, match="claims a finite ε"):
+        audit(scenario(epsilon=float("inf")), answers=100, runs=8, confidence=0.99)
 
 
 def test_what_is_said_of_a_copy():
