@@ -112,7 +112,12 @@ def _curves(
         f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
     ]
     results = [line.result for line in marked]
-    return [(figure(marked), results) for figure in (convergence.by_update, convergence.by_time)]
+    drawn: list[Shown] = [(convergence.by_update(marked), results)]
+    if any(result.summary["simulated_time"] > 0 for result in results):
+        drawn.append((convergence.by_time(marked), results))
+    else:
+        notes.append("convergence over time: nothing takes any")
+    return drawn
 
 
 def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
@@ -151,12 +156,15 @@ def _of_network(result: Result, notes: list[str]) -> list[Shown]:
             f"timing, gaps, staleness and shares: nothing was updated in {result.directory.name}"
         )
         return []
-    figures = [*(NEED_UPDATES if result.has("updates") else ()), shares.by_owner]
+    need = NEED_UPDATES if result.summary["simulated_time"] > 0 else NEED_UPDATES[:1]
+    figures = [*(need if result.has("updates") else ()), shares.by_owner]
     if result.has("updates"):
+        if len(need) < len(NEED_UPDATES):
+            notes.append(f"timing by time, and gaps: nothing takes time in {result.directory.name}")
         if staleness.never_stale(result):
             notes.append(f"staleness: no answer was stale in {result.directory.name}")
         else:
-            figures.insert(len(NEED_UPDATES), staleness.histogram)
+            figures.insert(len(need), staleness.histogram)
     if not result.has("updates"):
         notes.append(f"timing, gaps and staleness: {result.directory.name} kept no updates.parquet")
     return [(figure(result), [result]) for figure in figures]

@@ -279,3 +279,16 @@ def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
         for directory in (drawn_result, result)
     )
     assert first == second
+
+
+def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
+    """As rounds without latencies: all updates are at 0 then."""
+    manifest = json.loads((result / "manifest.json").read_text())
+    manifest["summary"]["simulated_time"] = 0.0
+    (result / "manifest.json").write_text(json.dumps(manifest))
+    drawing = draw_all(result)
+    names = {path.stem for path in drawing.pictures}
+    assert {"convergence-by-update", "timing-by-update", "shares"} <= names
+    assert names.isdisjoint({"convergence-by-time", "timing-by-time", "gaps"})
+    assert "convergence over time: nothing takes any" in drawing.notes
+    assert "timing by time, and gaps: nothing takes time in result" in drawing.notes
