@@ -18,6 +18,11 @@ from asyncdp_sim.data.tables import source_of
 from asyncdp_sim.scenario import Scenario, data_files, jsonable, unplaced
 from asyncdp_sim.trace import Trace
 
+VERSIONS = "versions.json"
+"""File of a directory without a manifest that says which versions made it."""
+CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
+"""Keys of a manifest that say what a result was made with, and not what was made."""
+
 
 def placeless(scenario: Scenario) -> dict[str, Any]:
     """Return the scenario as plain tables that name every data file by name and SHA-256.
@@ -74,6 +79,23 @@ def versions() -> dict[str, str]:
         "numpy": version("numpy"),
         "simpy": version("simpy"),
         "networkx": version("networkx"),
+    }
+
+
+def other_versions(said: object) -> dict[str, str]:
+    """Return those that differ from the versions here, each as ``theirs, here ours``.
+
+    Parameters
+    ----------
+    said : object
+        The versions in a manifest; anything but a table says nothing.
+    """
+    theirs = said if isinstance(said, Mapping) else {}
+    ours = versions()
+    return {
+        name: f"{theirs.get(name, 'unknown')}, here {ours.get(name, 'none')}"
+        for name in dict.fromkeys((*ours, *theirs))
+        if theirs.get(name) != ours.get(name)
     }
 
 

@@ -25,15 +25,24 @@ def report(directory: Path) -> list[str]:
 
 
 def notes(directory: Path) -> list[str]:
-    """Return the warnings of a result or a sweep, one sentence each.
+    """Return the warnings of a result or a sweep, and which versions made it if several did.
 
     Raises
     ------
     ResultError
         If the directory is neither.
     """
-    warnings: list[str] = read_manifest(directory)["warnings"]
-    return warnings
+    manifest = read_manifest(directory)
+    said = manifest.get("mixed_versions", [])
+    return [*map(str, manifest["warnings"]), *(_made(part) for part in said)]
+
+
+def _made(part: Mapping[str, Any]) -> str:
+    """Say which cells and traces of a sweep some versions have made."""
+    which = ", ".join(f"{name} {version}" for name, version in (part["versions"] or {}).items())
+    made = part["made"]
+    more = f" and {len(made) - 6} more" if len(made) > 6 else ""
+    return f"mixed versions: {', '.join(made[:6])}{more} by {which or 'unknown ones'}"
 
 
 def _run(manifest: Mapping[str, Any]) -> list[str]:

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 from uuid import uuid4
@@ -52,6 +53,41 @@ def require_free(directory: Path) -> None:
         raise _unwritable(directory, OSError(0, f"{parent} is {said}"))
 
 
+def remove_leftovers(directory: Path) -> None:
+    """Remove what killed writers of this very directory have left beside it.
+
+    One that is still writing holds a lock on what it builds, which ends with its process: its
+    files are left alone.
+    """
+    leftover = re.compile(rf"\.partial-{re.escape(directory.name)}-[0-9a-f]{{8}}")
+    with suppress(OSError), os.scandir(directory.absolute().parent) as beside:
+        for path in [Path(e.path) for e in beside if leftover.fullmatch(e.name) is not None]:
+            with suppress(OSError), _locked(path):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold a directory against :func:`remove_leftovers`, where the system has such locks.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process does.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
+
+
 class Writer:
     """Builds a directory beside its final place and renames it there when all is written.
 
@@ -75,25 +111,26 @@ class Writer:
         self.directory = directory
         self._label = label
         self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
+        self._held = ExitStack()
 
     def __enter__(self) -> "Writer":
         try:
             shutil.rmtree(self._partial, ignore_errors=True)
             self._partial.mkdir(parents=True)
+            self._held.enter_context(_locked(self._partial))
         except OSError as error:
             raise _unwritable(self.directory, error) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            shutil.rmtree(self._partial, ignore_errors=True)
-            return
         try:
-            require_free(self.directory)
-            os.rename(self._partial, self.directory)
+            if kind is None:
+                require_free(self.directory)
+                os.rename(self._partial, self.directory)
         except OSError as error:
             raise _unwritable(self.directory, error) from None
         finally:
+            self._held.close()
             shutil.rmtree(self._partial, ignore_errors=True)
 
     def text(self, name: str, text: str) -> None:
@@ -244,6 +281,7 @@ __all__ = [
     "optimum_columns",
     "read_manifest",
     "read_table",
+    "remove_leftovers",
     "require_free",
     "summary_column",
     "swept_column",

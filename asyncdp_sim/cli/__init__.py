@@ -55,10 +55,9 @@ def run_command(
     settings: Settings = [],  # noqa: B006
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
 ) -> None:
-    """Simulate one scenario and learn; write a result directory."""
+    """Simulate one scenario and learn; write a result directory. A finished one is done."""
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.result import require_free
-    from asyncdp_sim.run import run, write
+    from asyncdp_sim.run import finished, run, write
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
@@ -68,15 +67,21 @@ def run_command(
     scenario = scenario.base()
     with blaming(file), _stderr().status(f"running {scenario.id}"):
         directory = default_directory(scenario) if out is None else out
-        require_free(directory)
-        outcome = run(scenario, workers=workers, events=events)
-        write(outcome, directory)
-    _show(directory)
+        done = finished(scenario, directory, events=events)
+        if not done:
+            write(run(scenario, workers=workers, events=events), directory)
+    _show(directory, done=done)
 
 
 @app.command("sweep")
 def sweep_command(
-    file: File,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario file (TOML), or the directory of a sweep, to go on with.",
+            show_default=False,
+        ),
+    ],
     out: Place = None,
     workers: Workers = 1,
     address: Annotated[
@@ -91,6 +96,10 @@ def sweep_command(
     only_status: Annotated[
         bool, typer.Option("--status", help="Say how far it has come, and run nothing.")
     ] = False,
+    mixed_versions: Annotated[
+        bool,
+        typer.Option("--mixed-versions", help="Go on with what other versions have made."),
+    ] = False,
     settings: Settings = [],  # noqa: B006
 ) -> None:
     """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
@@ -99,12 +108,24 @@ def sweep_command(
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.sweep import status, sweep
 
+    if file.is_dir():
+        if out is not None:
+            raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
+        status(None, file)  # refuses what is no sweep
+        file, out = file / "scenario.toml", str(file)
     scenario = _load(file, settings)
     with blaming(file):
         place = str(default_directory(scenario)) if out is None else out
         if only_status:
             typer.echo("\n".join(status(scenario, place).lines()))
             return
+    ran = False
+
+    def told(_: object, total: int) -> None:
+        nonlocal ran
+        ran = True
+        progress.update(bar, advance=1, total=total)
+
     progress = Progress(console=_stderr(), disable=not sys.stderr.isatty())
     with blaming(file), progress:
         bar = progress.add_task(f"sweeping {scenario.id}", total=None)
@@ -113,12 +134,13 @@ def sweep_command(
             place,
             workers=workers,
             address=address,
-            on_cell=lambda _, total: progress.update(bar, advance=1, total=total),
+            mixed_versions=mixed_versions,
+            on_cell=told,
         )
     if "://" in place:
         typer.echo(f"{found.done} cells done; result in {place}")
     elif found.done > 0:
-        _show(Path(place))
+        _show(Path(place), done=not ran)
     if len(found.failed) > 0:
         typer.echo("\n".join(f"{file}: {line}" for line in found.errors()), err=True)
         raise typer.Exit(2)
@@ -260,13 +282,17 @@ def audit_command(
 def replay_command(
     directory: Annotated[Path, typer.Argument(help="Result directory.", metavar="DIR")],
     workers: Workers = 1,
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", help="Where a table lies now: data.path=…", metavar="PATH=VALUE"),
+    ] = [],  # noqa: B006
 ) -> None:
-    """Run a result again from its manifest and compare fingerprints."""
+    """Make a result again from its manifest, and compare all of it."""
     from asyncdp_sim.sweep import reproduce_all
 
-    results = reproduce_all(directory, workers=workers)
+    results = reproduce_all(directory, workers=workers, settings=settings, on_note=_note)
     which = "" if results == 1 else f" in {results} cells"
-    typer.echo(f"{directory}: reproduced (order, time, accounts, models, curve agree{which})")
+    typer.echo(f"{directory}: reproduced (manifest, scenario and every table agree{which})")
 
 
 def main() -> None:
@@ -335,10 +361,18 @@ def _stderr() -> "Console":
     return Console(stderr=True)
 
 
-def _show(directory: Path) -> None:
-    """Print the figures that matter most, where they are, and every warning."""
+def _show(directory: Path, *, done: bool) -> None:
+    """Print the figures that matter most, where they are, and every warning.
+
+    Parameters
+    ----------
+    directory : Path
+    done : bool
+        Whether it was all there before, so that the command had nothing to do.
+    """
     from asyncdp_sim.report import notes, report
 
-    typer.echo("\n".join([*report(directory), f"result in {directory}"]))
+    before = ["finished before, nothing was left to do"] if done else []
+    typer.echo("\n".join([*report(directory), *before, f"result in {directory}"]))
     for note in notes(directory):
         _note(note)

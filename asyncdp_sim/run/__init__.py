@@ -1,21 +1,24 @@
 """One scenario: simulate, learn, account, write."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.result import read_manifest
+from asyncdp_sim.run.finished import finished
 from asyncdp_sim.run.outcome import Outcome, Ready, all_numbers
 from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.run.replaying import made_again, numbers_of, require_same
 from asyncdp_sim.run.replicates import learn_all, learn_together, live_all, simulate_all
 from asyncdp_sim.run.workers import Map, one_thread, processes
 from asyncdp_sim.run.writing import manifest, write
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
+
+OnNote = Callable[[str], None]
 
 
 def run(
@@ -97,43 +100,59 @@ def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterato
             yield each.outcome(numbers, traces, behaved, found, workers=1, run_map=mapped)
 
 
-def reproduce(directory: Path, *, workers: int = 1) -> Outcome:
-    """Run a result's scenario again and compare fingerprints.
+def reproduce(
+    directory: Path,
+    *,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    on_note: OnNote = lambda note: None,  # noqa: ARG005
+) -> Outcome:
+    """Make a result again from its manifest, and compare all of it with what lies on disk.
 
     Parameters
     ----------
     directory : Path
-        A result directory.
+        A result directory. One without ``updates.parquet``, as a sweep's cell is, is compared
+        without.
     workers : int
         Processes, ≥ 1.
+    settings : sequence of str
+        Where data files lie now; see :func:`~asyncdp_sim.run.replaying.made_again`.
+    on_note : callable
+        Told what it was made with, where that is not what is here.
 
     Raises
     ------
     ResultError
         If the directory is not a result.
+    DataError
+        If a data file is nowhere.
     ReplayError
-        If the data file or any fingerprint differs, naming what does.
+        If the data file, the manifest, ``scenario.toml`` or a table differs, naming what does.
     """
     before = read_manifest(directory, "summary")
-    scenario, _ = load(directory / "scenario.toml")
-    outcome = run(scenario, workers=workers, events=before["events"] is True)
-    after = manifest(outcome)
-    differ = [k for k, v in after["fingerprints"].items() if before["fingerprints"].get(k) != v]
-    if before["digest"] != after["digest"]:
-        differ.append("scenario or data file")
-    if len(differ) > 0:
-        old = before["versions"]
-        differ += [f"version of {k}" for k, v in after["versions"].items() if old.get(k) != v]
-        raise ReplayError(f"{directory}: not reproduced: {', '.join(differ)} differ")
+    with made_again(directory, settings) as (scenario, again):
+        numbers = numbers_of(directory, scenario)
+        outcome = run(scenario, workers=workers, events=before["events"] is True, numbers=numbers)
+        kept = (directory / "updates.parquet").exists()
+        write(outcome, again, updates=kept)
+        for note in require_same(directory, again):
+            on_note(note)
+    if not kept:
+        on_note(f"{directory} has no updates.parquet to compare")
     return outcome
 
 
 __all__ = [
+    "OnNote",
     "Outcome",
     "Ready",
     "all_numbers",
+    "finished",
+    "made_again",
     "manifest",
     "reproduce",
+    "require_same",
     "run",
     "run_together",
     "write",

@@ -1,8 +1,27 @@
 """A scenario: everything that decides a run's result, read from and written to TOML."""
 
-from asyncdp_sim.scenario.files import data_files, dump, jsonable, load, unplaced
+from asyncdp_sim.scenario.files import (
+    data_files,
+    dump,
+    jsonable,
+    load,
+    placed,
+    unplaced,
+    without_places,
+)
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
 
-__all__ = ["Scenario", "data_files", "dump", "jsonable", "load", "parse", "spoken", "unplaced"]
+__all__ = [
+    "Scenario",
+    "data_files",
+    "dump",
+    "jsonable",
+    "load",
+    "parse",
+    "placed",
+    "spoken",
+    "unplaced",
+    "without_places",
+]

@@ -1,5 +1,6 @@
 """Scenario files: TOML in and out."""
 
+import copy
 import math
 import os
 import tomllib
@@ -87,6 +88,21 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
     for table, path in placed:
         table |= {"path": Path(path).name, "sha256": digests[path]}
     return raw
+
+
+def without_places(raw: Raw) -> Raw:
+    """Return the tables of a scenario file with data files by their names alone."""
+    named = copy.deepcopy(raw)
+    _map_paths(named, lambda path: Path(path).name)
+    return named
+
+
+def placed(scenario: Scenario, places: Mapping[str, str]) -> Scenario:
+    """Return the scenario with its data files elsewhere: from each path to the new one."""
+    raw = scenario.plain()
+    _map_paths(raw, lambda path: places[path])
+    moved: Scenario = parse(Scenario, raw)
+    return moved
 
 
 def jsonable(value: Any) -> Any:

@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.errors import Fault, ReplayError, ResultError
 from asyncdp_sim.provenance import placeless
 from asyncdp_sim.result import read_manifest
-from asyncdp_sim.run import all_numbers, reproduce
+from asyncdp_sim.run import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.run.replicates import blocks
 from asyncdp_sim.run.workers import executor
-from asyncdp_sim.scenario import Scenario, dump
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep.batch import Ended, keep_traces, learn, records, simulate_some
 from asyncdp_sim.sweep.closing import close
 from asyncdp_sim.sweep.cluster import connected
 from asyncdp_sim.sweep.folder import Folder, LocalFolder
 from asyncdp_sim.sweep.grid import Cell, batches, grid, networks
 from asyncdp_sim.sweep.places import folder
+from asyncdp_sim.sweep.standing import is_finished, require_same_making, require_same_scenario
 from asyncdp_sim.sweep.status import Status, errors, status
 
 OnCell = Callable[[Cell, int], None]
@@ -31,6 +32,7 @@ def sweep(
     *,
     workers: int = 1,
     address: str | None = None,
+    mixed_versions: bool = False,
     on_cell: OnCell = lambda cell, total: None,  # noqa: ARG005
 ) -> Status:
     """Run every cell of a scenario's grid into a sweep directory.
@@ -39,7 +41,7 @@ def sweep(
     model, and those that have the same records besides learn together. Each result appears whole
     or not at all, and finished ones are kept, so that the same call continues an interrupted
     sweep; of a finished one it does nothing. A cell that fails is recorded and does not stop the
-    others; the same call tries it again.
+    others; the same call tries it again. Where every cell fails on its input nothing is kept.
 
     Parameters
     ----------
@@ -47,11 +49,14 @@ def sweep(
         With a sweep.
     place : Path or str
         A directory, or a URL that fsspec knows. Must not exist, or hold a sweep of the same
-        scenario.
+        scenario: with the same contents of data files, wherever these lie.
     workers : int
         Processes, ≥ 1; does not change the result.
     address : str, optional
         Of a Dask scheduler whose workers do the work instead; all must reach ``place``.
+    mixed_versions : bool
+        Whether cells and traces that other versions have made may stand beside those of these
+        versions; the manifest then lists which is which.
     on_cell : callable
         Told of each finished cell and of the number of cells.
 
@@ -65,7 +70,8 @@ def sweep(
     SpecError
         If the scenario has no sweep, or the cluster is not there.
     ResultError
-        If the directory holds something else, or cannot be written; or if a process died.
+        If the directory holds something else, or what other versions have made, or cannot be
+        written; or if a process died.
     DataError
         If a data file cannot be read.
     """
@@ -75,38 +81,69 @@ def sweep(
     if address is not None and isinstance(into, LocalFolder):
         into = LocalFolder(into.root.absolute())  # workers start elsewhere
     with _at_work(workers, address) as (pool, count):
-        if _finished(scenario, into, place):
+        if not into.begun:
+            into.begin(scenario)
+        require_same_scenario(scenario, into, place)
+        if is_finished(said, into, cells, place):
             return status(scenario, place)
         with into.claimed():
+            require_same_making(said, into, place, mixed_versions=mixed_versions)
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
             for cell in cells:
                 if cell.name in finished:
                     on_cell(cell, len(cells))
+            on_input = 0
             for ended in _ended(pool, count, into, todo):
                 on_cell(cells[ended.number], len(cells))
+                on_input += ended.on_input
             failed = errors(into)
+            if on_input == len(cells):
+                into.discard()
+                return Status(len(cells), 0, failed, None)
             close(scenario, said, into, cells, failed)
     return status(scenario, place)
 
 
-def reproduce_all(directory: Path, *, workers: int = 1) -> int:
-    """Run a result, or every cell of a sweep, again; return how many were reproduced.
+def reproduce_all(
+    directory: Path,
+    *,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    on_note: OnNote = lambda note: None,  # noqa: ARG005
+) -> int:
+    """Make a result, or a sweep with its cells and traces, again; return how many results agree.
+
+    Parameters
+    ----------
+    directory : Path
+    workers : int
+        Processes, ≥ 1.
+    settings : sequence of str
+        Where data files lie now; see :func:`~asyncdp_sim.run.replaying.made_again`.
+    on_note : callable
+        Told what it was made with, where that is not what is here.
 
     Raises
     ------
     ResultError
-        If the directory is neither.
+        If the directory is neither, or the sweep is not finished.
+    DataError
+        If a data file is nowhere.
     ReplayError
-        If a data file or a fingerprint differs, naming what does.
+        If anything differs, naming what does.
     """
-    manifest = read_manifest(directory)
-    cells = [] if "summary" in manifest else list(manifest["fingerprints"])
-    for name in cells:
-        reproduce(directory / name, workers=workers)
-    if len(cells) == 0:
-        reproduce(directory, workers=workers)
-    return max(1, len(cells))
+    if "cells" not in read_manifest(directory):
+        reproduce(directory, workers=workers, settings=settings, on_note=on_note)
+        return 1
+    with made_again(directory, settings) as (scenario, again):
+        found = sweep(scenario, again, workers=workers)
+        if not again.exists():
+            said = "; ".join(found.errors())
+            raise ReplayError(f"{directory}: not reproduced: no cell could be run again: {said}")
+        for note in require_same(directory, again):
+            on_note(note)
+    return found.done
 
 
 @contextmanager
@@ -124,24 +161,6 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         raise ResultError([Fault("--workers", given, allowed)]) from None
     finally:
         records.cache_clear()
-
-
-def _finished(scenario: Scenario, into: Folder, place: Path | str) -> bool:
-    """Begin a sweep, or recognise its beginning; return whether nothing is left to do.
-
-    Raises
-    ------
-    ResultError
-        If something else is there.
-    """
-    if not into.begun:
-        into.begin(scenario)
-        return False
-    text = dump(scenario, into.root if isinstance(into, LocalFolder) else None)
-    if into.text("scenario.toml") != text:
-        allowed = "allowed is a new directory, or a sweep of this very scenario"
-        raise ResultError([Fault("--out", "an existing path", allowed)], str(place))
-    return "manifest.json" in into.entries() and len(errors(into)) == 0
 
 
 def _ended(pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]) -> Iterator[Ended]:

@@ -29,10 +29,13 @@ class Ended:
         The cell's.
     error : str, optional
         Why there is no result.
+    on_input : bool
+        Whether that is for what was given, so that the same command will not do better.
     """
 
     number: int
     error: str | None = None
+    on_input: bool = False
 
 
 def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
@@ -127,9 +130,10 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
             return Ended(cell.number)
         raise error
+    on_input = isinstance(error, InputError)
     said = "; ".join(error.lines()) if isinstance(error, InputError) else _in_words(error)
     folder.put(f"{FAILED}/{cell.name}.json", {"cell": cell.number, "error": said})
-    return Ended(cell.number, said)
+    return Ended(cell.number, said, on_input)
 
 
 def _in_words(error: Exception) -> str:

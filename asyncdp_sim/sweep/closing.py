@@ -13,9 +13,10 @@ from asyncdp_sim.result import summary_column, swept_column
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweep.folder import Folder
 from asyncdp_sim.sweep.grid import Cell
+from asyncdp_sim.sweep.standing import versions_of_traces
 from asyncdp_sim.sweep.told import gathered
 
-_NEEDED = ("scenario", "summary", "warnings", "fingerprints")
+_NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 
 
 def close(
@@ -69,12 +70,24 @@ def close(
         "cells": len(cells),
         **({"failed": reasons} if len(reasons) > 0 else {}),
         "versions": versions(),
+        **_mixed(into, {cell.name: manifests[cell.number]["versions"] for cell in done}),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
         "warnings": gathered([None if each is None else each["warnings"] for each in known]),
     }
     into.put("manifest.json", content)
+
+
+def _mixed(into: Folder, cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which versions made which cells and traces; nothing where these made all."""
+    made: dict[str, list[str]] = {}
+    for name, said in ({**cells, **versions_of_traces(into)}).items():
+        made.setdefault(json.dumps(said, sort_keys=True), []).append(name)
+    if set(made) <= {json.dumps(versions(), sort_keys=True)}:
+        return {}
+    parts = [{"versions": json.loads(said), "made": names} for said, names in made.items()]
+    return {"mixed_versions": parts}
 
 
 def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +99,7 @@ def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
     said = {name: manifest[name] for name in _NEEDED}
     sections = said["scenario"].items()
     said["scenario"] = {name: same.setdefault(json.dumps(part), part) for name, part in sections}
+    said["versions"] = same.setdefault(json.dumps(said["versions"]), said["versions"])
     said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
     return said
 

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.result import Writer, read_manifest, write_into
+from asyncdp_sim.result import Writer, read_manifest, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
 
 Metadata = Mapping[str, str]
 
 FAILED = "failed"
 """Where the errors of cells that failed are kept."""
+OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml")
+"""What a sweep writes besides its cells."""
 
 
 class Folder(Protocol):
@@ -41,6 +43,9 @@ class Folder(Protocol):
 
     def begin(self, scenario: Scenario) -> None:
         """Write ``scenario.toml`` where nothing is yet."""
+
+    def discard(self) -> None:
+        """Remove all that a sweep without any result has written."""
 
     def manifest(self, name: str, *needed: str) -> dict[str, Any]:
         """Return the manifest of a cell, as :func:`asyncdp_sim.result.read_manifest` does."""
@@ -150,8 +155,20 @@ class LocalFolder:
 
     def begin(self, scenario: Scenario) -> None:
         """Make the directory, with its first file."""
+        remove_leftovers(self.root)
         with Writer(self.root) as writer:
             writer.scenario(scenario)
+
+    def discard(self) -> None:
+        """Remove what the sweep has written, and the directory unless others wrote there too."""
+        for name in OF_A_SWEEP:
+            written = self.root / name
+            if written.is_dir():
+                shutil.rmtree(written, ignore_errors=True)
+            else:
+                written.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.root.rmdir()
 
     @property
     def placed(self) -> bool:

@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
-from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweep.folder import FAILED, Folder
 from asyncdp_sim.sweep.places import folder
+from asyncdp_sim.sweep.standing import own_scenario, require_same_scenario
 from asyncdp_sim.sweep.told import in_words
 
 LATELY = 100
@@ -69,21 +69,22 @@ class Status:
         ]
 
 
-def status(scenario: Scenario, place: Path | str) -> Status:
-    """Return how far a scenario's sweep at a place has come.
+def status(scenario: Scenario | None, place: Path | str) -> Status:
+    """Return how far the sweep at a place has come, which is of a scenario where one is named.
 
     Raises
     ------
     ResultError
-        If there is none, or it cannot be read.
+        If there is none, or of another scenario, or it cannot be read.
     """
     into = folder(place)
+    own = own_scenario(into, place)
+    if scenario is not None:
+        require_same_scenario(scenario, into, place)
+    cells = sum(1 for _ in own.grid())
     entries = into.entries()
-    if "scenario.toml" not in entries:
-        allowed = "allowed is the directory of a sweep that has begun"
-        raise ResultError([Fault("--out", "no sweep", allowed)], str(place))
-    cells = len(list(scenario.grid()))
-    came = [when for name, when in entries.items() if name.startswith("cell-")]
+    done = (f"cell-{number:04d}" for number in range(cells))
+    came = [entries[name] for name in done if name in entries]
     failed = errors(into)
     pace = _pace([when for when in came if when is not None])
     left = cells - len(came) - len(failed)

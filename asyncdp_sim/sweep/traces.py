@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, update_columns
+from asyncdp_sim.provenance import VERSIONS, versions
 from asyncdp_sim.result import Writer
 from asyncdp_sim.trace import Ending, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
@@ -35,6 +36,7 @@ def write_traces(
             writer.table("exchanges.parquet", _joined("exchanges", traces), metadata)
             writer.table("owners.parquet", _joined("owners", traces), metadata)
             writer.table("runs.parquet", _runs(traces), metadata)
+        writer.json(VERSIONS, versions())
         writer.table("updates.parquet", update_columns(traces, numbers), metadata)
 
 

@@ -123,6 +123,12 @@ class UrlFolder:
         """Send the first file."""
         self.put("scenario.toml", dump(scenario, None))
 
+    def discard(self) -> None:
+        """Remove everything."""
+        system, root = self._place
+        with self._reaching():
+            system.rm(root, recursive=True)
+
     @property
     def placed(self) -> bool:
         """No: a URL is no place to be relative to."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.command import Command, program
@@ -78,7 +79,7 @@ def test_replay_of_what_was_run(
     command.done("run", "small.toml", "--out", "r", "--set", f"run.learning={learning}", *events)
     before = {path.name: path.read_bytes() for path in (here / "r").iterdir()}
     said = command.done("replay", "r")
-    assert said.out == "r: reproduced (order, time, accounts, models, curve agree)\n"
+    assert said.out == "r: reproduced (manifest, scenario and every table agree)\n"
     assert said.err == ""
     assert {path.name: path.read_bytes() for path in (here / "r").iterdir()} == before
 
@@ -92,7 +93,9 @@ def test_replay_names_the_fingerprint_that_differs(
     said = command("replay", "r")
     assert said.code == 3
     assert said.out == ""
-    assert said.lines == [f"r: not reproduced: {layer} differ"]
+    [line] = said.lines
+    assert line.startswith(f"r: not reproduced: fingerprints.{layer} ({'0' * 39}…, again ")
+    assert line.endswith(") differ")
 
 
 def test_replay_of_a_missing_fingerprint_fails(command: Command, here: Path) -> None:
@@ -111,7 +114,9 @@ def test_replay_of_an_edited_scenario_fails(command: Command, here: Path) -> Non
     file.write_text(text.replace("A small one", "Another one"), encoding="utf-8")
     said = command("replay", "r")
     assert said.code == 3
-    assert said.lines == ["r: not reproduced: scenario or data file differ"]
+    assert said.lines == [
+        "r: not reproduced: scenario.toml title (Another one, manifest A small one) differ"
+    ]
 
 
 def test_replay_notices_that_the_data_changed(command: Command, here: Path) -> None:
@@ -130,16 +135,18 @@ def test_replay_notices_that_the_data_changed(command: Command, here: Path) -> N
     assert "there is no such file" in said.lines[0]
 
 
-def test_replay_names_other_versions_only_when_something_differs(
-    command: Command, here: Path
-) -> None:
+def test_replay_always_names_other_versions(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "r")
     change(here / "r", lambda m: m["versions"].update(numpy="1.0"))
-    command.done("replay", "r")
+    said = command.done("replay", "r")
+    ours = np.__version__
+    assert said.lines == [f"note: r was made with numpy 1.0, here {ours}"]
     change(here / "r", lambda m: m["fingerprints"].update(models="0" * 64))
     said = command("replay", "r")
     assert said.code == 3
-    assert said.lines == ["r: not reproduced: models, version of numpy differ"]
+    [line] = said.lines
+    assert "fingerprints.models (" in line
+    assert line.endswith(f" differ; made with numpy 1.0, here {ours}")
 
 
 def test_help(here: Path) -> None:

@@ -40,7 +40,7 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
         for path in finished(out):
             if path.suffix == ".parquet":
                 pq.read_table(path)
-            elif path.suffix == ".json":
+            elif path.name == "manifest.json":
                 read_manifest(path.parent)
         found = {path: path.stat().st_mtime_ns for path in finished(out) if path.parent != out}
         assert all(found.get(path) == when for path, when in kept.items())  # nothing again

@@ -1,0 +1,164 @@
+"""Where two results differ: key by key, table by table, each with both values."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.provenance import CIRCUMSTANCES, VERSIONS
+from asyncdp_sim.scenario import without_places
+
+_MOST = 6
+"""Differences that are told one by one."""
+_LONGEST = 40
+"""Characters of a value that are told."""
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where two results differ.
+
+    Attributes
+    ----------
+    file : str
+        Relative to the result.
+    place : str
+        Key path, column and row, or nothing where the whole file is meant.
+    kept, again : str
+        What stands there, and what was expected there.
+    of : str
+        Whose the expected value is.
+    """
+
+    file: str
+    place: str
+    kept: str
+    again: str
+    of: str = "again"
+
+    @property
+    def of_circumstances(self) -> bool:
+        """Whether it is in what may differ between two machines that give the same result."""
+        return self.file.endswith(VERSIONS) or self.place.split(".")[0] in CIRCUMSTANCES
+
+    def __str__(self) -> str:
+        named = self.place if Path(self.file).name == "manifest.json" else ""
+        named = named or f"{self.file} {self.place}".strip()
+        folder = Path(self.file).parent
+        inside = "" if named.startswith(self.file) or folder == Path() else f"{folder} "
+        return f"{inside}{named} ({self.kept}, {self.of} {self.again})"
+
+
+def in_words(differ: Sequence[Difference]) -> str:
+    """Return the first differences, and how many more there are."""
+    more = f" and {len(differ) - _MOST} more" if len(differ) > _MOST else ""
+    return ", ".join(map(str, differ[:_MOST])) + more
+
+
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return the values of nested tables and lists by dotted key paths; empty ones are values."""
+    if isinstance(value, Mapping) and len(value) > 0:
+        inner = [leaves(each, f"{path}.{key}" if path else str(key)) for key, each in value.items()]
+    elif isinstance(value, list) and len(value) > 0:
+        inner = [leaves(each, f"{path}.{place}") for place, each in enumerate(value)]
+    else:
+        return {path: value}
+    return dict(chain.from_iterable(each.items() for each in inner))
+
+
+def between(file: str, kept: Any, again: Any, of: str = "again") -> Iterator[Difference]:
+    """Yield where two nestings of tables and lists differ; 1, 1.0 and true are three values."""
+    ours, theirs = leaves(kept), leaves(again)
+    for place in dict.fromkeys((*ours, *theirs)):
+        one, other = ours.get(place, _ABSENT), theirs.get(place, _ABSENT)
+        if type(one) is not type(other) or one != other:
+            yield Difference(file, place, _short(one), _short(other), of)
+
+
+def directories(kept: Path, again: Path) -> Iterator[Difference]:
+    """Yield where a result, or a sweep with all of its cells and traces, differs from another.
+
+    Pictures, and what else others may have put beside the tables, are no part of a result.
+    """
+    expected = {str(path.relative_to(again)) for path in again.rglob("*") if path.is_file()}
+    tables = {str(path.relative_to(kept)) for path in kept.rglob("*.parquet")}
+    for file in sorted(expected):
+        if not (kept / file).is_file():
+            yield Difference(file, "", "nothing", "a file")
+        elif (kept / file).read_bytes() != (again / file).read_bytes():
+            yield from _files(file, kept / file, again / file)
+    for file in sorted(tables - expected):
+        if Path(file).parts[0] != "figures":
+            yield Difference(file, "", "a table", "nothing")
+
+
+def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
+    read = {".parquet": _table, ".json": _json, ".toml": _scenario}[again.suffix]
+    try:
+        found = read(kept)
+    except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
+        yield Difference(file, "", "unreadable", "readable")
+        return
+    compare = _tables if again.suffix == ".parquet" else between
+    yield from compare(file, found, read(again))
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def _scenario(path: Path) -> Any:
+    return without_places(tomllib.loads(path.read_bytes().decode()))
+
+
+def _table(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path)
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+
+
+def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
+    """Yield the first difference of each column, and those of columns, types, rows and labels."""
+    ours, theirs = ({name: str(type_) for name, type_ in _types(t)} for t in (kept, again))
+    yield from between(file, ours, theirs)
+    yield from between(file, _said(kept), _said(again))
+    if kept.num_rows != again.num_rows:
+        yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
+        return
+    for name in (name for name in theirs if name in ours):
+        if not kept[name].equals(again[name]):
+            yield from _first(file, name, kept[name].to_pylist(), again[name].to_pylist())
+
+
+def _types(table: Any) -> Iterator[tuple[str, Any]]:
+    return zip(table.schema.names, table.schema.types, strict=True)
+
+
+def _said(table: Any) -> dict[str, str]:
+    metadata = table.schema.metadata or {}
+    return {key.decode(): value.decode(errors="replace") for key, value in metadata.items()}
+
+
+def _first(
+    file: str, column: str, kept: Sequence[Any], again: Sequence[Any]
+) -> Iterator[Difference]:
+    for row, (one, other) in enumerate(zip(kept, again, strict=True)):
+        if one != other:
+            yield Difference(file, f"{column}, row {row}", _short(one), _short(other))
+            return
+
+
+def _short(value: Any) -> str:
+    if value is _ABSENT:
+        return "nothing"
+    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if 0 < len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" if text else '""'
