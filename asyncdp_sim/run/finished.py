@@ -45,7 +45,7 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
     whole = manifest.get("replicates") == list(all_numbers(scenario))
     if len(differ) > 0 or not whole:
-        which = in_words(differ) if whole else "of some replicates"
+        which = in_words(differ) or "of some replicates"
         given = f"an existing path, another result ({which})"
         raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
     if events and manifest.get("events") is not True:

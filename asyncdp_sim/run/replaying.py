@@ -1,5 +1,6 @@
 """A result made again from its manifest, and held against what lies on disk."""
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from asyncdp_sim.data.tables import source_of
-from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError
-from asyncdp_sim.provenance import described, other_versions
+from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
+from asyncdp_sim.provenance import VERSIONS, described, other_versions
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.run.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.scenario import Scenario, data_files, jsonable, load, placed, unplaced
@@ -57,8 +58,7 @@ def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scena
         If it is another, or if ``scenario.toml`` and the manifest are of two scenarios.
     """
     manifest = read_manifest(directory)
-    file = directory / "scenario.toml"
-    scenario, _ = load(file, settings)
+    scenario = _stated(directory, settings)
     with TemporaryDirectory(prefix="asyncdp-replay-") as temporary:
         folder = Path(temporary)
         places = dict(_found(directory, manifest, scenario, folder))
@@ -89,6 +89,18 @@ def require_same(directory: Path, again: Path) -> list[str]:
     return [f"{directory} was made {each}" for each in told]
 
 
+def _stated(directory: Path, settings: Sequence[str]) -> Scenario:
+    """Return what ``scenario.toml`` says; if it is damaged, that is one fault and not many."""
+    try:
+        return load(directory / "scenario.toml", settings)[0]
+    except SpecError as error:
+        if len(error.faults) == 1 or len(settings) > 0:
+            raise
+        more = f"{error.faults[0]}, and {len(error.faults) - 1} more"
+        fault = Fault("", f"a damaged scenario.toml ({more})", "allowed is a result directory")
+        raise ResultError([fault], str(directory)) from None
+
+
 def _said(directory: Path, differ: Sequence[Difference], versions: object) -> str:
     others = other_versions(versions)
     made = "".join(f"; made with {name} {said}" for name, said in others.items())
@@ -105,7 +117,13 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         yield "on a processor with other features"
     if "mixed_versions" in keys:
         yield "by several versions (mixed_versions in manifest.json)"
-    inside = {str(Path(each.file).parent) for each in found if each.of_circumstances} - {"."}
+    whole = {(each.place, each.kept) for each in found if each.file == "manifest.json"}
+    parts = [(each, "versions." * each.file.endswith(VERSIONS)) for each in found]
+    inside = {
+        str(Path(each.file).parent)
+        for each, prefix in parts
+        if each.of_circumstances and (f"{prefix}{each.place}", each.kept) not in whole
+    } - {"."}
     if len(inside) > 0:
         yield f"in parts ({', '.join(sorted(inside)[:_MOST])}) in other circumstances"
 
@@ -120,14 +138,14 @@ def _found(
     beside = [directory, *directory.absolute().parents[:2], Path.cwd()]
     for number, path in enumerate(paths):
         key = next(k for k, leaf in ours.items() if str(leaf).endswith(f"{_SHA}{path}"))
+        field = f"{key.removesuffix('.sha256')}.path" if key.endswith(".sha256") else key
         name, _, wanted = str(theirs.get(key)).rpartition(_SHA)
-        name = name.strip() or str(theirs.get(f"{key.removesuffix('.sha256')}.path"))
-        given = Path(path)
+        name = name.strip() or str(theirs.get(field))
+        given = Path(os.path.normpath(path))
         there = [p for p in (given, *(at / given.name for at in beside)) if p.is_file()]
         if len(there) == 0:
-            said = "there is no such file, here or beside the result"
-            fault = Fault(key.removesuffix(".sha256"), repr(path), f"{said}; say where: {_SET}")
-            raise DataError([fault], str(directory))
+            said = f"there is no such file, here or beside the result; say where: {_SET}"
+            raise DataError([Fault(field, repr(str(given)), said)], str(directory))
         same = next((p for p in there if source_of(str(p)).sha256 == wanted), None)
         if same is None:
             found = f"{there[0]} has SHA-256 {source_of(str(there[0])).sha256[:12]}…"

@@ -1,0 +1,77 @@
+"""``asyncdp replay`` after the result, its table, or both have moved."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, rates
+
+AGREES = "reproduced (manifest, scenario and every table agree"
+SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
+
+
+@pytest.fixture
+def made(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder in which ``old/`` holds a table, and a run and a sweep over it."""
+    old = tmp_path / "old"
+    old.mkdir()
+    monkeypatch.chdir(old)
+    rates(old / "rates.csv")
+    (old / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    command.done("run", "sweep.toml", "--out", "r")
+    command.done("sweep", "sweep.toml", "--out", "s")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("result", ["r", "s", "s/cell-0001"])
+def test_result_and_table_moved_together_or_apart(
+    result: str, command: Command, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made / "new" / "deep").mkdir(parents=True)
+    (made / "tables").mkdir()
+    shutil.move(made / "old" / result.split("/")[0], made / "new" / "deep")
+    moved = made / "new" / "deep" / result
+    assert command("replay", moved).code == 2  # it lies nowhere near
+    shutil.move(made / "old" / "rates.csv", made / "new" / "deep" / "rates.csv")
+    assert AGREES in command.done("replay", moved).out
+    shutil.move(made / "new" / "deep" / "rates.csv", made / "tables" / "rates.csv")
+    assert AGREES in command.done("replay", moved, "--set", "data.path=tables/rates.csv").out
+    monkeypatch.chdir(made / "tables")
+    assert AGREES in command.done("replay", moved).out
+
+
+def test_a_table_of_another_name_is_known_by_its_contents(command: Command, made: Path) -> None:
+    (made / "old" / "rates.csv").rename(made / "renamed.csv")
+    for result in ("old/r", "old/s"):
+        said = command.done("replay", result, "--set", "data.path=renamed.csv")
+        assert AGREES in said.out
+
+
+@pytest.mark.parametrize("result", ["r", "s"])
+def test_another_table_is_refused(result: str, command: Command, made: Path) -> None:
+    rates(made / "other.csv", 1.0)
+    said = command("replay", f"old/{result}", "--set", "data.path=other.csv")
+    assert said.code == 3
+    [line] = said.lines
+    assert line.startswith(f"old/{result}: not reproduced: the data file differs (")
+
+
+def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
+    (made / "old" / "rates.csv").unlink()
+    said = command("replay", "old/r")
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith(
+        f"old/r: data.path: given '{made / 'old' / 'rates.csv'}'; there is no such"
+    )
+    assert line.endswith("say where: --set data.path=…")
+
+
+@pytest.mark.usefixtures("made")
+def test_nothing_else_can_be_set(command: Command) -> None:
+    said = command("replay", "old/r", "--set", "run.seed=4")
+    assert said.code == 3
+    assert said.lines == ["old/r: not reproduced: scenario.toml run.seed (4, manifest 3) differ"]

@@ -1,0 +1,105 @@
+"""``asyncdp run`` given again: done, or refused before anything is written; what a kill leaves."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.result import Writer, remove_leftovers
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, SMALL, rates
+
+DONE = "finished before, nothing was left to do"
+
+
+@pytest.fixture
+def here(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", "small.toml", "--out", "r")
+    return tmp_path
+
+
+def times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_the_same_scenario_is_done(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = times(here)
+    monkeypatch.setattr("asyncdp_sim.run.simulate_all", lambda *_, **__: pytest.fail("it began"))
+    said = command.done("run", "small.toml", "--out", "r")
+    assert said.out.splitlines()[-2:] == [DONE, "result in r"]
+    assert times(here) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (("--seed", "4"), "run.seed 3, asked 4"),
+        (("--replicates", "1"), "run.replicates 2, asked 1"),
+        (("--set", "title=Another"), "title A small one, asked Another"),
+    ],
+)
+def test_another_scenario_is_refused(
+    changed: tuple[str, str], told: str, command: Command, here: Path
+) -> None:
+    before = times(here)
+    said = command("run", "small.toml", "--out", "r", *changed)
+    assert said.code == 2
+    [line] = said.lines
+    key, _, values = told.partition(" ")
+    assert line.startswith(f"r: --out: given an existing path, another result ({key} ({values})); ")
+    assert times(here) == before
+
+
+def test_events_that_are_not_there_are_refused(command: Command, here: Path) -> None:
+    said = command("run", "small.toml", "--out", "r", "--events")
+    assert said.code == 2
+    assert said.lines[0].startswith("r: --events: given a finished result without events; ")
+    command.done("run", "small.toml", "--out", "with", "--events")
+    command.done("run", "small.toml", "--out", "with", "--events")
+    assert DONE in command.done("run", "small.toml", "--out", "with").out
+    assert (here / "with" / "events.parquet").exists()
+
+
+def test_the_contents_of_the_table_count_and_not_its_place(command: Command, here: Path) -> None:
+    rates(here / "rates.csv")
+    (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    command.done("run", "table.toml", "--out", "t")
+    (here / "deep").mkdir()
+    (here / "rates.csv").rename(here / "deep" / "rates.csv")
+    moved = ("--set", "data.path=deep/rates.csv")
+    assert DONE in command.done("run", "table.toml", "--out", "t", *moved).out
+    rates(here / "deep" / "rates.csv", 1.0)
+    said = command("run", "table.toml", "--out", "t", *moved)
+    assert said.code == 2
+    assert "another result (data.sha256 (" in said.lines[0]
+
+
+def test_what_a_killed_run_left_is_removed(command: Command, here: Path) -> None:
+    killed = """
+import os, pathlib, signal, sys
+from asyncdp_sim.result import Writer
+with Writer(pathlib.Path("new")) as writer:
+    writer.text("curve.txt", "half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", killed], check=False, cwd=here)
+    others = [".partial-new-deadbeef-12345678", ".partial-newer-12345678", ".partial-new-mine"]
+    for name in others:
+        (here / name).mkdir()
+    assert len(list(here.glob(".partial-new-*"))) == 3
+    command.done("run", "small.toml", "--out", "new")
+    assert sorted(os.listdir(here)) == sorted([*others, "new", "r", "small.toml"])
+
+
+def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    with Writer(tmp_path / "live") as writer:
+        remove_leftovers(tmp_path / "live")
+        writer.text("it.txt", "whole")
+    assert (tmp_path / "live" / "it.txt").read_text(encoding="utf-8") == "whole"
+    assert os.listdir(tmp_path) == ["live"]
