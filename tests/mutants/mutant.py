@@ -1,0 +1,48 @@
+"""A planted mistake: one small edit, and the tests that must notice it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake that somebody might make.
+
+    Attributes
+    ----------
+    file : str
+        Relative to the root of the project.
+    right, wrong : str
+        What stands there, exactly once in the file, and what is planted instead.
+    why : str
+        How somebody may come to write it.
+    noticed_by : tuple of str
+        Files or folders of tests, fastest first, of which one must fail.
+    """
+
+    file: str
+    right: str
+    wrong: str
+    why: str
+    noticed_by: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Where it is planted, and what."""
+        return f"{self.file}: {self.why}"
+
+    def plant(self, root: Path) -> str:
+        """Edit the file in a copy of the project; return what stood there.
+
+        Raises
+        ------
+        ValueError
+            If what is to be edited does not stand there exactly once.
+        """
+        text = (root / self.file).read_text(encoding="utf-8")
+        if text.count(self.right) != 1 or self.right == self.wrong:
+            raise ValueError(f"{self.file}: {self.right!r} stands there {text.count(self.right)}×")
+        (root / self.file).write_text(text.replace(self.right, self.wrong), encoding="utf-8")
+        return text

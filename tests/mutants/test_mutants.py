@@ -1,0 +1,37 @@
+"""The table of mutants fits the code, and (nightly) every one of them is noticed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.hunt import hunt
+from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.table import MUTANTS
+
+PACKAGES = (
+    "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecast",
+    "measures", "run", "sweep", "scenario", "report", "describe", "timeline", "analysis",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_can_be_planted(mutant: Mutant) -> None:
+    text = (ROOT / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.right) == 1
+    assert mutant.right != mutant.wrong
+    compile(text.replace(mutant.right, mutant.wrong), mutant.file, "exec")
+    for tests in mutant.noticed_by:
+        assert (ROOT / tests.partition("::")[0]).exists()
+
+
+def test_mutants_are_many_and_everywhere() -> None:
+    assert len(MUTANTS) >= 40
+    assert len({(mutant.file, mutant.right) for mutant in MUTANTS}) == len(MUTANTS)
+    for package in PACKAGES:
+        assert any(package in mutant.file.replace(".py", "").split("/") for mutant in MUTANTS)
+
+
+@pytest.mark.nightly
+def test_every_mutant_is_noticed(tmp_path: Path) -> None:
+    survivors = [found.mutant.name for found in hunt(MUTANTS, tmp_path) if found.killer is None]
+    assert survivors == []
