@@ -4,8 +4,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 from uuid import uuid4
@@ -62,30 +62,28 @@ def remove_leftovers(directory: Path) -> None:
     leftover = re.compile(rf"\.partial-{re.escape(directory.name)}-[0-9a-f]{{8}}")
     with suppress(OSError), os.scandir(directory.absolute().parent) as beside:
         for path in [Path(e.path) for e in beside if leftover.fullmatch(e.name) is not None]:
-            with suppress(OSError), _locked(path):
+            lock = _lock(path)
+            if lock is not None:
                 shutil.rmtree(path, ignore_errors=True)
+                os.close(lock)
 
 
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold a directory against :func:`remove_leftovers`, where the system has such locks.
+def _lock(directory: Path) -> int | None:
+    """Return a directory opened and locked, until it is closed or the process ends.
 
-    Raises
-    ------
-    BlockingIOError
-        If another process does.
+    None where another process has locked it, or where there are no such locks.
     """
     try:
         import fcntl
     except ImportError:
-        yield
-        return
+        return None
     opened = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
+    except OSError:
         os.close(opened)
+        return None
+    return opened
 
 
 class Writer:
@@ -111,13 +109,13 @@ class Writer:
         self.directory = directory
         self._label = label
         self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
-        self._held = ExitStack()
+        self._held: int | None = None
 
     def __enter__(self) -> "Writer":
         try:
             shutil.rmtree(self._partial, ignore_errors=True)
             self._partial.mkdir(parents=True)
-            self._held.enter_context(_locked(self._partial))
+            self._held = _lock(self._partial)
         except OSError as error:
             raise _unwritable(self.directory, error) from None
         return self
@@ -130,7 +128,8 @@ class Writer:
         except OSError as error:
             raise _unwritable(self.directory, error) from None
         finally:
-            self._held.close()
+            if self._held is not None:
+                os.close(self._held)
             shutil.rmtree(self._partial, ignore_errors=True)
 
     def text(self, name: str, text: str) -> None:

@@ -43,7 +43,9 @@ class Difference:
     @property
     def of_circumstances(self) -> bool:
         """Whether it is in what may differ between two machines that give the same result."""
-        return self.file.endswith(VERSIONS) or self.place.split(".")[0] in CIRCUMSTANCES
+        file = Path(self.file).name
+        of_making = self.place.split(".")[0] in CIRCUMSTANCES
+        return file == VERSIONS or (file == "manifest.json" and of_making)
 
     def __str__(self) -> str:
         named = self.place if Path(self.file).name == "manifest.json" else ""
@@ -97,14 +99,16 @@ def directories(kept: Path, again: Path) -> Iterator[Difference]:
 
 
 def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
-    read = {".parquet": _table, ".json": _json, ".toml": _scenario}[again.suffix]
+    read, compare = {
+        ".parquet": (_table, _tables),
+        ".toml": (_scenario, between),
+    }.get(again.suffix, (_json, between))
+    expected = read(again)
     try:
-        found = read(kept)
+        found = list(compare(file, read(kept), expected))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
-        yield Difference(file, "", "unreadable", "readable")
-        return
-    compare = _tables if again.suffix == ".parquet" else between
-    yield from compare(file, found, read(again))
+        found = [Difference(file, "", "unreadable", "readable")]
+    yield from found
 
 
 def _json(path: Path) -> Any:

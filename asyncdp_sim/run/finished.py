@@ -10,6 +10,7 @@ from asyncdp_sim.run.differences import between, in_words
 from asyncdp_sim.run.outcome import all_numbers
 from asyncdp_sim.scenario import Scenario
 
+_TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "models", "optimum"))
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
@@ -47,6 +48,10 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     if len(differ) > 0 or not whole:
         which = in_words(differ) or "of some replicates"
         given = f"an existing path, another result ({which})"
+        raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
+    missing = [name for name in _TABLES if not (directory / name).is_file()]
+    if len(missing) > 0:
+        given = f"a damaged result, without {', '.join(missing)}"
         raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
     if events and manifest.get("events") is not True:
         given = "a finished result without events"
