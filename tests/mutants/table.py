@@ -335,14 +335,14 @@ MUTANTS = (
         "if trace.n_updates < scenario.run.updates]",
         "if trace.n_updates <= scenario.run.updates]",
         "every run is said to have ended early",
-        ("tests/cli/test_run_command.py",),
+        ("tests/unit/run/test_what_is_summarised.py",),
     ),
     Mutant(
         "asyncdp_sim/run/account.py",
         "np.quantile(psi, (0.25, 0.5, 0.75), method=between)",
         "np.quantile(psi, (0.05, 0.5, 0.95), method=between)",
         "5 and 95 % under the names of quartiles",
-        ("tests/cli", "tests/unit/run"),
+        ("tests/unit/run/test_what_is_summarised.py",),
     ),
     Mutant(
         "asyncdp_sim/run/honest.py",

@@ -218,6 +218,18 @@ def test_another_processor_or_commit_is_a_note(two: Path) -> None:
     assert notes[1] == f"{two / 'kept'} was made on a processor with other features"
 
 
+@pytest.mark.parametrize(("before", "after"), [("true", "1"), ("1", "1.0")])
+def test_what_only_looks_alike_differs(before: str, after: str, two: Path) -> None:
+    """In Python ``True == 1 == 1.0``; in a manifest they are three values."""
+    file = two / "kept" / "manifest.json"
+    kept = dict(leaves(json.loads(file.read_bytes())))
+    place = next(k for k, leaf in kept.items() if json.dumps(leaf) == before)
+    changed = replaced(json.loads(file.read_bytes()), place.split("."), lambda _: json.loads(after))
+    with edited(file, json.dumps(changed).encode()):
+        said, notes = compared(two)
+    assert said != "" or len(notes) > 0
+
+
 def test_many_differences_are_counted(two: Path) -> None:
     file = two / "kept" / "manifest.json"
     manifest = json.loads(file.read_bytes())
