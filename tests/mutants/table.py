@@ -273,8 +273,8 @@ MUTANTS = (
     # data
     Mutant(
         "asyncdp_sim/data/preprocessing.py",
-        "mean, scale = rows.mean(axis=0), rows.std(axis=0)",
-        "mean, scale = rows.mean(axis=0), rows.std(axis=0, ddof=1)",
+        "(np.sqrt(len(rows)) / singular)",
+        "(np.sqrt(len(rows) - 1) / singular)",
         "ddof 1 where unit variance on the public rows is promised",
         ("tests/unit/data/test_data_preprocessing.py",),
     ),
