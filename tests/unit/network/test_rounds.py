@@ -150,6 +150,17 @@ def test_rounds_that_bring_nothing_stall(monkeypatch: pytest.MonkeyPatch) -> Non
     assert trace.owners["attempts"].tolist() == [55, 5]
 
 
+def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Empty rounds count in a row: others between them begin the count anew."""
+    monkeypatch.setattr(rounds, "_EMPTY", 12)
+    alone = {"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)}
+    trace = traced(**alone)
+    assert trace.ending is Ending.updates
+    assert trace.ended(Outcome.lost).sum() > 12
+
+
 def test_a_fresh_answer_is_to_the_same_model() -> None:
     """Whose model was read goes with the query, however often it is answered."""
     kernel = Kernel()

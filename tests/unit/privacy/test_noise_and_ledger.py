@@ -10,6 +10,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.privacy import Declared, Privacy, spent
 from asyncdp_sim.privacy.accounting import gaussian_multiplier
 from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -46,6 +47,18 @@ def test_noise_for_owners_uses_their_own_numbers() -> None:
     assert noise.scale == pytest.approx([2 * 5 * 3 / (10 * 0.5), 0.0, 2 * 5 * 5 / (30 * 2.0)])
     horizon = Privacy(epsilon=1.0, sensitivity=DECLARED).noise_for(np.array([10]), 1000, 5.0, 4)
     assert horizon.scale == pytest.approx([2 * 5 * 1000 / 10])
+
+
+def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget() -> None:
+    """Of 4 answers at ε 2 at most 3 were released, of 5 at ε 1 at most 2; ∞ says nothing."""
+    privacy = Privacy(
+        epsilon=[2.0, 1.0, inf], sensitivity=DECLARED, budget=PerOwnerCap(answers=[4, 5, 6])
+    )
+    accountant = privacy.accountant(3, 100)
+    released = np.array([[1, 2, 6], [3, 0, 1]])
+    ledger = Ledger(accountant, released, accountant.spent(released))
+    assert ledger.spent[:, :2] == pytest.approx(np.array([[0.5, 0.4], [1.5, 0.0]]))
+    assert ledger.ratio() == pytest.approx(3 / 4)
 
 
 def test_gaussian_noise_is_the_multiplier_times_the_sensitivity() -> None:
