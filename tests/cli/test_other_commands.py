@@ -51,6 +51,18 @@ def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
     assert f"predicted throughput: {3 / 1.3:.4g} (" in said.out
     assert f"predicted utilisation: {0.3 / 1.3:.4g} (" in said.out
     assert f"predicted refusal_rate: {0.2 / 1.2:.4g} (" in said.out
+    assert f"predicted: T updates take {12 * 1.3 / 3:.4g} units" in said.out
+
+
+@pytest.mark.parametrize(("answers", "told"), [(3, True), (4, False)])
+def test_check_says_that_budgets_end_a_run_only_where_they_do(
+    answers: int, told: bool, command: Command, here: Path
+) -> None:
+    """Three owners with four answers each are enough for T = 12."""
+    budget = f'budget = {{ kind = "per-owner-cap", answers = {answers} }}\n'
+    (here / "capped.toml").write_text(SMALL + budget, encoding="utf-8")
+    said = command.done("check", "capped.toml")
+    assert ("fewer than T = 12: every run ends early" in said.out) is told
 
 
 def test_check_needs_no_data(command: Command, here: Path) -> None:

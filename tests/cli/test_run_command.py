@@ -99,6 +99,14 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     assert leftovers(here) == []
 
 
+def test_what_follows_a_plus_or_minus_is_half_an_interval(command: Command, here: Path) -> None:
+    said = command.done("run", "small.toml", "--out", "result").out
+    summary = manifest(here / "result")["summary"]
+    low, high = summary["intervals"]["throughput"]
+    [line] = [line for line in said.splitlines() if line.startswith("throughput")]
+    assert f" {summary['throughput']:.4g} ± {(high - low) / 2:.4g} updates per unit" in line
+
+
 def test_result_has_exactly_the_files_and_columns_of_the_contract(
     command: Command, here: Path
 ) -> None:

@@ -101,6 +101,16 @@ def test_cells_parquet(command: Command, here: Path) -> None:
         assert summary["psi_final"]["median"] == median
 
 
+def test_cells_parquet_has_the_intervals_of_the_cells(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--out", "result")
+    table = pq.read_table("result/cells.parquet").to_pydict()
+    for number in range(6):
+        intervals = manifest(here / "result" / f"cell-{number:04d}")["summary"]["intervals"]
+        ends = [table[f"throughput_{end}"][number] for end in ("low", "high")]
+        assert ends == intervals["throughput"]
+        assert ends[0] < table["throughput"][number] < ends[1]
+
+
 def test_cells_parquet_types(command: Command, here: Path) -> None:
     """Types come from meaning, so that the tables of two sweeps can be put together."""
     command.done("sweep", "sweep.toml", "--out", "result")

@@ -434,7 +434,7 @@ MUTANTS = (
         "left = cells - len(came) - len(failed)",
         "left = cells - len(came)",
         "cells that failed are waited for",
-        ("tests/unit/sweep",),
+        ("tests/unit/sweep/test_failures.py",),
     ),
     Mutant(
         "asyncdp_sim/sweep/standing.py",
@@ -451,11 +451,11 @@ MUTANTS = (
         ("tests/unit/sweep/test_sweep_notes.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweep/grid.py",
-        "rows = run.replicates * (run.updates // run.record_every + 2)",
-        "rows = run.replicates * (run.updates + 2) // run.record_every // 100",
-        "batches are made for a hundredth of their models",
-        ("tests/unit/sweep",),
+        "asyncdp_sim/sweep/closing.py",
+        'flat |= {f"{inner}_low": low, f"{inner}_high": high}',
+        'flat |= {f"{inner}_low": high, f"{inner}_high": low}',
+        "the ends of intervals are exchanged",
+        ("tests/cli/test_sweep_command.py",),
     ),
     Mutant(
         "asyncdp_sim/scenario/files.py",
@@ -484,7 +484,7 @@ MUTANTS = (
         "if int(allowed.sum()) < scenario.run.updates * per_update:",
         "if int(allowed.sum()) <= scenario.run.updates * per_update:",
         "budgets that just last are said to end runs early",
-        ("tests/cli", "tests/unit/privacy"),
+        ("tests/cli/test_other_commands.py",),
     ),
     Mutant(
         "analysis/gaps.py",

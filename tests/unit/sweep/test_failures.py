@@ -145,6 +145,23 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) -> None:
+    """Three of six are done, two units apart, and one has failed: two are left, four units."""
+    out = tmp_path / "result"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, on_cell=interrupt)
+    for number, name in enumerate(sorted(out.glob("cell-*"))):
+        os.utime(name, (2.0 * number, 2.0 * number))
+    (out / "failed").mkdir()
+    (out / "failed" / "cell-0005.json").write_text('{"cell": 5, "error": "why"}', encoding="utf-8")
+    found = status(scenario, out)
+    assert (found.done, list(found.failed), found.left, found.seconds_left) == (3, [5], 2, 4.0)
+
+
 def test_an_interruption_is_no_pace(scenario: Scenario, tmp_path: Path) -> None:
     out = tmp_path / "result"
     sweep(scenario, out)
