@@ -491,20 +491,20 @@ MUTANTS = (
         "before = np.where(new, 0, np.concatenate([[0], tick[:-1]]))",
         "before = np.concatenate([[0], tick[:-1]])",
         "the first gap of a replicate begins at the last update of another",
-        ("tests/unit/analysis/test_network_pictures.py",),
+        ("tests/unit/analysis/test_spreads_by_hand.py",),
     ),
     Mutant(
         "analysis/staleness.py",
         "residual.std(axis=0, ddof=1)",
         "residual.std(axis=0)",
         "ddof 0 in an interval over replicates",
-        ("tests/unit/analysis/test_network_pictures.py",),
+        ("tests/unit/analysis/test_spreads_by_hand.py",),
     ),
     Mutant(
         "analysis/fairness.py",
         "return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))",
         "return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(len(values)))",
         "the spread over owners for that over seeds",
-        ("tests/unit/analysis", "tests/catalogue/test_beyond.py"),
+        ("tests/unit/analysis/test_spreads_by_hand.py",),
     ),
 )
