@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.run import run, write
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweep import sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, rates
 
@@ -12,16 +15,22 @@ AGREES = "reproduced (manifest, scenario and every table agree"
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 
 
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a table, and a run and a sweep over it."""
+    folder: Path = tmp_path_factory.mktemp("old")
+    rates(folder / "rates.csv")
+    (folder / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    scenario, _ = load(folder / "sweep.toml")
+    write(run(scenario), folder / "r")
+    sweep(scenario, folder / "s")
+    return folder
+
+
 @pytest.fixture
-def made(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder in which ``old/`` holds a table, and a run and a sweep over it."""
-    old = tmp_path / "old"
-    old.mkdir()
-    monkeypatch.chdir(old)
-    rates(old / "rates.csv")
-    (old / "sweep.toml").write_text(SWEPT, encoding="utf-8")
-    command.done("run", "sweep.toml", "--out", "r")
-    command.done("sweep", "sweep.toml", "--out", "s")
+def made(old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder in which ``old/`` is a copy of it all."""
+    shutil.copytree(old, tmp_path / "old")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -15,11 +15,19 @@ from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweep import status, sweep
 from tests.cli.command import Command
-from tests.cli.scenes import ON_A_TABLE, rates
+from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.unit.sweep.conftest import contents
 
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 NUMPY = versions()["numpy"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two cells, each with a network of its own."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
+    return path
 
 
 def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
@@ -60,11 +68,11 @@ def test_what_other_versions_made_is_not_mixed_in_silence(
         "--mixed-versions"
     )
     assert contents(out) == before
-    assert sweep(scenario, out, mixed_versions=True).done == 6
+    assert sweep(scenario, out, mixed_versions=True).done == 2
     [other, ours] = read_manifest(out)["mixed_versions"]
     assert (other["versions"]["numpy"], ours["versions"]["numpy"]) == ("1.0", NUMPY)
     assert other["made"] == ["cell-0000", f"traces/{network.name}"]
-    assert len(ours["made"]) == 6
+    assert len(ours["made"]) == 2
     told = [note for note in notes(out) if note.startswith("mixed versions: ")]
     assert told[0].startswith(f"mixed versions: cell-0000, traces/{network.name} by ")
     assert "numpy 1.0" in told[0]
@@ -121,7 +129,7 @@ def test_a_finished_sweep_that_lost_a_cell_is_not_finished(
     out = tmp_path / "result"
     sweep(scenario, out)
     whole = contents(out)
-    shutil.rmtree(out / "cell-0003")
+    shutil.rmtree(out / "cell-0001")
     sweep(scenario, out)
     assert contents(out) == whole
 
@@ -131,11 +139,11 @@ def test_status_is_of_the_directorys_own_scenario(
 ) -> None:
     out = tmp_path / "result"
     sweep(scenario, out)
-    shutil.rmtree(out / "cell-0005")
+    shutil.rmtree(out / "cell-0001")
     (out / "cell-0099").mkdir()  # of nobody's grid
-    assert status(scenario, out).done == status(None, out).done == 5
+    assert status(scenario, out).done == status(None, out).done == 1
     said = command.done("sweep", out, "--status")
-    assert [line.split()[-1] for line in said.out.splitlines()[:4]] == ["6", "5", "0", "1"]
+    assert [line.split()[-1] for line in said.out.splitlines()[:4]] == ["2", "1", "0", "1"]
     fewer = ("--set", 'sweep."run.seed"=[3]')
     said = command("sweep", file, "--status", "--out", out, *fewer)
     assert said.code == 2
