@@ -142,7 +142,10 @@ def sweep_command(
     elif found.done > 0:
         _show(Path(place), done=not ran)
     if len(found.failed) > 0:
-        typer.echo("\n".join(f"{file}: {line}" for line in found.errors()), err=True)
+        said = [f"{file}: {line}" for line in found.errors()]
+        if found.done == 0 and "://" not in place and not Path(place).exists():
+            said.append(f"{file}: no cell could be run, nothing is kept in {place}")
+        typer.echo("\n".join(said), err=True)
         raise typer.Exit(2)
 
 

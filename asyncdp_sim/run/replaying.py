@@ -125,7 +125,9 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         if each.of_circumstances and (f"{prefix}{each.place}", each.kept) not in whole
     } - {"."}
     if len(inside) > 0:
-        yield f"in parts ({', '.join(sorted(inside)[:_MOST])}) in other circumstances"
+        more = f" and {len(inside) - _MOST} more" if len(inside) > _MOST else ""
+        named = ", ".join(sorted(inside)[:_MOST])
+        yield f"in part by other versions, or elsewhere ({named}{more})"
 
 
 def _found(

@@ -79,6 +79,16 @@ def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path)
     assert line.endswith("say where: --set data.path=…")
 
 
+def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
+    file = made / "old" / "s" / "cell-0001" / "manifest.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('"numpy": "', '"numpy": "0.'), encoding="utf-8")
+    said = command.done("replay", "old/s")
+    assert said.lines == [
+        "note: old/s was made in part by other versions, or elsewhere (cell-0001)"
+    ]
+
+
 @pytest.mark.usefixtures("made")
 def test_nothing_else_can_be_set(command: Command) -> None:
     said = command("replay", "old/r", "--set", "run.seed=4")

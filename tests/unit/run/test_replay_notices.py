@@ -136,6 +136,7 @@ def test_every_leaf_of_every_scenario(two: Path) -> None:
                 assert noticed(two)[0] != "", (place, leaf)
 
 
+@EACH
 def test_every_column_of_every_table(two: Path) -> None:
     tables = list((two / "kept").rglob("*.parquet"))
     if (two / "kept" / "traces").exists():  # a cell's own tables are those of a run
