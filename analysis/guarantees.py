@@ -39,7 +39,7 @@ class Series:
     @property
     def private(self) -> bool:
         """Whether all are private as they claim."""
-        return label(self.results).private
+        return label(self.results).private is True
 
     @property
     def legend(self) -> str:

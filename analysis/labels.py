@@ -27,7 +27,7 @@ def put(figure: Figure, said: Label) -> None:
     """Write a label under the axes; the layout makes room for it."""
     points = 72 * figure.get_figwidth()
     text = textwrap.fill(said.text, width=int(points / (0.55 * POINTS)))
-    mild = said.private and said.timing_accounted
+    mild = said.private is True and said.timing_accounted
     figure.supxlabel(
         text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
     )

@@ -89,12 +89,17 @@ def summary_column(name: str, values: Sequence[Any]) -> Any:
     """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
     import pyarrow as pa
 
-    yes_or_no = ("private", "bound_exceeded", "timing_accounted", "not_for_release")
+    yes_or_no = (
+        "private", "bound_exceeded", "epsilon_at_least", "timing_accounted", "not_for_release",
+    )  # fmt: skip
     if name in yes_or_no:
         return pa.array(values, pa.bool_())
     if name.endswith(".reason"):
         return pa.array(values, pa.string())
-    counts = ("updates", "clip_count", "profits_psi", "profits_held_out", "psi_split.repetitions")
+    counts = (
+        "updates", "clip_count", "queries_unseen", "profits_psi", "profits_held_out",
+        "psi_split.repetitions",
+    )  # fmt: skip
     whole = pa.int64() if name in counts else pa.float64()
     return pa.array([None if value is None else float(value) for value in values]).cast(whole)
 

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.faults import show
-from asyncdp_sim.privacy.label import label, reasons, record_unit, stated_delta, timing_reasons
+from asyncdp_sim.privacy.label import (
+    Label,
+    composition,
+    epsilon_words,
+    label,
+    reasons,
+    record_unit,
+    stated_delta,
+)
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import number
@@ -72,14 +80,13 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
             f"{_figure(figures['p_repeat'])} "
             f"(uniform choice: {_figure(figures['p_repeat_uniform'])})",
         ),
-        *([] if figures["timing_accounted"] else [("timing accounted", "NO, see the notes")]),
         (
             "ψ at the end",
             f"median {_figure(psi['median'])}, 25–75 % {_figure(psi['q25'])} … "
             f"{_figure(psi['q75'])}, mean {_figure(psi['mean'])}",
         ),
         *_honest(figures),
-        ("budget spent", f"at most {_figure(figures['max_spent_ratio'])} of ε"),
+        ("budget spent", _spent(figures)),
         *_label(manifest),
     ]
     width = max(len(name) for name, _ in rows)
@@ -88,20 +95,30 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
-    said, unit = label([manifest]), record_unit(manifest)
+    said, unit, alone = label([manifest]), record_unit(manifest), composition([manifest])
     stated = f", δ = {number(said.delta)}" if said.delta is not None and said.delta > 0 else ""
-    true = f"(true ε {_figure(said.epsilon_true)}{stated})"
-    yield "private as claimed", f"{'yes' if said.private else 'NO'} {true}"
+    yield "private as claimed", f"{_verdict(said)} ({epsilon_words(manifest)}{stated})"
     yield from (("because", why) for why in reasons(manifest))
+    if alone is not None:
+        yield "that is", alone
     if unit is not None:
         yield "unit of privacy", unit
     yield "timing", "accounted" if said.timing_accounted else "NOT accounted"
-    yield from (("because", why) for why in timing_reasons(manifest))
     read = said.not_for_release
     yield (
         "not for release",
         "yes: private records were read" if read else "no: synthetic records",
     )
+
+
+def _verdict(said: Label) -> str:
+    return {True: "yes", False: "NO", None: "not shown"}[said.private]
+
+
+def _spent(figures: Mapping[str, Any]) -> str:
+    """Return what was charged, which is for answers, and never for when they come."""
+    charged = f"at most {_figure(figures['max_spent_ratio'])} of ε"
+    return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 
 
 def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -144,8 +161,10 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
     grid = list(itertools.product(*manifest["scenario"]["sweep"].values()))
     cells = {name: read_manifest(directory / name) for name in manifest["fingerprints"]}
+    alone = composition(list(cells.values())) if len(cells) > 0 else None
+    trusted = any(label([cell]).epsilon_at_least for cell in cells.values())
     with_delta = any((stated_delta(cell) or 0) > 0 for cell in cells.values())
-    rows = [[*header, "private", "true ε", *["δ"] * with_delta]]
+    rows = [[*header, "private", "ε" if trusted else "true ε", *["δ"] * with_delta]]
     for name, cell in cells.items():
         values = grid[int(name.removeprefix("cell-"))]
         figures, psi = cell["summary"], cell["summary"]["psi_final"]
@@ -157,12 +176,12 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 _figure(figures["throughput"]),
                 _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
-                "yes" if said.private else "NO",
-                _figure(said.epsilon_true),
+                _verdict(said),
+                f"{'≥ ' if said.epsilon_at_least else ''}{_figure(said.epsilon_true)}",
                 *[_figure(said.delta)] * with_delta,
             ]
         )
-    return _aligned(rows)
+    return _aligned(rows) + ([] if alone is None else [f"private: {alone}"])
 
 
 def _swept_value(value: Any) -> str:

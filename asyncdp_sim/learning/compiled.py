@@ -26,10 +26,13 @@ def worthwhile(steps: int, rows: int) -> bool:
     return _compiled.cache_info().currsize > 0 or steps * (rows + _STEP) >= WORTH
 
 
-def advance(stack: Stack, block: Block) -> Array:
+def advance(stack: Stack, block: Block, *, keep: bool) -> tuple[Array, Array]:
     """Make a block of updates, those of one replicate after another; see :class:`Loop`."""
     loop = _compiled()
-    went = np.empty((*stack.central.shape[:2], *block.rows.shape[1:]))
+    cells, replicates, p = stack.central.shape
+    count = block.owners.shape[1]
+    went = np.empty((cells, replicates, count, p))
+    kept = np.empty((cells, replicates, count if keep else 0, p))
     for cell, place in enumerate(stack.of.tolist()):
         quadratic = stack.quadratics[place]
         loop(
@@ -37,9 +40,9 @@ def advance(stack: Stack, block: Block) -> Array:
             *(np.ascontiguousarray(x) for x in (quadratic.gram, quadratic.moment)),
             *(stack.scale[cell], stack.step[cell], stack.shrink_copy[cell]),
             *(stack.shrink_central[cell], stack.bound[cell]),
-            *(stack.central[cell], stack.copies[cell], stack.clipped[cell], went[cell]),
+            *(stack.central[cell], stack.copies[cell], stack.clipped[cell], went[cell], kept[cell]),
         )
-    return went
+    return went, kept
 
 
 LOOP = Loop(advance, rows=12, numbers=2**16)
@@ -56,7 +59,8 @@ def _compiled() -> Callable[..., None]:
     signature = types.void(
         *(given(whole, 2, "A"), given(real, 3, "A"), given(whole, 1)),
         *(given(real, 3), given(real, 2), given(real, 1), given(real, 1), given(real, 1)),
-        *(real, real, real[:, ::1], real[:, :, ::1], whole[::1], real[:, :, ::1]),
+        *(real, real, real[:, ::1], real[:, :, ::1], whole[::1]),
+        *(real[:, :, ::1], real[:, :, ::1]),
     )
     try:
         compiled = njit(signature, cache=True)(advance_cell)
@@ -80,9 +84,10 @@ def advance_cell(
     copies: Array,
     clipped: Indices,
     went: Array,
+    kept: Array,
 ) -> None:
     """Make a block of updates of one cell: what is compiled, arguments as in Block and Stack."""
-    p = central.shape[1]
+    p, keep = central.shape[1], kept.shape[1] > 0
     point, total = np.empty(p), np.empty(p)
     for r in range(len(owners)):
         for k in range(live[r]):
@@ -112,3 +117,6 @@ def advance_cell(
                         central[r, a] = bound if middle > 0 else -bound
             for a in range(p):
                 went[r, k, a] = central[r, a]
+            if keep:
+                for a in range(p):
+                    kept[r, k, a] = copies[r, i, a]

@@ -10,7 +10,9 @@ from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, St
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.replay import OwnAnswers, Path
+from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,8 @@ class LiveLearning:
         :class:`~asyncdp_sim.learning.trigger.LargeGradient`.
     target : Target, optional
         How good the model has to become.
+    watch : Watch, optional
+        Is shown the queries that were answered, once the run is over: see :meth:`show`.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class LiveLearning:
         *,
         threshold: float | None = None,
         target: Target | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
@@ -80,6 +85,8 @@ class LiveLearning:
         self._record_every = record_every
         self._state = steps.init([replicate])
         self._asked: dict[int, tuple[Array, int]] = {}
+        self._watch = watch
+        self._formed: dict[int, Array] = {}
         self._updates = 0
         self._models = [self._state.central.copy()]
 
@@ -90,7 +97,7 @@ class LiveLearning:
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        self._asked[message] = self._ask(self._state, self._turn(owner, peer)), self._updates
+        self._ask_for(message, self._ask(self._state, self._turn(owner, peer)), self._updates)
 
     def broadcast(self) -> object:
         """Return the state as it is now, and k."""
@@ -99,11 +106,16 @@ class LiveLearning:
     def take(self, owner: int, message: int, sent: Any) -> None:
         """Form the query of this message from the state that was broadcast."""
         state, read_k = sent
-        self._asked[message] = self._ask(state, self._turn(owner)), read_k
+        self._ask_for(message, self._ask(state, self._turn(owner)), read_k)
 
     def again(self, message: int, former: int) -> None:
         """Ask in this message what the former one asked."""
-        self._asked[message] = self._asked[former]
+        self._ask_for(message, *self._asked[former])
+
+    def _ask_for(self, message: int, points: Array, read_k: int) -> None:
+        self._asked[message] = points, read_k
+        if self._watch is not None:
+            self._formed[message] = points.copy()
 
     def forget(self, message: int) -> None:
         """Drop a query that will not be answered."""
@@ -149,6 +161,13 @@ class LiveLearning:
     def _turn(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
         late, peers = np.array([staleness]), np.array([peer])
         return Turn(np.array([owner - 1]), late, peers, self._rows)
+
+    def show(self, trace: Trace) -> None:
+        """Show the watch, where there is one, the queries that were answered in this run."""
+        reads = Reads.of([trace])
+        if self._watch is not None and len(reads.messages) > 0:
+            points = [self._formed[message] for message in reads.messages.tolist()]
+            self._watch.take(reads.owners, np.concatenate(points))
 
     def path(self) -> Path:
         """Return where the model has gone so far."""

@@ -8,12 +8,14 @@ from typing import cast
 import numpy as np
 
 from asyncdp_sim.learning import compiled, stacked
-from asyncdp_sim.learning.algorithms import Asks, GossipSteps, Indices, Steps
+from asyncdp_sim.learning.algorithms import Array, Asks, GossipSteps, Indices, Steps
 from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.asked import Asked
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.objectives.quadratic import FIXED
 from asyncdp_sim.learning.path import Path, Recording
 from asyncdp_sim.learning.stacked import Block, Loop, Stack
+from asyncdp_sim.learning.watch import NUMBERS, Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
@@ -34,11 +36,14 @@ class Lesson:
         The algorithm, and the owners' answers.
     record_every : int
         Distance in k between recorded models, ≥ 1.
+    watch : Watch, optional
+        Is shown the queries that were answered.
     """
 
     steps: Steps
     reply: Reply
     record_every: int
+    watch: Watch | None = None
 
 
 def fused(traces: Sequence[Trace], lesson: Lesson, asks: Asks) -> Hashable:
@@ -53,7 +58,9 @@ def fused(traces: Sequence[Trace], lesson: Lesson, asks: Asks) -> Hashable:
         return None
     if asks != "average" or steps.n_features > FIXED or any(x is not None for x in others):
         return None
-    if not all(t.answers_per_update == 1 and _fresh(t) for t in traces) or len(traces) == 0:
+    if not all(t.answers_per_update == 1 and _fresh(t) for t in traces):
+        return None
+    if sum(t.n_updates for t in traces) == 0:
         return None
     law = reply.noise.added
     return None if law is None else (steps.n_owners, steps.n_features, law, reply.copy)
@@ -92,19 +99,28 @@ def learn(
     if loop is None:
         pays = compiled.worthwhile(owners.shape[1], len(owners) * len(lessons))
         loop = compiled.LOOP if pays else stacked.LOOP
+    watched = any(lesson.watch is not None for lesson in lessons)
+    reads = Reads.of(traces) if watched else None
     held = max(1, BYTES // max(_bytes(lesson, owners.shape) for lesson in lessons))
     for first in range(0, len(lessons), held):
-        yield from _learn(owners, updates, lessons[first : first + held], scopes, loop)
+        some = lessons[first : first + held]
+        yield from _learn(owners, updates, some, scopes, loop, reads)
 
 
 def _bytes(lesson: Lesson, shape: tuple[int, ...]) -> int:
-    """Return how much a cell takes: its path, its models, and its second moments."""
+    """Return how much a cell takes: its path, its models, second moments, and what is watched."""
     (replicates, horizon), p, n = shape, lesson.steps.n_features, lesson.reply.noise.scale.size
-    return 8 * p * (replicates * (horizon // lesson.record_every + 2 + n) + n * (p + 1))
+    numbers = p * (replicates * (horizon // lesson.record_every + 2 + n) + n * (p + 1))
+    return 8 * (numbers + (0 if lesson.watch is None else NUMBERS))
 
 
 def _learn(
-    owners: Indices, updates: Indices, lessons: Sequence[Lesson], scopes: Scopes, loop: Loop
+    owners: Indices,
+    updates: Indices,
+    lessons: Sequence[Lesson],
+    scopes: Scopes,
+    loop: Loop,
+    reads: Reads | None,
 ) -> Iterator[Path]:
     replicates, horizon = owners.shape
     noise, p = lessons[0].reply.noise, lessons[0].steps.n_features
@@ -122,13 +138,30 @@ def _learn(
         count = span.stop - first
         rows = np.stack([noise.rows(source, count, p) for source in sources[some]])
         block = Block(owners[some, span], rows, np.clip(updates[some] - first, 0, count))
+        asked = None if reads is None else Asked.of(reads, block, some, span, horizon)
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            went = chain.from_iterable(loop.advance(stack.part(some), block) for stack in stacks)
-            for recording, models in zip(recordings, went, strict=True):
+            parts = (stack.part(some) for stack in stacks)
+            went = chain.from_iterable(_advance(loop, part, block, asked) for part in parts)
+            for recording, lesson, (models, points) in zip(recordings, lessons, went, strict=True):
                 recording.take(some, first, models)
+                if lesson.watch is not None and asked is not None:
+                    lesson.watch.take(asked.owners, points)
     clipped = (count for stack in stacks for count in stack.clipped)
     for recording, count in zip(recordings, clipped, strict=True):
         yield recording.path(count)
+
+
+def _advance(
+    loop: Loop, stack: Stack, block: Block, asked: Asked | None
+) -> Iterator[tuple[Array, Array]]:
+    """Make a block of updates; yield every cell's θ_L after each, and the queries asked for."""
+    if asked is None:
+        went, _ = loop.advance(stack, block, keep=False)
+        yield from zip(went, went, strict=True)
+        return
+    before = asked.before(stack)
+    went, moved = loop.advance(stack, block, keep=True)
+    yield from zip(went, asked.points(before, went, moved), strict=True)
 
 
 def _stack(lessons: Sequence[Lesson], scopes: Scopes) -> Stack:

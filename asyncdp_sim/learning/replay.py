@@ -10,6 +10,7 @@ from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, St
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.lockstep import Lesson, fused, learn
 from asyncdp_sim.learning.path import Path
+from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
@@ -21,6 +22,7 @@ def replay(
     replicates: Sequence[Scope],
     record_every: int,
     asks: Asks = "average",
+    watch: Watch | None = None,
 ) -> Path:
     """Learn over traces, by the fused loop where there is one: to the bit, what folding gives.
 
@@ -39,13 +41,15 @@ def replay(
         ≥ 1.
     asks : str
         Where gradients are taken.
+    watch : Watch, optional
+        Is shown the queries that were answered.
 
     Raises
     ------
     ValueError
         If a trace made its updates of another number of answers than the algorithm does.
     """
-    lesson = Lesson(steps, reply, record_every)
+    lesson = Lesson(steps, reply, record_every, watch)
     if fused(traces, lesson, asks) is not None:
         return next(learn(traces, [lesson], lambda: replicates))
     return fold(traces, lesson, replicates, asks)
@@ -67,6 +71,7 @@ def fold(
     ask = steps.query if asks == "average" else steps.central
     schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
     stale = _Stale([] if per_update is None else traces, ask)
+    watched = None if lesson.watch is None else _Watched(lesson.watch, traces, ask)
     shape = (len(traces), horizon // record_every + 1, steps.n_features)
     central = np.empty(shape).transpose(1, 0, 2)  # a replicate's models are judged together
     central[0] = state.central
@@ -76,6 +81,8 @@ def fold(
     with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
         for k in range(horizon):
             stale.read(k, state)
+            if watched is not None:
+                watched.read(k, state)
             for use, turn in schedule.turns(k):
                 points = steps.query(state, turn)
                 asked = stale.points(use, points if asks_average else ask(state, turn))
@@ -87,6 +94,8 @@ def fold(
             if k + 1 in ends:
                 done = updates == k + 1
                 final[done], clipped[done] = state.central[done], state.clipped[done]
+        if watched is not None:
+            watched.read(horizon, state)
     for column, last in enumerate(updates.tolist()):
         central[last // record_every + 1 :, column] = final[column]
     return Path(updates, record_every, central, final, clipped)
@@ -217,6 +226,22 @@ class _Stale:
         for row, point in kept:
             asked[row] = point
         return asked
+
+
+class _Watched:
+    """Shows a watch the queries that were answered, formed when they were read."""
+
+    def __init__(self, watch: Watch, traces: Sequence[Trace], ask: Callable[..., Array]) -> None:
+        self._watch = watch
+        self._reads = Reads.of(traces)
+        self._ask = ask
+
+    def read(self, k: int, state: Any) -> None:
+        """Form the queries that were read after ``k`` updates."""
+        due = self._reads.between(k, k + 1)
+        if len(due.rows) > 0:
+            turn = Turn(due.owners, peers=due.peers, rows=due.rows)
+            self._watch.take(due.owners, self._ask(state, turn))
 
 
 __all__ = ["OwnAnswers", "Path", "fold", "replay"]

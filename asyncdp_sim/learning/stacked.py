@@ -5,9 +5,9 @@ and its order are those of :class:`GossipSteps`, :class:`Quadratic` and the mech
 bits, of this loop and of its compiled twin.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +103,13 @@ class Stack:
         )
 
 
+class Advance(Protocol):
+    """Makes a block of updates; see :class:`Loop`."""
+
+    def __call__(self, stack: Stack, block: Block, *, keep: bool) -> tuple[Array, Array]:
+        """Return θ_L, and where they are kept the copies that moved, after each update."""
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A way to make updates, and how many at a time its arrays fit a processor's cache for.
@@ -111,19 +118,19 @@ class Loop:
     ----------
     advance : callable
         Makes a block of updates of a stack; returns θ_L after each, shape (C, R, b, p), which past
-        a replicate's end is not defined.
+        a replicate's end is not defined, and if asked to ``keep`` them the owners' copies, too.
     rows : int
         Replicates of all cells at most; those of one cell are taken in parts.
     numbers : int
         In an array of a block at most, unless one update has more.
     """
 
-    advance: Callable[[Stack, Block], Array]
+    advance: Advance
     rows: int
     numbers: int
 
 
-def advance(stack: Stack, block: Block) -> Array:
+def advance(stack: Stack, block: Block, *, keep: bool) -> tuple[Array, Array]:
     """Make a block of updates, one of all rows at a time; see :class:`Loop`."""
     cells, replicates, n_owners, p = stack.copies.shape
     count, rows = block.owners.shape[1], cells * replicates
@@ -146,6 +153,7 @@ def advance(stack: Stack, block: Block) -> Array:
     copies = stack.copies.reshape(rows * n_owners, p)
     central = stack.central.reshape(rows, p)
     went = np.empty((count, rows, p))
+    kept = np.empty((count if keep else 0, rows, p))
     outside = np.zeros((count, rows), dtype=np.bool_)
     matrices, terms = np.empty((rows, p, p)), np.empty((p, rows, p))
     turned = terms.transpose(1, 0, 2)
@@ -174,10 +182,13 @@ def advance(stack: Stack, block: Block) -> Array:
                 np.clip(moved, -bound, bound, out=moved)
                 np.clip(central, -bound, bound, out=central)
         copies[place] = moved
+        if keep:
+            kept[k] = moved
     stack.central[...] = central.reshape(stack.central.shape)
     outside &= np.arange(count)[:, None] < np.tile(block.live, cells)
     stack.clipped[...] += outside.sum(axis=0).reshape(cells, replicates)
-    return went.reshape(count, cells, replicates, p).transpose(1, 2, 0, 3)
+    found = (x.reshape(-1, cells, replicates, p).transpose(1, 2, 0, 3) for x in (went, kept))
+    return next(found), next(found)
 
 
 LOOP = Loop(advance, rows=256, numbers=2**18)

@@ -1,7 +1,7 @@
 """Bounds, noise, charges, and what they guarantee."""
 
 from asyncdp_sim.privacy.accounting import Gaussian, Pure, spent
-from asyncdp_sim.privacy.guarantee import Guarantee, guarantee
+from asyncdp_sim.privacy.guarantee import Guarantee, Look, guarantee
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 from asyncdp_sim.privacy.spec import Privacy
@@ -13,6 +13,7 @@ __all__ = [
     "Gaussian",
     "Guarantee",
     "Ledger",
+    "Look",
     "Privacy",
     "Pure",
     "guarantee",

@@ -19,23 +19,49 @@ class Guarantee:
 
     Attributes
     ----------
-    private : bool
-        Whether every owner's answers are (ε_i, δ)-differentially private as the scenario claims.
+    private : bool or None
+        Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
+        the scenario claims; None where that is not shown, since queries were not looked at.
     epsilon_true : float
         The largest ε over records that the noise really gives; ∞ where there is none.
     delta : float or None
         δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
     bound_exceeded : bool or None
-        Whether a record gradient exceeded the declared bound; None where the bound is enforced.
+        Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
+        where none did and queries were not looked at.
     reasons : tuple of str
         Why it is not private, or what the claim rests on.
+    at_least : bool
+        Whether ``epsilon_true`` is of the table's own records alone, and the least that ε may be:
+        over all records a declared bound may be exceeded by any factor.
+    unseen : int or None
+        Answered queries at which a declared bound was not looked at; None where it is enforced.
     """
 
-    private: bool
+    private: bool | None
     epsilon_true: float
     delta: float | None
     bound_exceeded: bool | None
     reasons: tuple[str, ...]
+    at_least: bool = False
+    unseen: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What was seen of record gradients where a bound was declared.
+
+    Attributes
+    ----------
+    largest : array (N,)
+        The largest record gradient met, per owner, in the norm of the declared bound.
+    seen, unseen : int
+        Answered queries that were looked at, and that were not.
+    """
+
+    largest: Array
+    seen: int
+    unseen: int = 0
 
 
 def guarantee(
@@ -43,12 +69,13 @@ def guarantee(
     accountant: Pure | Gaussian,
     xi: float,
     n_features: int,
-    largest: Array | None,
+    look: Look | None,
     public_rows_of_owner: tuple[int, ...],
     records: npt.NDArray[np.int64],
     *,
     diverged: int = 0,
     obfuscated: bool = False,
+    timing: str | None = None,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -62,9 +89,8 @@ def guarantee(
         Ξ, the bound that the noise was scaled for.
     n_features : int
         p.
-    largest : array (N,) or None
-        The largest record gradient met, per owner, in the norm of the declared bound; None where
-        the bound is enforced.
+    look : Look or None
+        None where the bound is enforced.
     public_rows_of_owner : tuple of int
         How many of each owner's records the learner knows.
     records : array of int (N,)
@@ -74,25 +100,33 @@ def guarantee(
         finite or not, and no bound holds for them.
     obfuscated : bool
         Whether owners perturb their answers so that all perturbations cancel (POLAR).
+    timing : str, optional
+        What timing tells of records that nobody pays for: who speaks, and when, has no finite ε.
+
+    Raises
+    ------
+    ValueError
+        If a bound was declared and nobody has looked.
     """
+    untimed = [] if timing is None else [f"timing not accounted: {timing}"]
     if privacy.mechanism == "none":
         exact = "mechanism none: the answers are exact"
         hidden = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        breaks = [hidden if obfuscated else exact, *_public(public_rows_of_owner)]
+        breaks = [hidden if obfuscated else exact, *_public(public_rows_of_owner), *untimed]
         return Guarantee(False, inf, None, None, tuple(breaks))
+    if isinstance(privacy.sensitivity, Declared) and look is None:
+        raise ValueError("a declared bound needs a look at the queries that were answered")
     breaks, factor = _published(privacy, n_features)
-    exceeded: bool | None = None
     factors = np.full(len(records), factor)
-    declared = isinstance(privacy.sensitivity, Declared)
-    if declared and largest is not None:
-        exceeded = bool(np.any(largest > xi))
-        if exceeded:
-            worst = int(np.argmax(largest)) + 1
-            breaks.append(
-                f"the declared bound {xi:g} on a record gradient's {privacy.norm.upper()} norm is "
-                f"exceeded: {largest.max():.4g} at owner {worst}"
-            )
-        factors *= np.maximum(1, largest / xi)
+    exceeded = _exceeded(look, xi)
+    if look is not None and exceeded is True:
+        worst = int(np.argmax(look.largest)) + 1
+        breaks.append(
+            f"the declared bound {xi:g} on a record gradient's {privacy.norm.upper()} norm is "
+            f"exceeded: {look.largest.max():.4g} at owner {worst}"
+        )
+    if look is not None:
+        factors *= np.maximum(1, look.largest / xi)
     silent = np.flatnonzero(np.isinf(accountant.epsilon)) + 1
     if len(silent) > 0:
         published = len(silent) == 1 < len(records)
@@ -105,22 +139,50 @@ def guarantee(
             f"the model diverged in {diverged} replicates: no bound holds for gradients at an "
             "infinite model, and which answers are finite tells records"
         )
-    if diverged > 0 or len(open_to_all) > 0 or privacy.noise == "scalar-as-published":
+    breaks += open_to_all + untimed
+    endless = len(open_to_all) + len(untimed) + diverged
+    if endless > 0 or privacy.noise == "scalar-as-published":
         true = inf
-    breaks += open_to_all
     notes = list(breaks)
-    if not breaks and declared:
-        notes.append(
-            f"the claim rests on the declared bound {xi:g}, which no record gradient exceeded "
-            "where this run looked (start, optimum, final models)"
-        )
+    if look is not None:
+        notes += _resting(look, xi, broken=len(breaks) > 0)
     largest_n = int(records.max())
     if accountant.delta * largest_n >= 1:
         notes.append(
             f"δ = {accountant.delta:g} is not below 1/n = {1 / largest_n:.2g}: a mechanism that "
             "shows one record, drawn at random, would pass with it"
         )
-    return Guarantee(not breaks, true, accountant.delta, exceeded, tuple(notes))
+    unseen = None if look is None else look.unseen
+    shown = unseen is None or unseen == 0
+    private = False if len(breaks) > 0 else True if shown else None
+    delta = accountant.delta
+    return Guarantee(private, true, delta, exceeded, tuple(notes), look is not None, unseen)
+
+
+def _exceeded(look: Look | None, xi: float) -> bool | None:
+    """Return whether the declared bound was exceeded, as far as is known."""
+    if look is None:
+        return None
+    if np.any(look.largest > xi):
+        return True
+    return None if look.unseen > 0 else False
+
+
+def _resting(look: Look, xi: float, *, broken: bool) -> list[str]:
+    """Return what a claim that is not broken rests on, and what was left out."""
+    if look.unseen > 0:
+        total = look.seen + look.unseen
+        return [
+            f"{look.unseen} of {total} answered queries were not looked at: the declared bound "
+            f"{xi:g} may be exceeded there"
+        ]
+    if broken:
+        return []
+    return [
+        f"the claim rests on the declared bound {xi:g}: no record of this table exceeded it at "
+        f"{look.seen} answered queries, at the start, at θ* or at the final models; other records "
+        "may"
+    ]
 
 
 def _published(privacy: Privacy, n_features: int) -> tuple[list[str], float]:

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import inf, isclose
+from math import inf, isclose, isfinite
 from typing import Any
 
 from asyncdp_sim.privacy.copies import OwnLearner
@@ -13,7 +13,10 @@ Manifest = Mapping[str, Any]
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
 _SAME = 1e-5  # relative difference below which an ε is not another one
-_BROKEN = "not private: "
+BROKEN = "not private: "
+"""How warnings begin that say why a result is not private as claimed."""
+UNSHOWN = "not shown: "
+"""How they begin where queries were not looked at, and nothing else speaks against it."""
 _UNTIMED = "timing not accounted: "
 _NOISE = {
     "laplace": "Laplace",
@@ -30,8 +33,8 @@ class Label:
     ----------
     text : str
         All of it, in sentences.
-    private : bool
-        Whether every one is private as it claims.
+    private : bool or None
+        Whether every one is private as it claims; None where that is not shown.
     epsilon_true : float
         The largest ε that the noise really gives; ∞ where there is none.
     delta : float, optional
@@ -40,14 +43,17 @@ class Label:
         Whether when and whether owners answer is known to tell nothing of records, or is paid for.
     not_for_release : bool
         Whether private records of a real file were read.
+    epsilon_at_least : bool
+        Whether ε may be larger for records that are in no table: a bound was declared.
     """
 
     text: str
-    private: bool
+    private: bool | None
     epsilon_true: float
     delta: float | None
     timing_accounted: bool
     not_for_release: bool
+    epsilon_at_least: bool = False
 
     def values(self) -> dict[str, Any]:
         """Return all but the text, by name: columns that a table can carry."""
@@ -85,14 +91,20 @@ def label(manifests: Sequence[Manifest]) -> Label:
     manifests : sequence of mapping
         With ``scenario``, ``summary`` and ``warnings``; at least one.
     """
-    broken = [each for each in manifests if not _private(each)]
-    if broken:
-        count = "all" if len(broken) == len(manifests) else f"{len(broken)} of"
-        where = f" in {count} {len(manifests)} cells" if len(manifests) > 1 else ""
-        said = [f"NOT PRIVATE as claimed ({_claim(manifests)}){where}: {_short(broken)}."]
+    broken = [each for each in manifests if _private(each) is False]
+    unshown = [each for each in manifests if _private(each) is None]
+    claim = _claim(manifests)
+    if len(broken) > 0:
+        said = [f"NOT PRIVATE as claimed ({claim}){_share(broken, manifests)}: {_short(broken)}."]
+    elif len(unshown) > 0:
+        where = _share(unshown, manifests)
+        said = [f"NOT SHOWN to be private as claimed ({claim}){where}: {_short(unshown)}."]
     else:
-        said = [f"Private as claimed: {_claim(manifests)}{_assumption(manifests)}."]
+        said = [f"Private as claimed: {claim}{_assumption(manifests)}."]
     said += _true_epsilons(manifests)
+    alone = composition(manifests)
+    if alone is not None:
+        said.append(f"{alone[0].upper()}{alone[1:]}.")
     units = list(dict.fromkeys(unit for each in manifests if (unit := record_unit(each))))
     said += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [each for each in manifests if not _timed(each)]
@@ -105,8 +117,9 @@ def label(manifests: Sequence[Manifest]) -> Label:
     deltas = [delta for each in manifests if (delta := stated_delta(each)) is not None]
     return Label(
         text=" ".join(said),
-        private=len(broken) == 0,
+        private=False if len(broken) > 0 else True if len(unshown) == 0 else None,
         epsilon_true=max(_true_epsilon(each) for each in manifests),
+        epsilon_at_least=any(map(_at_least, manifests)),
         delta=max(deltas) if deltas else None,
         timing_accounted=len(untimed) == 0,
         not_for_release=unreleasable,
@@ -115,19 +128,64 @@ def label(manifests: Sequence[Manifest]) -> Label:
 
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return what is guaranteed in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
-    if not all(map(_private, manifests)):
+    states = {_private(each) for each in manifests}
+    if states != {True}:
         low, high = (number(end(map(_true_epsilon, manifests))) for end in (min, max))
-        return f"NOT PRIVATE as claimed, true ε = {low if low == high else f'{low} to {high}'}"
+        kept = "NOT PRIVATE as claimed" if False in states else "NOT SHOWN to be private"
+        true = "ε ≥" if any(map(_at_least, manifests)) else "true ε ="
+        return f"{kept}, {true} {low if low == high else f'{low} to {high}'}"
     deltas = sorted({stated_delta(each) or 0.0 for each in manifests})
     kinds = [f"(ε, {number(d)})-DP" if d > 0 else "ε-DP, pure" for d in deltas]
     names = dict.fromkeys(_NOISE.get(_mechanism(each), "no") for each in manifests)
-    return f"{' or '.join(kinds)}, {' or '.join(names)} noise"
+    trusted = ", if Ξ holds" if any(map(_at_least, manifests)) else ""
+    return f"{' or '.join(kinds)}, {' or '.join(names)} noise{trusted}"
+
+
+def composition(manifests: Sequence[Manifest]) -> str | None:
+    """Return what the label does not speak of: several replicates, or cells, published together.
+
+    Replicates read the same records with noise of their own, so that (ε, δ) adds up at most; cells
+    of one seed have their noise in common, so that two of them may tell a step exactly.
+
+    Returns
+    -------
+    str or None
+        None where nothing is hidden, or there is one replicate of one cell only.
+    """
+    noisy = [each for each in manifests if isfinite(_true_epsilon(each))]
+    if len(noisy) == 0:
+        return None
+    if len(manifests) == 1:
+        count = _replicates(manifests[0])
+        if count == 1:
+            return None
+        delta = f" and {count} δ" if (stated_delta(manifests[0]) or 0) > 0 else ""
+        return (
+            f"each of {count} replicates on its own: publishing all costs at most {count} ε{delta}"
+        )
+    seeds = [each["scenario"].get("run", {}).get("seed") for each in noisy]
+    if len(set(seeds)) < len(seeds):
+        return "each replicate of each cell on its own; cells share noise: together not private"
+    return "each replicate of each cell on its own: publishing several adds up what each costs"
+
+
+def epsilon_words(manifest: Manifest) -> str:
+    """Return ε as the noise gives it: the true one, or the least it may be of a declared bound."""
+    value = _true_epsilon(manifest)
+    if value == inf:
+        return "no finite ε"
+    return f"{'ε ≥' if _at_least(manifest) else 'true ε'} {value:.4g}"
 
 
 def reasons(manifest: Manifest) -> list[str]:
-    """Return why a result is not private as claimed, in full; nothing where it is."""
-    found = _after(_BROKEN, manifest)
-    return found if found or _private(manifest) else ["the manifest gives no reason"]
+    """Return why a result is not private as claimed, or not shown to be, in full; else nothing."""
+    state = _private(manifest)
+    if state is True:
+        return []
+    found = _after(UNSHOWN if state is None else BROKEN, manifest)
+    if state is False and not _timed(manifest) and not any(_UNTIMED in each for each in found):
+        found += [f"{_UNTIMED}{why}" for why in timing_reasons(manifest)]
+    return found if len(found) > 0 else ["the manifest gives no reason"]
 
 
 def timing_reasons(manifest: Manifest) -> list[str]:
@@ -161,8 +219,38 @@ def _of(manifest: Manifest, name: str) -> Any:
     return manifest["summary"].get(name)
 
 
-def _private(manifest: Manifest) -> bool:
-    return _of(manifest, "private") is True
+def _private(manifest: Manifest) -> bool | None:
+    """Return whether a result is private as claimed; None where that is not shown.
+
+    Who speaks, and when, has no finite ε where nobody pays for it.
+    """
+    said, unseen = _of(manifest, "private"), as_float(_of(manifest, "queries_unseen"))
+    if not _timed(manifest) or said is False:
+        return False
+    if unseen is not None and unseen > 0:
+        return None
+    return said is True
+
+
+def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
+    count = "all" if len(some) == len(manifests) else f"{len(some)} of"
+    return f" in {count} {len(manifests)} cells" if len(manifests) > 1 else ""
+
+
+def _replicates(manifest: Manifest) -> int:
+    known = manifest.get("replicates")
+    return len(known) if known else int(manifest["scenario"].get("run", {}).get("replicates", 1))
+
+
+def _declared(manifest: Manifest) -> float | None:
+    """Return the bound that is taken on trust, where noise is scaled for one."""
+    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
+    noisy = bound.get("kind") == "declared" and _mechanism(manifest) != "none"
+    return float(bound["bound"]) if noisy else None
+
+
+def _at_least(manifest: Manifest) -> bool:
+    return _declared(manifest) is not None
 
 
 def _timed(manifest: Manifest) -> bool:
@@ -171,7 +259,7 @@ def _timed(manifest: Manifest) -> bool:
 
 def _true_epsilon(manifest: Manifest) -> float:
     found = as_float(_of(manifest, "epsilon_true"))
-    return inf if found is None else found
+    return inf if found is None or not _timed(manifest) else found
 
 
 def _mechanism(manifest: Manifest) -> str:
@@ -221,21 +309,38 @@ def _claim(manifests: Sequence[Manifest]) -> str:
 
 
 def _assumption(manifests: Sequence[Manifest]) -> str:
-    sensitivities = [each["scenario"]["privacy"].get("sensitivity") or {} for each in manifests]
-    bounds = {float(s["bound"]) for s in sensitivities if s.get("kind") == "declared"}
-    return f", if the declared bound Ξ = {numbers(bounds)} holds" if bounds else ""
+    bounds = [bound for each in manifests if (bound := _declared(each)) is not None]
+    return f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
 
 
 def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
-    """Return the sentence on the true ε, in the claims' order, where any differs from its claim."""
-    pairs = [(_claimed(each), _true_epsilon(each)) for each in manifests]
-    if all(isclose(claim, given, rel_tol=_SAME) for claim, given in pairs):
-        return []
+    """Return the sentences on ε as the noise gives it.
+
+    Of enforced bounds, where any differs from its claim; of declared ones always, for it is of the
+    records that the tables have, and over all records there is none.
+    """
+    said = []
+    enforced = [each for each in manifests if not _at_least(each)]
+    pairs = [(_claimed(each), _true_epsilon(each)) for each in enforced]
+    if not all(isclose(claim, given, rel_tol=_SAME) for claim, given in pairs):
+        said.append(f"True ε = {_in_turn(pairs)}.")
+    trusted = [each for each in manifests if _at_least(each)]
+    if len(trusted) > 0:
+        told = [(_claimed(each), _true_epsilon(each)) for each in trusted]
+        if all(true == inf for _, true in told):
+            said.append("No finite ε.")
+        else:
+            said.append(f"ε ≥ {_in_turn(told)} (these records; a declared bound may fail others).")
+    return said
+
+
+def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:
+    """Return the largest true ε of every claim, in the claims' order, or the few that there are."""
     largest = {c: max(t for other, t in pairs if other == c) for c in sorted(dict(pairs))}
     values = list(largest.values())
     if len(values) == 1 or len(values) > MOST_NUMBERS or len(set(values)) == 1:
-        return [f"True ε = {numbers(t for _, t in pairs)}."]
-    return [f"True ε = {', '.join(map(number, values))}, respectively."]
+        return numbers(true for _, true in pairs)
+    return f"{', '.join(map(number, values))}, respectively"
 
 
 def _short(manifests: Sequence[Manifest]) -> str:

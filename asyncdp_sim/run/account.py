@@ -9,7 +9,10 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.algorithms import Polar
-from asyncdp_sim.privacy import Declared, Guarantee, Ledger, guarantee
+from asyncdp_sim.learning.objectives.largest import largest
+from asyncdp_sim.learning.watch import ANSWERED, Met
+from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
+from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.run.replicates import Learned
 from asyncdp_sim.scenario import Scenario
@@ -18,25 +21,45 @@ from asyncdp_sim.trace import Ending, Outcome, Trace
 Columns = dict[str, Any]
 
 
-def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learned) -> Guarantee:
+def judge(
+    scenario: Scenario,
+    dataset: Dataset,
+    problem: Problem,
+    traces: Sequence[Trace],
+    learned: Learned,
+) -> Guarantee:
     """Return what the run guarantees, measuring record gradients where a bound was declared."""
-    largest = None
     finite = np.isfinite(learned.models).all(axis=1)
-    if problem.xi is not None and isinstance(scenario.privacy.sensitivity, Declared):
-        met = [problem.task.objective.optimum[None], learned.starts, learned.models]
-        models = np.unique(np.concatenate(met), axis=0)
-        largest = problem.records.largest_gradient(models[np.isfinite(models).all(axis=1)])
     return guarantee(
         scenario.privacy,
         problem.accountant,
         0.0 if problem.xi is None else problem.xi,
         problem.task.objective.n_features,
-        largest,
+        _look(problem, traces, learned),
         dataset.public_rows_of_owner,
         problem.task.objective.records,
         diverged=int(np.count_nonzero(~finite)),
         obfuscated=isinstance(scenario.algorithm, Polar),
+        timing=scenario.timing_unaccounted,
     )
+
+
+def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look | None:
+    """Return how long record gradients are where they were asked for, or may be asked for next.
+
+    That is at every query of an owner that was answered, and at the start, θ* and the final models
+    for every owner.
+    """
+    records = problem.task.watched
+    if records is None:
+        return None
+    places = [problem.task.objective.optimum[None], learned.starts, learned.models]
+    models = np.unique(np.concatenate(places), axis=0)
+    known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
+    met = learned.met or Met(np.zeros(len(records.targets)), 0)
+    each = [largest(records, owner, known, least) for owner, least in enumerate(met.largest)]
+    answered = sum(int(trace.ended(*ANSWERED).sum()) for trace in traces)
+    return Look(np.array(each), met.queries, answered - met.queries)
 
 
 def owner_columns(
@@ -93,8 +116,10 @@ def summary(
         **shared,
         "private": judged.private,
         "epsilon_true": judged.epsilon_true,
+        "epsilon_at_least": judged.at_least,
         "delta": judged.delta,
         "bound_exceeded": judged.bound_exceeded,
+        "queries_unseen": judged.unseen,
         "timing_accounted": scenario.timing_unaccounted is None,
         "not_for_release": dataset.real,
     }
@@ -109,7 +134,8 @@ def warnings(
     judged: Guarantee,
 ) -> list[str]:
     """Return what a reader of the result must know, one sentence each."""
-    said = [f"{'' if judged.private else 'not private: '}{reason}" for reason in judged.reasons]
+    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
+    said = [f"{mark}{reason}" for reason in judged.reasons]
     if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
         said.append("privacy.epsilon is not used: mechanism none adds no noise")
     if scenario.privacy.mechanism != "gaussian" and scenario.privacy.delta is not None:
@@ -118,8 +144,6 @@ def warnings(
         said.append(f"{scenario.adversary.words()}; f and θ* are of all owners' records")
     if scenario.acceptance is not None and scenario.acceptance.kind != "all":
         said.append(f"the learner's acceptance: {scenario.acceptance.words()}")
-    if scenario.timing_unaccounted is not None:
-        said.append(f"timing not accounted: {scenario.timing_unaccounted}")
     if scenario.run.target is not None:
         said += _of_target(traces)
     ended = [trace for trace in traces if trace.ending is not Ending.target]

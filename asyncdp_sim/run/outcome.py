@@ -114,7 +114,7 @@ class Ready:
                 learned.models, workers=workers, run_map=run_map,
             )  # fmt: skip
             further["psi_split"] = asdict(split)
-        judged = judge(scenario, dataset, problem, learned)
+        judged = judge(scenario, dataset, problem, traces, learned)
         found = (scenario, dataset, problem, traces, learned, judged)
         return Outcome(
             scenario, dataset, problem, tuple(numbers), tuple(traces), learned,

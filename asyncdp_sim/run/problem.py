@@ -11,7 +11,7 @@ from asyncdp_sim.learning.algorithms import Asks, NoisyStatistics, Setting, Stat
 from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Quadratic, Records
-from asyncdp_sim.privacy import Clip, Domain, Gaussian, Pure
+from asyncdp_sim.privacy import Clip, Declared, Domain, Gaussian, Pure
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.run.held_out import HeldOut, held_out
 from asyncdp_sim.run.scored import ScoredOnAll
@@ -26,7 +26,10 @@ Rows = tuple[list[Array], list[Array]]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """All that learning a replicate takes; small enough to send to a worker process.
+    """All that learning a replicate takes, for a worker process.
+
+    It holds records only where second moments do not do: where losses are not quadratic, where
+    gradients are clipped, and where a declared bound is watched.
 
     Attributes
     ----------
@@ -44,6 +47,8 @@ class Task:
         L2 norm of gradients that are worth an answer, where owners have a trigger.
     target : Target, optional
         How good a model has to be for its run to end.
+    watched : Records, optional
+        Whose gradients are measured at every query that is answered, where a bound was declared.
     """
 
     objective: Objective
@@ -54,6 +59,7 @@ class Task:
     held_out: HeldOut | None = None
     threshold: float | None = None
     target: Target | None = None
+    watched: Records | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +167,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         held_out=unseen_of_all,
         threshold=None if scenario.trigger is None else scenario.trigger.threshold,
         target=None if run.target is None else Target(judge, run.target),
+        watched=records if isinstance(sensitivity, Declared) else None,
     )
     accountant = privacy.accountant(objective.n_owners, run.updates)
     return Problem(task, records, accountant, xi, notes, held_out=unseen)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Path, replay
 from asyncdp_sim.learning.together import Lesson, replay_together
+from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.run.problem import Task
 from asyncdp_sim.run.workers import Map
@@ -47,12 +48,15 @@ class Learned:
         θ_L before the first and after the last update.
     clipped : array of int (R,)
         Updates in which a projection was active.
+    met : Met, optional
+        How long record gradients were at the queries that were answered, where that is watched.
     """
 
     curve: npt.NDArray[np.void]
     starts: npt.NDArray[np.float64]
     models: npt.NDArray[np.float64]
     clipped: npt.NDArray[np.int64]
+    met: Met | None = None
 
 
 def blocks(count: int, workers: int) -> list[slice]:
@@ -84,12 +88,16 @@ def learn_together(
     tasks: Sequence[Task], seed: int, numbers: Numbers, traces: Sequence[Trace]
 ) -> list[Learned]:
     """Learn several tasks over traces of one network, in this process: together, if they can."""
-    lessons = [Lesson(task.steps, task.reply, task.record_every) for task in tasks]
+    watches = [_watch(task) for task in tasks]
+    lessons = [
+        Lesson(task.steps, task.reply, task.record_every, watch)
+        for task, watch in zip(tasks, watches, strict=True)
+    ]
     found: dict[int, Learned] = {}
     for place, path in replay_together(
         traces, lessons, lambda: _scopes(seed, numbers), tasks[0].asks
     ):
-        found[place] = _judged(tasks[place], path, traces, numbers)
+        found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
 
 
@@ -121,9 +129,9 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
 
 def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
     scopes = _scopes(seed, numbers)
-    how = (task.steps, task.reply, scopes, task.record_every, task.asks)
-    path = replay(traces, *how)
-    return _judged(task, path, traces, numbers)
+    watch = _watch(task)
+    path = replay(traces, task.steps, task.reply, scopes, task.record_every, task.asks, watch)
+    return _judged(task, path, traces, numbers, watch)
 
 
 def _live_block(
@@ -132,14 +140,22 @@ def _live_block(
     traces, learned = [], []
     for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
-        live = LiveLearning(*how, threshold=task.threshold, target=task.target)
+        watch = _watch(task)
+        live = LiveLearning(*how, threshold=task.threshold, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
+        live.show(trace)
         traces.append(trace)
-        learned.append(_judged(task, live.path(), [trace], [number]))
+        learned.append(_judged(task, live.path(), [trace], [number], watch))
     return traces, _joined(learned)
 
 
-def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -> Learned:
+def _watch(task: Task) -> Watch | None:
+    return None if task.watched is None else Watch(task.watched)
+
+
+def _judged(
+    task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
+) -> Learned:
     curves = []
     for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
         ks, models = path.ks(row), path.models(row)
@@ -155,7 +171,8 @@ def _judged(task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers) -
         for name, values in unseen.items():
             curve[name] = values
         curves.append(curve)
-    return Learned(np.concatenate(curves), path.central[0].copy(), path.final, path.clipped)
+    starts, met = path.central[0].copy(), None if watch is None else watch.met()
+    return Learned(np.concatenate(curves), starts, path.final, path.clipped, met)
 
 
 def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
@@ -171,7 +188,9 @@ def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArra
 
 def _joined(parts: Sequence[Learned]) -> Learned:
     names = ("curve", "starts", "models", "clipped")
-    return Learned(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    tables = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    met = [part.met for part in parts if part.met is not None]
+    return Learned(**tables, met=Met.joined(met) if len(met) > 0 else None)
 
 
 __all__ = ["CURVE", "Learned", "learn_all", "learn_together", "live_all", "simulate_all"]

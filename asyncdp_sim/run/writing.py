@@ -74,7 +74,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
     """Return what made a result and what it says in short; no host, no path, no clock time."""
     said = described(outcome.scenario)
     problem = outcome.problem
-    return {
+    content = {
         "schema": 1,
         "scenario": said,
         "digest": digest(said),
@@ -96,3 +96,4 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "warnings": list(outcome.warnings),
         "summary": outcome.summary,
     }
+    return content | {"label": label([content]).text}

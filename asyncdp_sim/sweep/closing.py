@@ -59,8 +59,8 @@ def close(
     summaries = [{} if each is None else _flat(each["summary"]) for each in known]
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
-    labelled = {} if len(manifests) == 0 else label(list(manifests.values())).metadata()
-    into.put("cells.parquet", columns, labelled)
+    together = None if len(manifests) == 0 else label(list(manifests.values()))
+    into.put("cells.parquet", columns, {} if together is None else together.metadata())
     reasons = {cells[number].name: why for number, why in failed.items()}
     content = {
         "schema": 1,
@@ -75,6 +75,7 @@ def close(
         "cpu_features": cpu_features(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
         "warnings": gathered([None if each is None else each["warnings"] for each in known]),
+        **({} if together is None else {"label": together.text}),
     }
     into.put("manifest.json", content)
 

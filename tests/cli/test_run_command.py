@@ -45,7 +45,8 @@ SUMMARY = {
     "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
     "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
     "updates_until_all", "p_repeat", "p_repeat_uniform", "intervals", "clip_count", "psi_final",
-    "max_spent_ratio", "private", "epsilon_true", "delta", "bound_exceeded", "timing_accounted",
+    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded",
+    "queries_unseen", "timing_accounted",
     "not_for_release",
 }  # fmt: skip
 MANIFEST = {

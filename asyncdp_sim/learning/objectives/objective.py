@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.learning.objectives.largest import Bounded
 
 Array = npt.NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class Objective(Protocol):
         """Return owner i's mean record gradient, one owner (from 0) and point per row."""
 
 
-class Records(Protocol):
+class Records(Bounded, Protocol):
     """The owners' records, for what f cannot tell: clipped gradients and the largest ones."""
 
     @property

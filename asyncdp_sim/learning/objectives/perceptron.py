@@ -82,6 +82,46 @@ class Perceptron:
         through = ((weights * weights) @ (bends * bends))[..., 0, :]
         return np.asarray(np.sqrt(1 + (active * active).sum(axis=-2) + through * rows**2))
 
+    def around(
+        self, x: Array, theta: Array, radius: float, spreads: Array, lengths: Array, norm: Norm
+    ) -> tuple[Array, Array, Array]:
+        """Return an interval of z and a bound of ‖∂z/∂θ‖ over balls around models (q, p).
+
+        Each unit's sum moves by r‖(x, 1)‖₂ at most, its weight by r.
+
+        Parameters
+        ----------
+        x : array (n, d + 1)
+            Rows (x, 1).
+        theta : array (q, p)
+        radius : float
+            r of each ball.
+        spreads, lengths : array (n,)
+            ‖(x, 1)‖₂, and ‖(x, 1)‖ in ``norm``.
+        norm : str
+
+        Returns
+        -------
+        tuple of array (q, n)
+            Its middle and its half width; the bound.
+        """
+        units, weights, threshold = self.parts(theta)
+        sums, moves = units @ x.T, radius * spreads
+        low, high = np.tanh(sums - moves), np.tanh(sums + moves)
+        most = np.maximum(np.abs(low), np.abs(high))
+        least = np.maximum(0.0, np.maximum(low, -high))
+        heavy = (np.abs(weights) + radius)[:, None, :]
+        middle = (weights[:, None, :] @ ((low + high) / 2))[:, 0] + threshold
+        width = np.abs(weights)[:, None, :] @ ((high - low) / 2)
+        reach = width[:, 0] + radius * (1 + most.sum(axis=1))
+        bends = 1 - least * least
+        if norm == "l1":
+            longest = 1 + most.sum(axis=1) + (heavy @ bends)[:, 0] * lengths
+        else:
+            through = ((heavy * heavy) @ (bends * bends))[:, 0] * lengths**2
+            longest = np.sqrt(1 + (most * most).sum(axis=1) + through)
+        return middle, reach, longest
+
     def longest(self, box: float, rows: Array | float, norm: Norm) -> Array:
         """Return a bound of ‖∂z/∂θ‖ over ‖θ‖_∞ ≤ ``box`` for rows of norms ``rows``.
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron import Perceptron
 from asyncdp_sim.learning.objectives.records import Norm
@@ -42,6 +43,13 @@ class PerceptronRecords:
         """‖(x, 1)‖ of every record, one array per owner."""
         order = 1 if self.norm == "l1" else 2
         return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
+
+    @cached_property
+    def _spreads(self) -> list[Array]:
+        """‖(x, 1)‖₂ of every record, one array per owner."""
+        if self.norm == "l2":
+            return self.lengths
+        return [np.linalg.norm(x, axis=1) for x in self.features]
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
@@ -91,6 +99,33 @@ class PerceptronRecords:
             found[row] = self.net.pulled(x, theta, active, slope) / len(y)
         return found
 
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
+
+        That of |φ'| over the interval of z times that of ‖∂z/∂θ‖, each over its own worst case.
+        """
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        long = self._spreads[owner][rows], self.lengths[owner][rows]
+        far = float(np.linalg.norm(centres, axis=1).max()) + radius
+        radius += _ROUNDING * (centres.shape[1] + 8) * far
+        found = np.empty((len(y), len(centres)))
+        for some in self.net.stacks(len(centres), len(y)):
+            z, reach, longest = self.net.around(x, centres[some], radius, *long, self.norm)
+            steepest = np.abs(self.loss.slope(z + reach, y))
+            np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
+            found[:, some] = (steepest * longest).T
+        found *= 1 + 1e-9
+        return found
+
+    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+        """Return |φ'(z, y)|‖∂z/∂θ‖, shape (m,), one record and point per row."""
+        x, y, lengths = (each[owner][rows] for each in (self.features, self.targets, self.lengths))
+        units, weights, threshold = self.net.parts(points)
+        active = np.tanh(np.einsum("ihj,ij->ih", units, x))
+        slope = self.loss.slope(np.einsum("ih,ih->i", weights, active) + threshold[:, 0], y)
+        longest = self.net.lengths(points, active[..., None], lengths[:, None], self.norm)
+        return np.asarray(np.abs(slope) * longest[:, 0])
+
     def largest_gradient(self, models: Array) -> Array:
         """Return, per owner, the largest unclipped record gradient at any of the models.
 
@@ -103,15 +138,7 @@ class PerceptronRecords:
         array (N,)
             max over records and models of |φ'(z, y)|‖∂z/∂θ‖, in the norm of these records.
         """
-        largest = np.zeros(len(self.targets))
-        for owner, (x, y) in enumerate(zip(self.features, self.targets, strict=True)):
-            for some in self.net.stacks(len(models), len(y)):
-                theta = models[some]
-                active = self.net.active(x, theta)
-                slope = np.abs(self.loss.slope(self.net.outputs(theta, active), y))
-                slope *= self.net.lengths(theta, active, self.lengths[owner], self.norm)
-                largest[owner] = max(largest[owner], float(slope.max()))
-        return largest
+        return np.array([largest(self, owner, models) for owner in range(len(self.targets))])
 
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return an upper bound of ‖∇ℓ‖ over Θ and these records; None where Θ is the whole space.
@@ -125,3 +152,7 @@ class PerceptronRecords:
             steepest = self.loss.steepest(reach, np.abs(y))
             bounds.append(np.max(steepest * self.net.longest(theta_max, length, self.norm)))
         return float(max(bounds))
+
+
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative, of a product; of a sum, times its terms."""

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.squared import SQUARED
 
@@ -42,6 +43,13 @@ class LinearRecords:
         """‖x‖ of every record, one array per owner."""
         order = 1 if self.norm == "l1" else 2
         return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
+
+    @cached_property
+    def _spreads(self) -> list[Array]:
+        """‖x‖₂ of every record, one array per owner: how far θᵀx goes for a step of θ."""
+        if self.norm == "l2":
+            return self.lengths
+        return [np.linalg.norm(x, axis=1) for x in self.features]
 
     @cached_property
     def _slope_bounds(self) -> list[Array]:
@@ -100,11 +108,33 @@ class LinearRecords:
             rows.append((1 / len(chosen)) * (some.T @ slope))
         return np.stack(rows)
 
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
+
+        |θᵀx − cᵀx| ≤ r‖x‖₂, and φ' rises with z, so that |φ'| is largest at an end of the interval
+        of z (and never beyond its supremum).
+        """
+        x, y = self.features[owner][rows], self.targets[owner][rows, None]
+        far = float(np.linalg.norm(centres, axis=1).max()) + radius
+        rounding = _ROUNDING * (x.shape[1] + 8) * far
+        reach = (radius + rounding) * self._spreads[owner][rows, None]
+        z = x @ centres.T
+        steepest = np.abs(self.loss.slope(z + reach, y))
+        np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
+        steepest *= 1 + _ROUNDING
+        np.minimum(steepest, self.loss.steepest(np.abs(z) + reach, np.abs(y)), out=steepest)
+        steepest *= self.lengths[owner][rows, None]
+        return steepest
+
+    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+        """Return |φ'(θᵀx, y)|‖x‖, shape (m,), one record and point per row."""
+        z = np.einsum("ij,ij->i", self.features[owner][rows], points)
+        return np.asarray(
+            np.abs(self.loss.slope(z, self.targets[owner][rows])) * self.lengths[owner][rows]
+        )
+
     def largest_gradient(self, models: Array) -> Array:
         """Return, per owner, the largest unclipped record gradient at any of the models.
-
-        |φ'| is at most its supremum over |z| ≤ max‖θ‖₂‖x‖₂: records are visited by the gradient
-        that this allows them, until none that is left can exceed the largest one met.
 
         Parameters
         ----------
@@ -115,23 +145,7 @@ class LinearRecords:
         array (N,)
             max over records and models of |φ'(θᵀx, y)|‖x‖, in the norm of these records.
         """
-        largest = np.zeros(len(self.targets))
-        with np.errstate(over="ignore"):  # of models that have diverged
-            farthest = float(np.linalg.norm(models, axis=1).max(initial=0.0)) * (1 + 1e-9)
-        for owner, (x, y) in enumerate(zip(self.features, self.targets, strict=True)):
-            with np.errstate(over="ignore", invalid="ignore"):
-                reach = farthest * np.linalg.norm(x, axis=1)
-                allowed = self.loss.steepest(reach, np.abs(y)) * self.lengths[owner]
-            allowed = np.where(np.isnan(allowed), np.inf, allowed)
-            order = np.argsort(-allowed, kind="stable")
-            for first in range(0, len(y), _CHUNK):
-                rows = order[first : first + _CHUNK]
-                if allowed[rows[0]] <= largest[owner]:
-                    break
-                slope = np.abs(self.loss.slope(x[rows] @ models.T, y[rows, None])).max(axis=1)
-                peak = float(np.max(slope * self.lengths[owner][rows]))
-                largest[owner] = max(largest[owner], peak)
-        return largest
+        return np.array([largest(self, owner, models) for owner in range(len(self.targets))])
 
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return sup of ‖∇ℓ‖ over Θ and these records; None where it is infinite."""
@@ -148,5 +162,5 @@ class LinearRecords:
 
 _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
-_CHUNK = 8192
-"""Rows looked at together, so that they stay in the cache."""
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative, of a product; of a sum, times its terms."""

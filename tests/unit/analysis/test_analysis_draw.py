@@ -28,7 +28,9 @@ NAMES = [
     "shares",
 ]
 SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
-LABEL = ("private", "epsilon_true", "delta", "timing_accounted", "not_for_release")
+LABEL = (
+    "private", "epsilon_true", "delta", "timing_accounted", "not_for_release", "epsilon_at_least",
+)  # fmt: skip
 NEVER_STALE = "staleness: no answer was stale in "
 
 

@@ -28,7 +28,8 @@ def test_its_numbers_carry_the_label_too() -> None:
     picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", SAID)
     rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
     same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
-    assert rows == [{"x": x} | same | {"not_for_release": "True"} for x in ("1", "2")]
+    same |= {"not_for_release": "True", "epsilon_at_least": "False"}
+    assert rows == [{"x": x} | same for x in ("1", "2")]
     own = {"private": np.array([True, False])}
     labelled = Picture("some", Figure(), own, "", SAID).labelled()
     assert list(labelled["private"]) == [True, False]  # row by row where the table says it so

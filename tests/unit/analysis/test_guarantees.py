@@ -63,7 +63,7 @@ def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
     assert [text.get_text() for text in legend.get_texts()] == [
         "pure (Ξ₁ = 4): ε-DP, pure, Laplace noise",
         "weaker (Ξ₂ = 2): (ε, 1e-06)-DP, Gaussian noise",
-        "hoped (Ξ₁ = 4): NOT PRIVATE as claimed, true ε = 9 to 36",
+        "hoped (Ξ₁ = 4): NOT PRIVATE as claimed, ε ≥ 9 to 36",
         "before the first update",
         "25–75 % of replicates",
     ]

@@ -181,10 +181,12 @@ def test_random_problems(hundred: list[Trace]) -> None:
 def test_what_is_compiled_is_this_loop(hundred: list[Trace]) -> None:
     """The same source as plain Python gives what it gives compiled."""
 
-    def plain(stack: stacked.Stack, block: stacked.Block) -> np.ndarray:
+    def plain(
+        stack: stacked.Stack, block: stacked.Block, *, keep: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compiled, "_compiled", lambda: compiled.advance_cell)
-            return compiled.advance(stack, block)
+            return compiled.advance(stack, block, keep=keep)
 
     for cell in CELLS:
         (found,) = learn(

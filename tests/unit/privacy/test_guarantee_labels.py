@@ -6,7 +6,7 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Privacy, guarantee
+from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Look, Privacy, guarantee
 from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.run import run
 from asyncdp_sim.scenario import Scenario
@@ -37,6 +37,8 @@ def judged(
     delta: float | None = None,
     overlap: int = 1,
     obfuscated: bool = False,
+    unseen: int = 0,
+    timing: str | None = None,
 ) -> Guarantee:
     sensitivity = {
         "declared": Declared(bound=XI, norm=norm),
@@ -53,10 +55,12 @@ def judged(
     )
     n_owners = len(epsilon)
     accountant, records = privacy.accountant(n_owners, T), RECORDS[:n_owners]
-    met = (
-        None if kind != "declared" or mechanism == "none" or largest is None else np.array(largest)
+    look = None
+    if kind == "declared" and mechanism != "none" and largest is not None:
+        look = Look(np.array(largest), 70 - unseen, unseen)
+    return guarantee(
+        privacy, accountant, XI, P, look, public, records, obfuscated=obfuscated, timing=timing
     )
-    return guarantee(privacy, accountant, XI, P, met, public, records, obfuscated=obfuscated)
 
 
 def named(found: Guarantee) -> set[str]:
@@ -127,7 +131,10 @@ def test_a_declared_bound_that_held_is_private_and_says_what_it_rests_on() -> No
     found = judged(largest=(5.0, 5.0))  # a bound that is just reached is not exceeded
     assert (found.private, found.epsilon_true, found.bound_exceeded) == (True, 2.0, False)
     assert len(found.reasons) == 1
-    assert "declared bound 5" in found.reasons[0]
+    assert found.reasons[0].startswith(
+        "the claim rests on the declared bound 5: no record of this table exceeded it at 70 "
+        "answered queries"
+    )
 
 
 def test_an_exceeded_bound_scales_each_owners_epsilon_by_its_own_excess() -> None:
@@ -142,8 +149,37 @@ def test_a_small_gradient_does_not_improve_the_claim() -> None:
     assert judged(largest=(0.1, 0.1)).epsilon_true == 2.0
 
 
-def test_an_unmeasured_declared_bound_is_not_said_to_have_held() -> None:
-    assert judged(largest=None).bound_exceeded is None
+def test_a_declared_bound_is_never_judged_without_a_look() -> None:
+    with pytest.raises(ValueError, match="needs a look"):
+        judged(largest=None)
+
+
+def test_queries_that_were_not_looked_at_leave_the_claim_open() -> None:
+    """Neither yes nor no; and a bound that is known to be exceeded is exceeded all the same."""
+    found = judged(unseen=3)
+    assert (found.private, found.bound_exceeded, found.unseen) == (None, None, 3)
+    assert found.reasons == (
+        "3 of 70 answered queries were not looked at: the declared bound 5 may be exceeded there",
+    )
+    known = judged(unseen=3, largest=(4.0, 6.0))
+    assert (known.private, known.bound_exceeded, known.unseen) == (False, True, 3)
+    assert len(known.reasons) == 2
+
+
+@pytest.mark.parametrize("kind", ["declared", "clip", "domain"])
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "discrete-laplace", "none"])
+def test_timing_that_nobody_pays_for_has_no_finite_epsilon(kind: str, mechanism: str) -> None:
+    delta = 1e-6 if mechanism == "gaussian" else None
+    found = judged(kind=kind, mechanism=mechanism, delta=delta, timing="who speaks")
+    assert (found.private, found.epsilon_true) == (False, inf)
+    assert "timing not accounted: who speaks" in found.reasons
+
+
+def test_epsilon_of_a_declared_bound_is_a_least_one() -> None:
+    assert judged().at_least
+    assert judged(largest=(50.0, 1.0)).at_least
+    assert not judged(kind="clip").at_least
+    assert judged(kind="clip").unseen is None
 
 
 def test_owners_are_named() -> None:
@@ -157,7 +193,8 @@ def test_the_judged_epsilon_is_not_written_back() -> None:
     """The ledger's ε must not change because the guarantee is worse."""
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
     accountant = privacy.accountant(2, T)
-    guarantee(privacy, accountant, XI, P, np.array([50.0, 50.0]), (1, 1), RECORDS[:2])
+    look = Look(np.array([50.0, 50.0]), 1)
+    guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2])
     assert accountant.epsilon.tolist() == EPSILON
     assert accountant.spent(accountant.answers).tolist() == EPSILON
 

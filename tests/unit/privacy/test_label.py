@@ -31,7 +31,7 @@ def made(
         (
             [made({"sensitivity": {"kind": "declared", "bound": 5.0}})],
             "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise, if the "
-            "declared bound Ξ = 5 holds.",
+            "declared bound Ξ = 5 holds. ε ≥ 1 (these records; a declared bound may fail others).",
         ),
         (
             [made(GAUSSIAN, delta=1e-6, epsilon_true=1 - 1e-7)],
@@ -40,7 +40,8 @@ def made(
         (
             [made(GAUSSIAN, delta=1e-6), made({"mechanism": "discrete-laplace", "delta": 0.1})],
             "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise or "
-            "pure with discrete Laplace noise.",
+            "pure with discrete Laplace noise. Each replicate of each cell on its own; cells share "
+            "noise: together not private.",
         ),
         (
             [made({}, EXCEEDED, "another", private=False, epsilon_true=10.6, not_for_release=True)],
@@ -71,9 +72,10 @@ def made(
                 made({"epsilon": 10.0}, EVENTS, epsilon_true=10.0, timing_accounted=False),
             ],
             "NOT PRIVATE as claimed (ε = 0.1, 1, 10 per owner over the run, pure with Laplace "
-            "noise) in 2 of 3 cells: the declared bound 5 on a record gradient's L1 norm is "
-            "exceeded. True ε = 7, 2, 10, respectively. TIMING NOT ACCOUNTED: owners answer when "
-            "their gradient is long, which nothing pays for.",
+            "noise) in all 3 cells: the declared bound 5 on a record gradient's L1 norm is "
+            "exceeded; timing not accounted. True ε = 7, 2, ∞, respectively. Each replicate of "
+            "each cell on its own; cells share noise: together not private. TIMING NOT ACCOUNTED: "
+            "owners answer when their gradient is long, which nothing pays for.",
         ),
         (
             [made({}, data={"owner_column": "hospital"})],
@@ -123,6 +125,7 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
         "delta": 1e-6,
         "timing_accounted": True,
         "not_for_release": False,
+        "epsilon_at_least": False,
     }
     assert found.metadata() == {
         "asyncdp.label": found.text,
@@ -131,6 +134,7 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
         "asyncdp.delta": "1e-06",
         "asyncdp.timing_accounted": "true",
         "asyncdp.not_for_release": "false",
+        "asyncdp.epsilon_at_least": "false",
     }
 
 
@@ -155,7 +159,7 @@ def test_guarantees_have_short_names() -> None:
 
 def test_reasons_are_told_in_full() -> None:
     broken = made({}, EXCEEDED, "another", EVENTS, private=False, timing_accounted=False)
-    assert reasons(broken) == [EXCEEDED.removeprefix("not private: ")]
+    assert reasons(broken) == [EXCEEDED.removeprefix("not private: "), EVENTS]
     assert timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
     assert reasons(made({})) == timing_reasons(made({})) == []
 

@@ -110,19 +110,22 @@ def made(directory: Path, file: Path, **summary: Any) -> list[str]:
 def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> None:
     said = made(tmp_path / "result", file, delta=1e-5, timing_accounted=False)
     [private] = [line for line in said if line.startswith("private as claimed")]
-    assert private.split(maxsplit=3)[3].startswith("NO (true ε ")
+    assert private.split(maxsplit=3)[3].startswith("NO (no finite ε, δ = ")
     assert private.endswith(", δ = 1e-05)")
     first, second = (line for line in said if line.startswith("because"))
     assert "the declared bound 0.001 on a record gradient's L1 norm is exceeded: " in first
     assert said.index(first) == said.index(private) + 1
-    assert second.split(maxsplit=1)[1] == "the manifest gives no reason"
+    assert second.split(maxsplit=1)[1] == "timing not accounted: the manifest gives no reason"
     assert any(line.split() == ["timing", "NOT", "accounted"] for line in said)
     assert any(line.endswith("a person with m records gets mε and a larger δ") for line in said)
 
 
 def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     sweep(load(file)[0], tmp_path / "sweep")
-    header, pure, gaussian = report(tmp_path / "sweep")
-    assert header.split()[-4:] == ["private", "true", "ε", "δ"]
-    assert pure.split()[-3::2] == ["NO", "0"]
-    assert gaussian.split()[-3::2] == ["NO", "1e-05"]
+    header, pure, gaussian, together = report(tmp_path / "sweep")
+    assert header.split()[-3:] == ["private", "ε", "δ"]
+    assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
+    assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]
+    assert together == (
+        "private: each replicate of each cell on its own; cells share noise: together not private"
+    )

@@ -1,0 +1,137 @@
+"""The largest record gradient at many points, without a full pass over the records for each.
+
+Branch and bound: no record whose gradient is bounded below the largest one met, over a ball around
+all points, can hold the maximum. The records with the largest bounds are looked at, at all points;
+where others remain, the points are split into two smaller balls.
+"""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64] | slice
+
+
+class Bounded(Protocol):
+    """Records that know how long their gradients can be."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
+
+        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
+        of the centres (q, p).
+        """
+
+    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
+
+        The bits of each do not depend on how many there are.
+        """
+
+
+def largest(
+    records: Bounded,
+    owner: int,
+    points: Array,
+    least: float = 0.0,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> float:
+    """Return the largest ‖∇ℓ‖ of an owner's records at any of the points, to the bit.
+
+    Parameters
+    ----------
+    records : Bounded
+    owner : int
+        From 0.
+    points : array (q, p)
+    least : float
+        Returned where no gradient is larger.
+    rows : array of int, optional
+        The records that are looked at; all of them where absent.
+
+    Returns
+    -------
+    float
+        ∞ where a point is not finite: no bound holds for gradients there.
+    """
+    if not np.isfinite(points).all():
+        return np.inf
+    best, parts = least, [(slice(None) if rows is None else rows, points)]
+    while len(parts) > 0:
+        among, some = parts.pop()
+        if len(some) == 0:
+            continue
+        tops = ceilings_over(records, owner, among, *ball(some))
+        worth = np.flatnonzero(tops > best)
+        if len(worth) == 0:
+            continue
+        count = min(len(worth), max(1, PAIRS // max(some.shape)))
+        if count < len(worth):
+            worth = worth[np.argpartition(-tops[worth], count)]
+        first, rest = worth[:count], worth[count:]
+        best = max(best, _met(records, owner, _picked(among, first), some, best))
+        rest = rest[tops[rest] > best]
+        if len(rest) > 0:
+            left = _picked(among, rest)
+            parts += [(left, half) for half in _halves(some)]
+    return best
+
+
+def ball(points: Array) -> tuple[Array, float]:
+    """Return the centre (p,) and the radius of a ball around points (q, p)."""
+    centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        return centre, float(np.linalg.norm(points - centre, axis=1).max()) * (1 + 1e-9)
+
+
+def ceilings_over(records: Bounded, owner: int, rows: Rows, centre: Array, radius: float) -> Array:
+    """Return a bound of each record's ‖∇ℓ‖ over one ball, shape (m,); ∞ where there is none."""
+    return _bounds(records, owner, rows, centre[None], radius)[:, 0]
+
+
+def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = records.ceilings(owner, rows, centres, radius)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _met(
+    records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array, best: float
+) -> float:
+    """Return the largest gradient of some records at some points, or less where it is < best."""
+    tops = _bounds(records, owner, rows, points, 0.0)
+    one, at = np.unravel_index(int(tops.argmax()), tops.shape)
+    if tops[one, at] <= best:
+        return best
+    best = max(best, _longest(records, owner, rows[[one]], points[[at]]))
+    some, where = np.nonzero(tops > best)
+    together = max(1, PAIRS // points.shape[1])
+    for first in range(0, len(some), together):
+        pairs = slice(first, first + together)
+        best = max(best, _longest(records, owner, rows[some[pairs]], points[where[pairs]]))
+    return best
+
+
+def _longest(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = records.lengths_at(owner, rows, points)
+    return float(np.where(np.isnan(found), np.inf, found).max())
+
+
+def _picked(among: Rows, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return places if isinstance(among, slice) else among[places]
+
+
+def _halves(points: Array) -> tuple[Array, Array]:
+    """Split points (q ≥ 2, p) where they spread most."""
+    spread = points.max(axis=0) / 2 - points.min(axis=0) / 2
+    along = points[:, int(spread.argmax())]
+    order = np.argpartition(along, len(points) // 2)
+    half = len(points) // 2
+    return points[order[:half]], points[order[half:]]
+
+
+PAIRS = 2**16
+"""Records times points that are looked at together, and fewer records the more features."""
