@@ -100,7 +100,9 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "private as claimed", f"{_verdict(said)} ({epsilon_words(manifest)}{stated})"
     yield from (("because", why) for why in reasons(manifest))
     if alone is not None:
-        yield "that is", alone
+        each, together = alone.split("; ")
+        yield "that is", each
+        yield "together", together
     if unit is not None:
         yield "unit of privacy", unit
     yield "timing", "accounted" if said.timing_accounted else "NOT accounted"
@@ -181,7 +183,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 *[_figure(said.delta)] * with_delta,
             ]
         )
-    return _aligned(rows) + ([] if alone is None else [f"private: {alone}"])
+    return _aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
 
 
 def _swept_value(value: Any) -> str:

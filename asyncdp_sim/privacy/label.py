@@ -161,12 +161,12 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
             return None
         delta = f" and {count} δ" if (stated_delta(manifests[0]) or 0) > 0 else ""
         return (
-            f"each of {count} replicates on its own: publishing all costs at most {count} ε{delta}"
+            f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
         )
     seeds = [each["scenario"].get("run", {}).get("seed") for each in noisy]
     if len(set(seeds)) < len(seeds):
         return "each replicate of each cell on its own; cells share noise: together not private"
-    return "each replicate of each cell on its own: publishing several adds up what each costs"
+    return "each replicate of each cell on its own; what is published of several adds up"
 
 
 def epsilon_words(manifest: Manifest) -> str:

@@ -127,5 +127,6 @@ def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
     assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]
     assert together == (
-        "private: each replicate of each cell on its own; cells share noise: together not private"
+        "Each replicate of each cell on its own; cells share noise: together not private."
     )
+    assert len(together) <= 80
