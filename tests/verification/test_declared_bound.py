@@ -1,0 +1,488 @@
+"""A declared bound against a brute-force pass: every record at every query that was answered.
+
+The queries are noted while the model is trained inside the network, whatever becomes of the
+answers; the run under test learns over traces, and prunes.
+"""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.learning import compiled, stacked, watch
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.lockstep import Lesson, fused, learn
+from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss
+from asyncdp_sim.learning.objectives.largest import largest
+from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.watch import Met, Watch
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy import Guarantee
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.report import report
+from asyncdp_sim.run import Outcome, manifest, run, write
+from asyncdp_sim.run.account import judge, summary, warnings
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Outcome as Fate
+
+Parts = dict[str, Any]
+LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
+LOSSY = {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"}
+ONE_MODEL = {"step": 0.5, "initial": "uniform"}
+WAYS: dict[str, Parts] = {
+    "request": {},
+    "request, losses": {"latency": LATE, "channel": LOSSY},
+    "request, queue, timeout": {
+        "latency": LATE, "protocol": {"kind": "request", "busy": "queue", "timeout": 0.5},
+    },
+    "push": {"latency": LATE, "protocol": {"kind": "push", "own_tick": "overlap"}},
+    "push, as read": {
+        "latency": LATE, "protocol": {"kind": "push"},
+        "algorithm": {
+            "kind": "async-gossip", "rho": 60.0, "apply_at": "as-read", "initial": "uniform",
+        },
+    },
+    "push over ALOHA": {"protocol": {"kind": "push"}, "channel": {"kind": "aloha", "airtime": 0.2}},
+    "broadcast": {"latency": LATE, "protocol": {"kind": "broadcast", "interval": 0.4}},
+    "broadcast, newest only": {
+        "latency": LATE,
+        "protocol": {"kind": "broadcast", "interval": 0.4, "superseded": "discard"},
+    },
+    "broadcast, all copies": {
+        "latency": LATE, "channel": LOSSY,
+        "protocol": {"kind": "broadcast", "interval": 0.4, "payload": "all-copies"},
+    },
+    "fedasync": {
+        "latency": LATE, "protocol": {"kind": "push"},
+        "algorithm": {"kind": "fedasync", "mixing": 0.4, **ONE_MODEL},
+    },
+    "fedbuff": {
+        "latency": LATE, "protocol": {"kind": "push"},
+        "algorithm": {"kind": "fedbuff", "server_step": 0.4, "buffer": 3, **ONE_MODEL},
+    },
+    "collab-1": {
+        "latency": LATE, "protocol": {"kind": "rounds", "deadline": 0.7},
+        "algorithm": {"kind": "collab-1", "rho": 100.0, "initial": "uniform"},
+    },
+    "collab-2": {
+        "latency": LATE, "protocol": {"kind": "rounds"}, "channel": {"kind": "ideal", "loss": 0.2},
+        "algorithm": {"kind": "collab-2", **ONE_MODEL},
+    },
+    "parameter server": {
+        "protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", **ONE_MODEL},
+    },
+    "gossip, ring": {
+        "latency": LATE,
+        "protocol": {"kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"}},
+        "algorithm": {"kind": "gossip-graph", "rho": 60.0, "initial": "uniform"},
+    },
+    "gossip, star": {
+        "protocol": {"kind": "gossip", "graph": {"kind": "star"}, "clock": {"kind": "poisson"}},
+        "algorithm": {"kind": "gossip-graph", "rho": 60.0, "initial": "uniform"},
+    },
+}  # fmt: skip
+MODELS: dict[str, Parts] = {
+    "ridge": {"kind": "ridge"},
+    "logistic": {"kind": "logistic"},
+    "svm": {"kind": "svm"},
+    "huber": {"kind": "huber", "delta": 1.0},
+    "mlp": {"kind": "mlp", "hidden": 3},
+    "mlp, logistic": {"kind": "mlp", "hidden": 2, "loss": "logistic"},
+}
+PRIVATE: tuple[Parts, ...] = (
+    {"mechanism": "laplace"},
+    {"mechanism": "gaussian", "delta": 1e-5},
+    {"mechanism": "laplace", "norm": "l2-as-published"},
+)
+
+
+def scenario(
+    *, model: str = "ridge", privacy: Parts | None = None, bound: float = 5.0, **parts: Any
+) -> Scenario:
+    private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
+    norm = {"norm": private.pop("norm")} if "norm" in private else {}
+    fields: Parts = {
+        "id": "declared",
+        "run": {"updates": 25, "replicates": 3, "until": 40.0},
+        "owners": {"count": 3, "records": [20, 11, 30]},
+        "data": {
+            "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
+            "labels": MODELS[model]["kind"] in ("logistic", "svm") or "logistic" in model,
+        },
+        "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
+        "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},
+        "privacy": {"epsilon": 20.0} | private | {
+            "sensitivity": {"kind": "declared", "bound": bound} | norm,
+        },
+    }  # fmt: skip
+    return parse(Scenario, fields | parts)
+
+
+class Noting(LiveLearning):
+    """Notes every query as it is formed, by the number of its message."""
+
+    def __init__(self, *how: Any, **more: Any) -> None:
+        super().__init__(*how, **more)
+        self.noted: dict[int, np.ndarray] = {}
+
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
+        super().read(owner, message, peer)
+        self.noted[message] = self._asked[message][0][0].copy()
+
+    def take(self, owner: int, message: int, sent: Any) -> None:
+        super().take(owner, message, sent)
+        self.noted[message] = self._asked[message][0][0].copy()
+
+    def again(self, message: int, former: int) -> None:
+        super().again(message, former)
+        self.noted[message] = self.noted[former]
+
+
+def queries(asked: Scenario) -> list[tuple[int, np.ndarray, Fate]]:
+    """Every query whose answer was transmitted or withheld: its owner from 0, where, its fate."""
+    task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
+    found = []
+    for number in range(1, asked.run.replicates + 1):
+        scope = streams.within("replicate", number)
+        how = (task.steps, task.reply, scope, 1, task.asks)
+        live = Noting(*how, threshold=task.threshold, target=task.target)
+        trace = simulate(asked.network, scope, learning=live)
+        for row in trace.exchanges:
+            fate = Fate(int(row["outcome"]))
+            if row["transmissions"] > 0 or fate is Fate.withheld:
+                found.append((int(row["owner"]) - 1, live.noted[int(row["message"])], fate))
+    return found
+
+
+def every_record(outcome: Outcome, owner: int, points: np.ndarray) -> float:
+    """The largest gradient of an owner's records at any of the points, pair by pair."""
+    records = outcome.problem.records
+    count = len(records.targets[owner])
+    rows, places = (each.ravel() for each in np.indices((count, len(points))))
+    return float(records.lengths_at(owner, rows, points[places]).max())
+
+
+def brute_force(outcome: Outcome, *, of: Any = None) -> np.ndarray:
+    """The largest gradient per owner, of all queries or of those with a fate among ``of``."""
+    met = queries(outcome.scenario)
+    found = np.zeros(outcome.scenario.owners.count)
+    for owner in range(len(found)):
+        own = [x for who, x, fate in met if who == owner and (of is None or fate in of)]
+        if len(own) > 0:
+            found[owner] = every_record(outcome, owner, np.array(own))
+    return found
+
+
+CASES = [
+    (way, model, PRIVATE[place % len(PRIVATE)])
+    for place, (way, model) in enumerate(product(WAYS, MODELS))
+]
+
+
+def met_everywhere(way: str, model: str, privacy: Parts) -> Outcome:
+    outcome = run(scenario(**WAYS[way], model=model, privacy=privacy))
+    met = outcome.learned.met
+    assert met is not None
+    assert met.largest.tolist() == brute_force(outcome).tolist()
+    assert met.queries == len(queries(outcome.scenario))
+    assert outcome.summary["queries_unseen"] == 0
+    return outcome
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_pruned_pass_is_the_brute_force_one(way: str) -> None:
+    """One model for each way to talk and learn; all of them nightly."""
+    model = list(MODELS)[list(WAYS).index(way) % len(MODELS)]
+    privacy = PRIVATE[list(WAYS).index(way) % len(PRIVATE)]
+    met_everywhere(way, model, privacy)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("way", "model", "privacy"), CASES)
+def test_the_pruned_pass_is_the_brute_force_one_for_all(
+    way: str, model: str, privacy: Parts
+) -> None:
+    met_everywhere(way, model, privacy)
+
+
+def test_ways_are_all_that_the_union_has() -> None:
+    """No algorithm, protocol or model that can declare a bound is left out of the property."""
+    seen = [scenario(**parts) for parts in WAYS.values()]
+    kinds = {each.algorithm.kind for each in seen}
+    assert kinds == {
+        "async-gossip", "collab-1", "collab-2", "fedasync", "fedbuff", "gossip-graph",
+        "parameter-server",
+    }  # fmt: skip
+    assert {each.protocol.kind for each in seen} == {
+        "request", "push", "broadcast", "rounds", "gossip",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", ["numpy", "compiled", "answer by answer"])
+@pytest.mark.parametrize("part", ["request", "request, losses"])
+def test_every_loop_meets_the_same(part: str, loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in blocks of few updates and few replicates, and whatever waits how long."""
+    slow = {} if part == "request" else {"channel": LOSSY}
+    outcome = run(scenario(**slow))
+    task, streams = outcome.problem.task, Streams(1)
+    monkeypatch.setattr(watch, "NUMBERS", 40)
+    seen = Watch(task.watched)
+    lesson = Lesson(task.steps, task.reply, 1, seen)
+    assert fused(outcome.traces, lesson, "average") is not None
+
+    def scopes() -> list[Any]:
+        return [streams.within("replicate", number) for number in outcome.numbers]
+
+    if loop == "answer by answer":
+        fold(outcome.traces, lesson, scopes())
+    else:
+        chosen = stacked.LOOP if loop == "numpy" else compiled.LOOP
+        next(learn(outcome.traces, [lesson], scopes, replace(chosen, rows=2, numbers=60)))
+    assert seen.met().largest.tolist() == brute_force(outcome).tolist()
+    assert seen.met().queries == len(queries(outcome.scenario))
+    if part == "request, losses":
+        assert {fate for *_, fate in queries(outcome.scenario)} >= {Fate.applied, Fate.lost}
+
+
+def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
+    for parts in (WAYS["request"], WAYS["request, losses"], WAYS["push"], WAYS["gossip, ring"]):
+        outcome = run(scenario(**parts))
+        task = replace(outcome.problem.task, watched=None)
+        problem = replace(outcome.problem, task=task)
+        unseen = replace(outcome, problem=problem)
+        streams = Streams(1)
+        scopes = [streams.within("replicate", number) for number in outcome.numbers]
+        path = fold(outcome.traces, Lesson(task.steps, task.reply, 1), scopes, task.asks)
+        assert path.final.tobytes() == unseen.learned.models.tobytes()
+
+
+def test_live_learning_meets_what_its_replay_does() -> None:
+    trigger = {"kind": "large-gradient", "threshold": 1.0}
+    parts = {"latency": LATE, "channel": LOSSY, "trigger": trigger}
+    live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
+    met = live.learned.met
+    assert met is not None
+    assert met.largest.tolist() == brute_force(live).tolist()
+    fates = {fate for *_, fate in queries(live.scenario)}
+    assert fates >= {Fate.withheld, Fate.lost, Fate.applied}
+    task, scope = live.problem.task, Streams(1).within("replicate", 1)
+    seen = Watch(task.watched)
+    fold(live.traces, Lesson(task.steps, task.reply, 1, seen), [scope])
+    assert seen.met().largest.tolist() == met.largest.tolist()
+
+
+LOSSES = {"ridge": SQUARED, "logistic": LogisticLoss(), "svm": Hinge(), "huber": HuberLoss(0.7)}
+
+
+def of_many(seed: int, model: str, norm: str, size: int, *, spread: float) -> tuple[Any, Any]:
+    """Records of unequal size, and points around a far centre, some of them far outliers."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(size, 4)) * np.exp(rng.normal(size=(size, 1)))
+    y = np.sign(rng.normal(size=size)) if model in ("logistic", "svm") else rng.normal(size=size)
+    if model == "mlp":
+        net = Perceptron(3, 2)
+        x[:, -1] = 1
+        points = rng.normal(size=(150, net.numbers)) * spread + rng.normal(size=net.numbers)
+        return PerceptronRecords(net, [x], [y], SQUARED, None, norm), points
+    points = rng.normal(size=(150, 4)) * spread + rng.normal(size=4)
+    points[:3] *= 30
+    return LinearRecords([np.asfortranarray(x)], [y], None, norm, LOSSES[model]), points
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("model", [*LOSSES, "mlp"])
+def test_the_largest_is_that_of_all_pairs(
+    model: str, norm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit, however the points are split, and with very few of all pairs looked at."""
+    for seed, spread, together in product(range(4), (1e-3, 1.0), (8, 2**16)):
+        monkeypatch.setattr("asyncdp_sim.learning.objectives.largest.PAIRS", together)
+        records, points = of_many(seed, model, norm, 120, spread=spread)
+        rows, places = (each.ravel() for each in np.indices((120, len(points))))
+        every = records.lengths_at(0, rows, points[places])
+        assert largest(records, 0, points) == every.max()
+        assert largest(records, 0, points, least=2 * every.max()) == 2 * every.max()
+        centre, radius = points.mean(axis=0), np.linalg.norm(points - points.mean(axis=0), axis=1)
+        tops = records.ceilings(0, slice(None), centre[None], float(radius.max()) * (1 + 1e-12))
+        assert np.all(every.reshape(120, -1).max(axis=1) <= tops[:, 0])
+
+
+def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:
+    """∇ℓ by central differences of φ(z, y), for every model and norm."""
+    for model, norm in product([*LOSSES, "mlp"], ["l1", "l2"]):
+        records, points = of_many(7, model, norm, 12, spread=0.3)
+        points = points[10:22]
+        for row in range(12):
+            x, y = records.features[0][row], records.targets[0][row]
+
+            def value(theta: np.ndarray, x: Any = x, y: Any = y, records: Any = records) -> float:
+                if isinstance(records, PerceptronRecords):
+                    units, weights, threshold = records.net.parts(theta)
+                    z = np.tanh(units @ x) @ weights + threshold[0]
+                else:
+                    z = theta @ x
+                return float(records.loss.value(np.array([z]), np.array([y]))[0])
+
+            at, step = points[row], 1e-6
+            slope = [
+                (value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))
+            ]
+            length = np.linalg.norm(slope, ord=1 if norm == "l1" else 2)
+            found = records.lengths_at(0, np.array([row]), at[None])[0]
+            assert found == pytest.approx(length, rel=1e-5, abs=1e-6)
+
+
+def test_few_of_all_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass over 20,000 records for 3,000 queries looks at less than one pair in 300."""
+    rng = np.random.default_rng(1)
+    x = np.asfortranarray(rng.normal(size=(20_000, 5)))
+    records = LinearRecords([x], [rng.normal(size=20_000)])
+    looked, plain = [], LinearRecords.ceilings
+
+    def counted(self: Any, owner: int, rows: Any, centres: np.ndarray, radius: float) -> Any:
+        found = plain(self, owner, rows, centres, radius)
+        looked.append(found.size)
+        return found
+
+    monkeypatch.setattr(LinearRecords, "ceilings", counted)
+    seen = Watch(records)
+    seen.take(np.zeros(3_000, dtype=np.int64), rng.laplace(size=(3_000, 5)))
+    assert seen.met().largest[0] > 0
+    assert sum(looked) < 20_000 * 3_000 / 300
+
+
+def places(outcome: Outcome) -> dict[str, np.ndarray]:
+    """Per owner the largest gradient by brute force: of queries, and elsewhere."""
+    learned = outcome.learned
+    ends = {"start": learned.starts, "final": learned.models,
+            "optimum": outcome.problem.task.objective.optimum[None]}  # fmt: skip
+    owners = range(outcome.scenario.owners.count)
+    found = {
+        name: np.array([every_record(outcome, owner, models) for owner in owners])
+        for name, models in ends.items()
+    }
+    return found | {"queries": brute_force(outcome)}
+
+
+def exceeded(found: dict[str, np.ndarray], xi: float) -> set[str]:
+    """Where the bound is exceeded."""
+    return {place for place, values in found.items() if values.max() > xi}
+
+
+def of_one_run(
+    seed: int, epsilon: float, rho: float, updates: int, bound: float, **parts: Any
+) -> Scenario:
+    gossip = {"kind": "async-gossip", "rho": rho, **parts.pop("algorithm", {})}
+    return scenario(
+        run={"seed": seed, "updates": updates, "replicates": 1}, algorithm=gossip, bound=bound,
+        privacy={"mechanism": "laplace", "epsilon": epsilon}, **parts,
+    )  # fmt: skip
+
+
+AT_START = {"initial": "ones", "central_step": "text"}
+IN_THE_MIDDLE = of_one_run(20, 20.0, 100.0, 40, 80.0)
+AT_ITS_END = of_one_run(20, 3.0, 0.5, 2, 80.0)
+AT_ITS_START = of_one_run(7, 1000.0, 1.0, 3, 55.0, algorithm=AT_START)
+IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
+
+
+def judged(outcome: Outcome) -> Guarantee:
+    return judge(
+        outcome.scenario, outcome.dataset, outcome.problem, outcome.traces, outcome.learned
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [(IN_THE_MIDDLE, "queries"), (AT_ITS_END, "final"), (AT_ITS_START, "start")],
+    ids=["middle", "end", "start"],
+)
+def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(
+    asked: Scenario, where: str
+) -> None:
+    """And ε is that of the largest gradient of all, found by brute force."""
+    outcome = run(asked)
+    found, xi = places(outcome), outcome.problem.xi
+    assert exceeded(found, xi) == {where}
+    summary = outcome.summary
+    assert (summary["private"], summary["bound_exceeded"]) == (False, True)
+    assert summary["epsilon_true"] == asked.privacy.epsilon * found[where].max() / xi
+    assert summary["epsilon_at_least"] is True
+
+
+def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded() -> None:
+    outcome = run(IN_WHAT_WAS_LOST)
+    xi = outcome.problem.xi
+    elsewhere = places(outcome) | {
+        "queries": brute_force(outcome, of=tuple(fate for fate in Fate if fate is not Fate.lost))
+    }
+    assert exceeded(elsewhere, xi) == set()
+    lost = brute_force(outcome, of=(Fate.lost,)).max()
+    assert lost > xi
+    assert outcome.summary["epsilon_true"] == 50.0 * lost / xi
+
+
+def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bugs: without queries, final models, starts, or lost answers the bound holds."""
+    for asked, left_out in ((AT_ITS_END, "models"), (AT_ITS_START, "starts")):
+        outcome = run(asked)
+        optimum = np.broadcast_to(outcome.problem.task.objective.optimum, (1, 3))
+        less = replace(outcome.learned, **{left_out: optimum})
+        assert judged(outcome).private is False
+        assert judged(replace(outcome, learned=less)).private is True
+    outcome = run(IN_THE_MIDDLE)
+    unmet = replace(outcome.learned, met=Met(np.zeros(3), outcome.learned.met.queries))
+    assert judged(replace(outcome, learned=unmet)).private is True
+    few = tuple(fate for fate in watch.ANSWERED if fate is not Fate.lost)
+    monkeypatch.setattr(watch, "ANSWERED", few)
+    monkeypatch.setattr("asyncdp_sim.run.account.ANSWERED", few)
+    assert run(IN_WHAT_WAS_LOST).summary["private"] is True
+
+
+def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Path) -> None:
+    """Here a run of which nothing was looked at: the count is that of all answers released."""
+    outcome = run(scenario(bound=1000.0, channel=LOSSY, run={"updates": 25, "replicates": 2}))
+    assert outcome.summary["private"] is True
+    blind = replace(outcome, learned=replace(outcome.learned, met=None))
+    found = judged(blind)
+    answered = sum(int(trace.released.sum()) for trace in outcome.traces)
+    assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
+    parts = (blind.scenario, blind.dataset, blind.problem, blind.traces, blind.learned, found)
+    said = summary(*parts), tuple(warnings(*parts))
+    shown = replace(blind, summary=blind.summary | said[0], warnings=said[1])
+    write(shown, tmp_path / "r")
+    lines = report(tmp_path / "r")
+    assert any(line.split()[:5] == ["private", "as", "claimed", "not", "shown"] for line in lines)
+    told = label([manifest(shown)]).text
+    assert told.startswith("NOT SHOWN to be private as claimed (ε = 20 ")
+    assert f"{answered} of {answered} answered queries were not looked at" in told
+    assert "Private as claimed" not in told
+    cells = pq.read_schema(tmp_path / "r" / "curve.parquet").metadata
+    assert cells[b"asyncdp.private"] == b"none"
+
+
+def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> None:
+    """The table's own records: for one that is in no table the same answers tell more."""
+    outcome = run(scenario(bound=1000.0))
+    told = label([manifest(outcome)]).text
+    assert "Private as claimed" in told
+    assert "ε ≥ 20 (these records; a declared bound may fail others)" in told
+    assert "True ε" not in told
+    [rests] = [said for said in outcome.warnings if "rests on the declared bound" in said]
+    met = outcome.learned.met
+    assert met is not None
+    assert f"exceeded it at {met.queries} answered queries" in rests
+    assert all(values.max() <= 1000.0 for values in places(outcome).values())
+    x = np.array([[1e6, 0.0, 0.0]])
+    other = LinearRecords([x], [np.array([0.0])])
+    assert other.largest_gradient(outcome.learned.models)[0] > 1000.0
