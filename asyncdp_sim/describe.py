@@ -16,7 +16,7 @@ from asyncdp_sim.network.graphs_connected import Graph
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.privacy import Gaussian
-from asyncdp_sim.privacy.label import record_unit
+from asyncdp_sim.privacy.label import UNTIMED, composition, record_unit
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.polar import disagreement_left
 from asyncdp_sim.theory.prediction import Prediction
@@ -227,6 +227,21 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
             f"T = {scenario.run.updates}{takes}: every run ends early"
         )
     yield from _claims(scenario)
+    yield from _together(scenario)
+
+
+def _together(scenario: Scenario) -> Iterator[str]:
+    """Say of what all this is said: of one replicate of one cell."""
+    asked = float(scenario.privacy.asked(scenario.owners.count).max())
+    if scenario.privacy.noise == "scalar-as-published":
+        return
+    timed = scenario.timing_unaccounted is None
+    delta = scenario.privacy.delta if scenario.privacy.mechanism == "gaussian" else 0
+    summary = {"epsilon_true": asked, "delta": delta, "timing_accounted": timed}
+    cell = {"scenario": scenario.plain(), "summary": summary}
+    alone = composition([cell] * (2 if len(scenario.sweep) > 0 else 1))
+    if alone is not None and "run.seed" not in scenario.sweep:
+        yield f"that is said of {alone}"
 
 
 def _claims(scenario: Scenario) -> Iterator[str]:
@@ -240,7 +255,10 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     if sensitivity.kind == "domain":
         yield sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
     if sensitivity.kind == "declared":
-        yield f"the bound {sensitivity.bound:g} is declared: the run checks it against the records"
+        yield (
+            f"the bound {sensitivity.bound:g} is declared: the run looks for records beyond it at "
+            "every query that is answered, and ε is at least what it finds"
+        )
     xi = scenario.xi
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
@@ -264,7 +282,7 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
     if scenario.trigger is not None:
         yield f"trigger: {scenario.trigger.words()}"
     if scenario.timing_unaccounted is not None:
-        yield f"timing not accounted: {scenario.timing_unaccounted}"
+        yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -57,6 +57,8 @@ class Forecast:
         Of what data.
     not_for_release : bool
         Whether private records were read.
+    timing : str, optional
+        What timing tells of records that nobody pays for: no finite ε holds then.
     """
 
     psi: float
@@ -77,6 +79,7 @@ class Forecast:
     doubts: tuple[str, ...]
     moments: str
     not_for_release: bool
+    timing: str | None = None
 
     @property
     def cost_of_privacy(self) -> float:
@@ -181,6 +184,7 @@ def _by_runs(
         doubts=tuple(doubts),
         moments=known.words,
         not_for_release=known.private,
+        timing=known.scenario.timing_unaccounted,
     )
 
 

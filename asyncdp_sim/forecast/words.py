@@ -9,6 +9,7 @@ from typing import Any
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecast import Forecast, OwnerForecast, Point
 from asyncdp_sim.forecast.population import RELEASE
+from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import spoken
 
 MOST = 20
@@ -41,6 +42,8 @@ def lines(found: Forecast) -> list[str]:
     if len(found.owners) > 0:
         who = sum(owner.profits for owner in found.owners)
         rows.append(("owners that profit", f"{who} of {len(found.owners)}"))
+    if found.timing is not None:
+        rows += [("private", "NO (no finite ε)"), ("because", f"{UNTIMED}{found.timing}")]
     rows += [
         ("method", found.method),
         *(("because", doubt) for doubt in found.doubts),

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.privacy.accounting import Gaussian, Pure
+from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.privacy.sensitivity import Declared
 from asyncdp_sim.privacy.spec import Privacy
 
@@ -108,7 +109,7 @@ def guarantee(
     ValueError
         If a bound was declared and nobody has looked.
     """
-    untimed = [] if timing is None else [f"timing not accounted: {timing}"]
+    untimed = [] if timing is None else [f"{UNTIMED}{timing}"]
     if privacy.mechanism == "none":
         exact = "mechanism none: the answers are exact"
         hidden = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"

@@ -17,7 +17,8 @@ BROKEN = "not private: "
 """How warnings begin that say why a result is not private as claimed."""
 UNSHOWN = "not shown: "
 """How they begin where queries were not looked at, and nothing else speaks against it."""
-_UNTIMED = "timing not accounted: "
+UNTIMED = "timing not accounted: "
+"""How the reason begins where who speaks, and when, tells of records."""
 _NOISE = {
     "laplace": "Laplace",
     "gaussian": "Gaussian",
@@ -183,14 +184,14 @@ def reasons(manifest: Manifest) -> list[str]:
     if state is True:
         return []
     found = _after(UNSHOWN if state is None else BROKEN, manifest)
-    if state is False and not _timed(manifest) and not any(_UNTIMED in each for each in found):
-        found += [f"{_UNTIMED}{why}" for why in timing_reasons(manifest)]
+    if state is False and not _timed(manifest) and not any(UNTIMED in each for each in found):
+        found += [f"{UNTIMED}{why}" for why in timing_reasons(manifest)]
     return found if len(found) > 0 else ["the manifest gives no reason"]
 
 
 def timing_reasons(manifest: Manifest) -> list[str]:
     """Return why its timing is not accounted, in full; nothing where it is."""
-    found = _after(_UNTIMED, manifest)
+    found = _after(UNTIMED, manifest)
     return found if found or _timed(manifest) else ["the manifest gives no reason"]
 
 
