@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,11 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     )
 
 
+def _epsilon(said: Label) -> str:
+    least = said.epsilon_at_least and isfinite(said.epsilon_true)
+    return f"{'≥ ' if least else ''}{_figure(said.epsilon_true)}"
+
+
 def _verdict(said: Label) -> str:
     return {True: "yes", False: "NO", None: "not shown"}[said.private]
 
@@ -179,7 +185,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
                 _verdict(said),
-                f"{'≥ ' if said.epsilon_at_least else ''}{_figure(said.epsilon_true)}",
+                _epsilon(said),
                 *[_figure(said.delta)] * with_delta,
             ]
         )
