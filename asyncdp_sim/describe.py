@@ -239,7 +239,8 @@ def _together(scenario: Scenario) -> Iterator[str]:
     delta = scenario.privacy.delta if scenario.privacy.mechanism == "gaussian" else 0
     summary = {"epsilon_true": asked, "delta": delta, "timing_accounted": timed}
     cell = {"scenario": scenario.plain(), "summary": summary}
-    alone = composition([cell] * (2 if len(scenario.sweep) > 0 else 1))
+    some = range(2 if len(scenario.sweep) > 0 else 1)
+    alone = composition([cell | {"digest": number} for number in some])
     if alone is not None and "run.seed" not in scenario.sweep:
         yield f"that is said of {alone}"
 

@@ -164,8 +164,10 @@ class LiveLearning:
 
     def show(self, trace: Trace) -> None:
         """Show the watch, where there is one, the queries that were answered in this run."""
+        if self._watch is None:
+            return
         reads = Reads.of([trace])
-        if self._watch is not None and len(reads.messages) > 0:
+        if len(reads.messages) > 0:
             points = [self._formed[message] for message in reads.messages.tolist()]
             self._watch.take(reads.owners, np.concatenate(points))
 

@@ -153,14 +153,15 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     str or None
         None where nothing is hidden, or there is one replicate of one cell only.
     """
-    noisy = [each for each in manifests if isfinite(_true_epsilon(each))]
+    distinct = list({each.get("digest", id(each)): each for each in manifests}.values())
+    noisy = [each for each in distinct if isfinite(_true_epsilon(each))]
     if len(noisy) == 0:
         return None
-    if len(manifests) == 1:
-        count = _replicates(manifests[0])
+    if len(distinct) == 1:
+        count = _replicates(distinct[0])
         if count == 1:
             return None
-        delta = f" and {count} δ" if (stated_delta(manifests[0]) or 0) > 0 else ""
+        delta = f" and {count} δ" if (stated_delta(distinct[0]) or 0) > 0 else ""
         return (
             f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
         )
@@ -228,7 +229,7 @@ def _private(manifest: Manifest) -> bool | None:
     said, unseen = _of(manifest, "private"), as_float(_of(manifest, "queries_unseen"))
     if not _timed(manifest) or said is False:
         return False
-    if unseen is not None and unseen > 0:
+    if _at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
     return said is True
 
@@ -240,7 +241,9 @@ def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
 
 def _replicates(manifest: Manifest) -> int:
     known = manifest.get("replicates")
-    return len(known) if known else int(manifest["scenario"].get("run", {}).get("replicates", 1))
+    if known is not None:
+        return len(known)
+    return int(manifest["scenario"].get("run", {}).get("replicates", 1))
 
 
 def _declared(manifest: Manifest) -> float | None:

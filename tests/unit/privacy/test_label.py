@@ -17,6 +17,8 @@ def made(
     privacy: dict[str, Any], *warnings: str, data: dict[str, Any] | None = None, **summary: Any
 ) -> dict[str, Any]:
     standard = {"private": True, "epsilon_true": 1.0, "delta": 0.0, "timing_accounted": True}
+    declared = (privacy.get("sensitivity") or {}).get("kind") == "declared"
+    standard["queries_unseen"] = 0 if declared else None
     return {
         "scenario": {"privacy": {"epsilon": 1.0} | privacy, "data": data or {}},
         "summary": standard | {"not_for_release": False} | summary,
@@ -109,6 +111,19 @@ def test_what_a_manifest_does_not_say_is_taken_for_the_worse(
         del manifest["summary"][key]
     assert words in label([manifest]).text
     assert words in label([made({}), manifest]).text
+
+
+@pytest.mark.parametrize("unseen", [7, None, "absent"])
+def test_a_declared_bound_is_shown_to_hold_by_a_look_at_every_query_alone(unseen: object) -> None:
+    """Manifests of before that was done do not say that it was."""
+    manifest = made({"sensitivity": {"kind": "declared", "bound": 5.0}}, queries_unseen=unseen)
+    if unseen == "absent":
+        del manifest["summary"]["queries_unseen"]
+    found = label([manifest])
+    assert found.private is None
+    assert found.text.startswith("NOT SHOWN to be private as claimed (ε = 1 per owner")
+    assert named_guarantee([manifest]) == "NOT SHOWN to be private, ε ≥ 1"
+    assert label([manifest, made({}, EXCEEDED, private=False)]).private is False
 
 
 def test_an_unknown_true_epsilon_is_infinite() -> None:
