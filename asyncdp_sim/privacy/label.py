@@ -334,7 +334,9 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
         if all(true == inf for _, true in told):
             said.append("No finite ε.")
         else:
-            said.append(f"ε ≥ {_in_turn(told)} (these records; a declared bound may fail others).")
+            said.append(
+                f"ε ≥ {_in_turn(told)} (these records; the declared bound may not hold for others)."
+            )
     return said
 
 

@@ -476,7 +476,7 @@ def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> 
     outcome = run(scenario(bound=1000.0))
     told = label([manifest(outcome)]).text
     assert "Private as claimed" in told
-    assert "ε ≥ 20 (these records; a declared bound may fail others)" in told
+    assert "ε ≥ 20 (these records; the declared bound may not hold for others)" in told
     assert "True ε" not in told
     [rests] = [said for said in outcome.warnings if "rests on the declared bound" in said]
     met = outcome.learned.met

@@ -33,7 +33,8 @@ def made(
         (
             [made({"sensitivity": {"kind": "declared", "bound": 5.0}})],
             "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise, if the "
-            "declared bound Ξ = 5 holds. ε ≥ 1 (these records; a declared bound may fail others).",
+            "declared bound Ξ = 5 holds. ε ≥ 1 (these records; the declared bound may not hold "
+            "for others).",
         ),
         (
             [made(GAUSSIAN, delta=1e-6, epsilon_true=1 - 1e-7)],
