@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
-from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, largest
+from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, largest, met
 from asyncdp_sim.trace import RELEASED, Outcome, Trace
 
 ANSWERED = (*RELEASED, Outcome.withheld)
@@ -159,8 +159,8 @@ class _Owner:
         """Gather the records that can matter in a ball, knowing one gradient met there."""
         self._centre, self._radius = centre, radius
         tops = ceilings_over(self._records, self._owner, slice(None), centre, radius)
-        best = np.array([int(tops.argmax())])
-        self.largest = largest(self._records, self._owner, points, self.largest, best)
+        most = np.array([int(tops.argmax())])
+        self.largest = met(self._records, self._owner, most, points, self.largest)
         self._rows = np.flatnonzero(tops > self.largest)
 
 

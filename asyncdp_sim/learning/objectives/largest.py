@@ -71,7 +71,7 @@ def largest(
         if count < len(worth):
             worth = worth[np.argpartition(-tops[worth], count)]
         first, rest = worth[:count], worth[count:]
-        best = max(best, _met(records, owner, _picked(among, first), some, best))
+        best = max(best, met(records, owner, _picked(among, first), some, best))
         rest = rest[tops[rest] > best]
         if len(rest) > 0:
             left = _picked(among, rest)
@@ -81,9 +81,11 @@ def largest(
 
 def ball(points: Array) -> tuple[Array, float]:
     """Return the centre (p,) and the radius of a ball around points (q, p)."""
-    centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
     with np.errstate(over="ignore", invalid="ignore"):
-        return centre, float(np.linalg.norm(points - centre, axis=1).max()) * (1 + 1e-9)
+        centre = np.full(len(points), 1 / len(points)) @ points  # faster than extremes
+        away = points - centre
+        squares = float(np.einsum("ij,ij->i", away, away).max())
+    return centre, float(np.sqrt(squares)) * (1 + 1e-9) + _TINY
 
 
 def ceilings_over(records: Bounded, owner: int, rows: Rows, centre: Array, radius: float) -> Array:
@@ -97,10 +99,10 @@ def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: fl
     return np.where(np.isnan(found), np.inf, found)
 
 
-def _met(
+def met(
     records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array, best: float
 ) -> float:
-    """Return the largest gradient of some records at some points, or less where it is < best."""
+    """Return the largest ‖∇ℓ‖ of some records at some points, or ``best`` where none is larger."""
     tops = _bounds(records, owner, rows, points, 0.0)
     one, at = np.unravel_index(int(tops.argmax()), tops.shape)
     if tops[one, at] <= best:
@@ -126,12 +128,15 @@ def _picked(among: Rows, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
 
 def _halves(points: Array) -> tuple[Array, Array]:
     """Split points (q ≥ 2, p) where they spread most."""
-    spread = points.max(axis=0) / 2 - points.min(axis=0) / 2
-    along = points[:, int(spread.argmax())]
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = points - points[0]
+        along = points[:, int(np.einsum("ij,ij->j", away, away).argmax())]
     order = np.argpartition(along, len(points) // 2)
     half = len(points) // 2
     return points[order[:half]], points[order[half:]]
 
 
-PAIRS = 2**16
+_TINY = 1e-150
+"""Squares of less than this are no numbers."""
+PAIRS = 2**17
 """Records times points that are looked at together, and fewer records the more features."""
