@@ -26,7 +26,7 @@ def test_the_steps_are_what_the_rule_gives(name: str) -> None:
 
 def test_a_step_in_between_is_chosen_of_a_small_table() -> None:
     """Short steps leave the start, long ones the noise; a run that overflows is not chosen."""
-    little = ("run.replicates=4", "owners.records=500")
+    little = ("run.replicates=2", "owners.records=200")
     psi = candidates("collab-07", (*little, "privacy.epsilon=200.0"))
     assert list(psi) == list(FACTORS)
     assert choice(psi) not in (FACTORS[0], FACTORS[-1])
