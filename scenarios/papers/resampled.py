@@ -60,6 +60,8 @@ class Redrawn(Result):
 
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table, replicates in the order drawn and numbered anew."""
+        if name == "optimum":  # of all replicates
+            return self.origin.columns(name, *wanted)
         (replicate,) = self.origin.columns(name, "replicate")
         numbers = np.array(self.origin.replicates)[list(self.places)]
         first, last = (np.searchsorted(replicate, numbers, side=side) for side in ("left", "right"))
