@@ -10,21 +10,23 @@ from analysis.source import Sweep
 from analysis.surface import Reference, surface
 from scenarios.papers.async_lending_claims import (
     ALONE,
-    ANSWERS,
-    AT_SIZE,
-    BANKS,
-    BUDGET,
     CLAIMS_3,
     CLAIMS_4,
     CLAIMS_5,
     CLAIMS_6,
     CLAIMS_7,
-    ENDS,
     LAW,
-    PAYS_AT,
-    PAYS_AT_TOO,
     RECORDS,
     published_end,
+)
+from scenarios.papers.async_lending_reasons import (
+    ANSWERS,
+    AT_SIZE,
+    BANKS,
+    BUDGET,
+    ENDS,
+    PAYS_AT,
+    PAYS_AT_TOO,
 )
 from scenarios.papers.exact import exactly
 from scenarios.papers.figure import (
@@ -111,7 +113,7 @@ FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure(
         "async-03", "Async, figure 3", "lending-convergence",
         CLAIMS_3,
-        figure_3, VARIANTS, small=("owners.records=10000",),
+        figure_3, VARIANTS, small_of={SOUND: ("owners.records=10000",)},
     ),
     PaperFigure(
         "async-04", "Async, figure 4", "lending-timing",
@@ -135,7 +137,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         "async-07", "Async, figure 7", "async-07",
         CLAIMS_7,
         figure_7, VARIANTS_OF_MANY,
-        small=('sweep."owners.count"=[2, 4, 8]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
+        small=('sweep."owners.count"=[2, 4, 16]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
     ),
 )  # fmt: skip
 """In the paper's order."""

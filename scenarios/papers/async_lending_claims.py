@@ -7,61 +7,44 @@ from math import isfinite
 
 import numpy as np
 
+from analysis.convergence import quartiles
 from analysis.markers import series_of
 from analysis.source import Cell, Sweep
 from analysis.surface import Grid, Reference, grid, ratios, slopes
 from analysis.words import as_float
-from scenarios.papers.claims import MOVED, Claim, moved
-from scenarios.papers.exact import exactly
+from scenarios.papers import async_lending_reasons as reasons
+from scenarios.papers.async_lending_reasons import (
+    ANSWERS,
+    AT_SIZE,
+    BANKS,
+    BUDGET,
+    CONSTANT,
+    ENDS,
+    FAR,
+    FAR_A_DECADE,
+    FEWER,
+    LARGE,
+    MANY,
+    PAYS_ABOVE,
+    PAYS_ABOVE_TOO,
+    PAYS_AT,
+    PAYS_AT_TOO,
+    READ_OFF,
+    START,
+    alone,
+    at,
+)
+from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved, private
+from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
-from scenarios.published import FINAL_PSI
 
-CONSTANT = 2.1536e9
-"""c in the law ψ = c/(ε n_i)² that figures 5 and 6 draw, n_i records of each of three banks."""
-CONSTANTS = (1.9e9, 3.6e9)
-"""What the published settings give on the real table of 2007-2011, and on its twin."""
-AT_SIZE = 250_000
-"""n_i of figure 3, whose end points are the published medians."""
-ENDS = FINAL_PSI["lending-convergence"]
 SLOPE = (-2.1, -1.9)
-RECORDS, BUDGET, BANKS = "owners.records", "privacy.epsilon", "owners.count"
-ANSWERS, UPDATES = 400, 1000
-"""Of a bank that is private, and in all; the published noise is for as many as in all."""
-FEWER = (ANSWERS / UPDATES) ** 2
+RECORDS = "owners.records"
 DECIDES = (0.025, 10.0)
 """ψ between these is noise (0.0024 is what has not been learned), and few records are clipped."""
-PAYS_ABOVE, PAYS_AT = 5.0, 10.0
-PAYS_ABOVE_TOO, PAYS_AT_TOO = 100.0, 2.5
+STANDARD_ERRORS = 4.0
 NOISY = (AS_PUBLISHED, AS_WRITTEN)
 ALL = (*NOISY, SOUND)
-
-CONTRADICTED = (
-    "the published figures 3 and 5 contradict each other; at n_i = 250,000 figure 5's law is {:.2g}"
-    " and figure 3 ends near {:g}; what T = 1000 updates have not learned yet is in neither"
-)
-STARTS_LOWER = (
-    "the start depends on the data alone: the columns of 2007-2011 explain rates better than those "
-    "of all 890,000 loans, so that f(θ*) is a smaller part of f(θ_0)"
-)
-ALIKE = (
-    "the twin's banks are alike, so that one alone learns nearly θ*; on the real table, whose rows "
-    "are in order of date, they are not"
-)
-EXCEEDED = "records exceed the declared bound, so that the true ε is larger than the claim"
-ONE_DRAW = f"one draw on all coordinates hides no difference between them; also, {EXCEEDED}"
-L2_IN_L1 = f"{EXCEEDED}; also, the bound is in L2 where Laplace noise needs L1"
-OTHER_STEP = (
-    "the text's 10⁻⁵θᵀθ is twice the code's regulariser, so that the step Nρ/(T²σ) is half as long "
-    "at the same ρ, which the text does not name"
-)
-FAR = (
-    "a clipped gradient does not grow with the distance: where noise drives models far off, "
-    "records pull them back less, and ψ falls faster than the square until few are clipped"
-)
-NOT_LEARNED = (
-    "where noise is small, ψ is what T = 1000 updates have not learned yet, which no budget and "
-    "no further record makes smaller"
-)
 
 
 def law(cell: Cell) -> float:
@@ -80,30 +63,74 @@ def published_end(cell: Cell) -> float:
     return known * (AT_SIZE / float(said["owners"]["records"])) ** 2
 
 
-def alone(cell: Cell) -> float:
-    """Return ψ(θ_1*), what bank 1 learns alone and without noise."""
-    (psi,) = cell.result.columns("owners", "psi_alone")
-    return float(psi[0])
-
-
 ALONE = Reference("bank 1 alone, ψ(θ_1*)", "psi_alone", alone, solid=True)
 
 
-def _end(epsilon: float, part: str) -> Callable[[Sweep], float]:
-    """Return how ψ at the end is read, brought to n_i = 250,000 by n_i⁻²."""
+def _relative_end(epsilon: float) -> Callable[[Sweep], float]:
+    """Return how the median of ψ at the end is read over 1 + ψ_0, which is free of f(θ*)."""
 
     def measure(sweep: Sweep) -> float:
-        [cell] = [each for each in sweep.cells if each.values[BUDGET] == epsilon]
-        records = float(cell.result.scenario["owners"]["records"])
-        psi = as_float(cell.result.summary["psi_final"][part])
-        return np.nan if psi is None else psi * (records / AT_SIZE) ** 2
+        return _part(sweep, epsilon, "median") / (1 + _start(sweep))
 
     return measure
+
+
+def _part(sweep: Sweep, epsilon: float, part: str) -> float:
+    psi = as_float(at(sweep, epsilon).result.summary["psi_final"][part])
+    return np.nan if psi is None else psi
+
+
+def _cost(epsilon: float) -> Callable[[Sweep], float]:
+    """Return how mean ψ at the end is read, less what is not learned without noise."""
+    return lambda sweep: _part(sweep, epsilon, "mean") - quiet(sweep).at(at(sweep, epsilon))
 
 
 def _start(sweep: Sweep) -> float:
     k, psi = sweep.cells[0].result.columns("curve", "k", "relative_fitness")
     return float(np.median(psi[k == 0]))
+
+
+def _worst_step(sweep: Sweep) -> float:
+    """Return the largest ratio of the median of ψ, a tenth of the updates apart, at ε = 10.
+
+    It is 1 or less as long as the median decreases; from the middle on it may have converged.
+    """
+    result = at(sweep, max(ENDS)).result
+    k, (_, middle, _) = quartiles(result, "k")
+    tenths = [float(middle[np.searchsorted(k, part * result.updates / 10)]) for part in range(6)]
+    return max(later / earlier for earlier, later in pairwise(tenths))
+
+
+def _least_widening(sweep: Sweep) -> float:
+    """Return the least ratio of the 25-75 % band's width to that at the next larger budget."""
+    widths = []
+    for cell in sorted(sweep.cells, key=lambda each: float(each.values[BUDGET])):
+        said = cell.result.summary["psi_final"]
+        widths.append(float(said["q75"]) - float(said["q25"]))
+    pairs = [(wide, narrow) for wide, narrow in pairwise(widths) if narrow > 0]
+    return min((wide / narrow for wide, narrow in pairs), default=np.nan)
+
+
+def _run_over_exact(sweep: Sweep) -> float:
+    """Return mean ψ at the end over its expectation, the geometric mean over cells inside."""
+    known = exactly(sweep)
+    found = [(_part_of(cell) / known.at(cell)) for cell in sweep.cells if isfinite(known.at(cell))]
+    return float(np.exp(np.mean(np.log(found)))) if len(found) > 0 else np.nan
+
+
+def _part_of(cell: Cell) -> float:
+    psi = as_float(cell.result.summary["psi_final"]["mean"])
+    return np.nan if psi is None else psi
+
+
+def by_chance(sweep: Sweep) -> Range:
+    """Return where a mean of R draws of χ² with one degree of freedom is, four standard errors.
+
+    ψ is quadratic in the noise: one draw on all coordinates spreads most, √(2/R) of its mean. Cells
+    share their draws, so that more of them are no more certain.
+    """
+    error = STANDARD_ERRORS * np.sqrt(2 / len(sweep.cells[0].result.replicates))
+    return float(1 / (1 + error) ** 2), float(1 + error)
 
 
 def _over(found: Grid, reference: Reference) -> float:
@@ -183,42 +210,46 @@ def crossing(epsilon: float) -> Callable[[Sweep], float]:
     return measure
 
 
-def _private(sweep: Sweep) -> float:
-    """Return the share of cells that are private as claimed."""
-    return float(np.mean([cell.result.summary["private"] is True for cell in sweep.cells]))
-
-
 _PROMISE = "share of cells that are private as claimed"
 PROMISE = (
-    Claim(_PROMISE, _private, 1, 1, 1.0, ONE_DRAW),
-    Claim(_PROMISE, _private, 1, 1, 1.0, L2_IN_L1, (AS_WRITTEN,)),
-    Claim(_PROMISE, _private, 1, 1, 1.0, variants=(SOUND,)),
+    Claim(_PROMISE, private, 1, 1, 1.0, reasons.ONE_DRAW),
+    Claim(_PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,)),
+    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,)),
 )
+BY_CHANCE = Claim(
+    "mean ψ of the runs over its exact expectation, geometric mean over cells", _run_over_exact,
+    published=1.0, variants=NOISY, window=by_chance,
+)  # fmt: skip
 
 
 def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
     """Return what was published of ψ at the end: in figure 3, and by the law of figure 5."""
-    expected = CONSTANT / (epsilon * AT_SIZE) ** 2
-    low, high = (expected * constant / CONSTANT for constant in CONSTANTS)
-    at = f"ψ at k = T, ε = {epsilon:g}, by n_i⁻² to n_i = 250,000"
-    median, mean = _end(epsilon, "median"), _end(epsilon, "mean")
-    of_3, of_5 = f"median {at}: figure 3's end", f"mean {at}: figure 5's law"
-    said = CONTRADICTED.format(expected, published)
-    return tuple(
-        claim
-        for variant, because in ((AS_PUBLISHED, said), (AS_WRITTEN, f"{said}; {OTHER_STEP}"))
-        for claim in (
-            Claim(of_3, median, published / 2, 2 * published, published, because, (variant,)),
-            Claim(of_5, mean, low, high, expected, because, (variant,)),
-        )
-    )
+    unit = (epsilon * AT_SIZE) ** 2
+    relative = published / (1 + START)
+
+    def window(sweep: Sweep) -> Range:
+        low, high = reasons.of_any_table(sweep)
+        return low / unit, high / unit
+
+    of_3 = f"median ψ over 1 + ψ_0 at k = T, ε = {epsilon:g}: figure 3's end over its start"
+    of_5 = f"mean ψ at k = T less that without noise, ε = {epsilon:g}: figure 5's law"
+    square = None if epsilon == min(ENDS) else reasons.by_the_square(epsilon)
+    within = (relative / READ_OFF, relative * READ_OFF)
+    return (
+        Claim(of_3, _relative_end(epsilon), *within, relative, square, NOISY),
+        *(
+            Claim(of_5, _cost(epsilon), published=CONSTANT / unit, reason=why, variants=(variant,),
+                  of_means=True, window=window)
+            for variant, why in (
+                (AS_PUBLISHED, None), (AS_WRITTEN, reasons.other_step_at(epsilon))
+            )
+        ),
+    )  # fmt: skip
 
 
 def _end_over_exact(sweep: Sweep) -> float:
     """Return mean ψ at ε = 10 over the forecast as if nothing were clipped."""
-    [cell] = [each for each in sweep.cells if each.values[BUDGET] == max(ENDS)]
-    psi = as_float(cell.result.summary["psi_final"]["mean"])
-    return np.nan if psi is None else psi / exactly(sweep).at(cell)
+    return _part(sweep, max(ENDS), "mean") / exactly(sweep).at(at(sweep, max(ENDS)))
 
 
 def _median(values: Sequence[float]) -> float:
@@ -226,7 +257,17 @@ def _median(values: Sequence[float]) -> float:
 
 
 def _drop(sweep: Sweep) -> float:
-    return _end(0.1, "mean")(sweep) / _end(1.0, "mean")(sweep)
+    return _part(sweep, 0.1, "mean") / _part(sweep, 1.0, "mean")
+
+
+def _gaining(sweep: Sweep) -> float:
+    """Return the share of the abstract's cells in which the first bank gains; NaN without one."""
+    found = [
+        _part_of(cell) < alone(cell)
+        for cell in sweep.cells
+        if cell.values[BANKS] > MANY and cell.values[BUDGET] >= LARGE
+    ]
+    return float(np.mean(found)) if len(found) > 0 else np.nan
 
 
 C_OF_LAW = "c of c/(ε n_i)², cells inside the box"
@@ -236,13 +277,28 @@ SOUND_OVER_EXACT = Claim(
     f"{OVER_EXACT}, cells in which noise decides",
     lambda sweep: _over(_deciding(sweep), exactly(sweep)), 0.8, 1.25, 1.0, variants=(SOUND,),
 )  # fmt: skip
+A_DECADE = "mean ψ at ε = 0.1 over that at ε = 1"
+
+
+def _a_decade(sweep: Sweep) -> Range:
+    """Return 100, and less by what is not learned without noise; a tenth for what is read off."""
+    left = quiet(sweep).at(at(sweep, 1.0))
+    share = left / exactly(sweep).at(at(sweep, 1.0))
+    return 0.9 * (100 * (1 - share) + share), 110.0
+
 
 CLAIMS_3: tuple[Claim, ...] = (
-    Claim("median ψ before the first update", _start, 0.8, 1.2, 1.0, STARTS_LOWER, ALL),
+    Claim("median ψ before the first update", _start, 0.8, 1.2, START, reasons.OTHER_START, ALL),
     *(claim for pair in ENDS.items() for claim in _ends(*pair)),
-    Claim("mean ψ at ε = 0.1 over that at ε = 1", _drop, 70, 140, 100.0, variants=NOISY),
-    Claim("mean ψ at ε = 0.1 over that at ε = 1", _drop, 70, 140, 100.0, FAR, (SOUND,)),
+    Claim("largest ratio of the median of ψ to that of T/10 updates before, ε = 10, k ≤ T/2: "
+          "the median decreases", _worst_step, high=1, variants=NOISY),
+    Claim("least ratio of the 25-75 % band's width to that at ten times the budget: smaller ε "
+          "widens the band", _least_widening, 1, variants=ALL),
+    Claim(A_DECADE, _drop, published=100.0, variants=NOISY, of_means=True, window=_a_decade),
+    Claim(A_DECADE, _drop, published=100.0, reason=FAR_A_DECADE, variants=(SOUND,),
+          window=_a_decade),
     Claim(f"{OVER_EXACT}, ε = 10", _end_over_exact, 0.8, 1.25, 1.0, variants=(SOUND,)),
+    BY_CHANCE,
     *PROMISE,
 )  # fmt: skip
 
@@ -262,21 +318,28 @@ CLAIMS_4: tuple[Claim, ...] = (
     *PROMISE,
 )  # fmt: skip
 
+
+def _of_fewer(sweep: Sweep) -> Range:
+    low, high = reasons.of_any_table(sweep)
+    return FEWER * low, FEWER * high
+
+
 CLAIMS_5: tuple[Claim, ...] = (
-    Claim(C_OF_LAW, _constant, *CONSTANTS, CONSTANT),
-    Claim(C_OF_LAW, _constant, *CONSTANTS, CONSTANT, OTHER_STEP, (AS_WRITTEN,)),
+    Claim(C_OF_LAW, _constant, published=CONSTANT, of_means=True, window=reasons.of_any_table),
+    Claim(C_OF_LAW, _constant, published=CONSTANT, reason=reasons.OTHER_STEP,
+          variants=(AS_WRITTEN,), of_means=True, window=reasons.of_any_table),
     Claim(
         "c of c/(ε n_i)², cells in which noise decides: (400/1000)² of the published",
-        _deciding_constant,
-        FEWER * CONSTANTS[0], FEWER * CONSTANTS[1], FEWER * CONSTANT, variants=(SOUND,),
+        _deciding_constant, published=FEWER * CONSTANT, variants=(SOUND,), window=_of_fewer,
     ),
     SOUND_OVER_EXACT,
+    BY_CHANCE,
     *(
         claim
         for axis, sign in enumerate(("n_i", "ε"))
         for claim in (
             Claim(f"exponent of {sign}, cells inside the box", _slope(axis), *SLOPE, -2.0,
-                  variants=NOISY),
+                  variants=NOISY, of_means=True),
             Claim(f"exponent of {sign}, cells inside the box", _slope(axis), *SLOPE, -2.0,
                   FAR, (SOUND,)),
             Claim(f"exponent of {sign}, cells in which noise decides", _deciding_slope(axis),
@@ -287,13 +350,24 @@ CLAIMS_5: tuple[Claim, ...] = (
     *PROMISE,
 )  # fmt: skip
 
+
+def _not_learned(x: str, by: str) -> Reason:
+    return Reason(
+        "where noise is small, ψ is what T = 1000 updates have not learned yet, which no budget "
+        "and no further record makes smaller",
+        lambda sweep: (-2.1, flattest(sweep, x, by) + 0.1),
+        "calculated: the flattest line of the exact moments, which is within 0.1",
+    )
+
+
 CLAIMS_6: tuple[Claim, ...] = (
     *(
-        Claim(f"exponent of {sign}, {which} of the lines", _line(*axes, one), *SLOPE, -2.0, why, of)
+        Claim(f"exponent of {sign}, {which} of the lines", _line(*axes, one), *SLOPE, -2.0, why, of,
+              of_means=of == NOISY)
         for sign, axes in (("ε", (BUDGET, RECORDS)), ("n_i", (RECORDS, BUDGET)))
         for which, one, why, of in (
-            ("median", _median, "", NOISY),
-            ("flattest", max, NOT_LEARNED, NOISY),
+            ("median", _median, None, NOISY),
+            ("flattest", max, _not_learned(*axes), NOISY),
             ("median", _median, FAR, (SOUND,)),
         )
     ),
@@ -303,12 +377,17 @@ CLAIMS_6: tuple[Claim, ...] = (
 CLAIMS_7: tuple[Claim, ...] = (
     Claim(
         "number of banks from which bank 1 gains, ε = 10", crossing(PAYS_AT), 3, 7,
-        PAYS_ABOVE, ALIKE, ALL,
+        PAYS_ABOVE, reasons.never(PAYS_AT), ALL,
     ),
     Claim(
         "number of banks from which bank 1 gains, ε = 2.5", crossing(PAYS_AT_TOO), 50, 200,
-        PAYS_ABOVE_TOO, f"the paper extrapolates beyond its 64 banks; {ALIKE}", NOISY,
+        PAYS_ABOVE_TOO, reasons.never(PAYS_AT_TOO), NOISY,
+    ),
+    Claim(
+        f"share of cells with more than {MANY} banks and ε ≥ {LARGE:g} in which bank 1 gains: all, "
+        "by the abstract", _gaining, 1, 1, 1.0, reasons.HEADLINE, ALL,
     ),
     SOUND_OVER_EXACT,
+    BY_CHANCE,
     *PROMISE,
 )  # fmt: skip

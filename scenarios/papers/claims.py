@@ -8,10 +8,43 @@ from typing import Literal
 import numpy as np
 
 from analysis.source import Sweep
+from scenarios.papers.exact import expected
+from scenarios.papers.resampled import held, standard_error
 
 Verdict = Literal["agrees", "differs", "fails"]
+Measure = Callable[..., float]
+Range = tuple[float, float]
+"""Both ends included."""
 
 MOVED = "updates that are another owner's than as published"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why ours may differ, and how far that reaches.
+
+    Attributes
+    ----------
+    says : str
+        The cause.
+    explains : Range or callable
+        Ours differs within it, and fails beyond it; from the sweeps of the claim where it is
+        calculated.
+    found : str
+        How the range was found.
+    without : str
+        Variant of the figure from which the cause is removed, and where the same quantity is
+        claimed without a reason; empty where a calculation or a test of its own removes it.
+    """
+
+    says: str
+    explains: Range | Callable[..., Range]
+    found: str
+    without: str = ""
+
+    def reaches(self, swept: Sequence[Sweep]) -> Range:
+        """Return the range that is explained."""
+        return self.explains(*swept) if callable(self.explains) else self.explains
 
 
 @dataclass(frozen=True)
@@ -28,22 +61,33 @@ class Claim:
         Ours agrees within these, both included.
     published : float, optional
         What was published, or what theory gives where nothing was; None for a mere condition.
-    because : str
-        Why ours may differ all the same; a claim without such a reason must hold.
+    reason : Reason, optional
+        Why ours may differ all the same; a claim without one must hold.
     variants : tuple of str
         Of which variants it is a claim.
     beside : tuple of str
         Variants whose sweeps are measured too; where one was not run, neither is the claim judged.
+    of_means : bool
+        Whether it is about expectations: read from exact moments where these apply, and from runs
+        where they do not.
+    window : callable, optional
+        In the place of ``low`` and ``high``, where they are calculated from the sweeps.
     """
 
     quantity: str
-    measure: Callable[..., float]
+    measure: Measure
     low: float = -inf
     high: float = inf
     published: float | None = None
-    because: str = ""
+    reason: Reason | None = None
     variants: tuple[str, ...] = ("as-published",)
     beside: tuple[str, ...] = ()
+    of_means: bool = False
+    window: Callable[..., Range] | None = None
+
+    def agrees_within(self, swept: Sequence[Sweep]) -> Range:
+        """Return the range in which ours agrees."""
+        return (self.low, self.high) if self.window is None else self.window(*swept)
 
 
 @dataclass(frozen=True)
@@ -59,7 +103,10 @@ class Judged:
     ours : float
     verdict : str
     because : str
-        Empty where it agrees, but of a variant that asks for nothing else than as-published.
+        The reason and its range, or where it must lie; empty where it agrees, but of a variant that
+        asks for nothing else than as-published.
+    error : float or None
+        Standard error of ours over replicates; 0 of exact expectations, None where it is not known.
     """
 
     figure: str
@@ -69,6 +116,7 @@ class Judged:
     ours: float
     verdict: Verdict
     because: str
+    error: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -82,18 +130,41 @@ def judge(
     figure: str, variant: str, claims: Sequence[Claim], swept: Mapping[str, Sweep]
 ) -> list[Judged]:
     """Return the verdicts on a figure's claims of one variant, from sweeps by variant."""
-    found = []
+    found, kept = [], {name: held(sweep) for name, sweep in swept.items()}
     for claim in claims:
         needed = (variant, *claim.beside)
-        if variant in claim.variants and all(each in swept for each in needed):
-            ours = float(claim.measure(*(swept[each] for each in needed)))
-            holds = claim.low <= ours <= claim.high
-            excused = claim.because != "" and not isnan(ours)
-            verdict: Verdict = "agrees" if holds else "differs" if excused else "fails"
-            because = "" if holds else claim.because if excused else _outside(claim)
-            told = (claim.quantity, claim.published, ours, verdict, because)
+        if variant in claim.variants and all(each in kept for each in needed):
+            sweeps = [kept[each] for each in needed]
+            ours, error = measured(claim, sweeps)
+            verdict, because = _verdict(claim, ours, sweeps)
+            told = (claim.quantity, claim.published, ours, verdict, because, error)
             found.append(Judged(figure, variant, *told))
     return found
+
+
+def measured(claim: Claim, swept: Sequence[Sweep]) -> tuple[float, float | None]:
+    """Return what a claim measures, and its standard error."""
+    known = [expected(sweep) for sweep in swept] if claim.of_means else []
+    exact = [each for each in known if each is not None]
+    if len(exact) == len(swept):
+        ours = float(claim.measure(*exact))
+        if not isnan(ours):
+            return ours, 0.0
+    return float(claim.measure(*swept)), standard_error(claim.measure, swept)
+
+
+def _verdict(claim: Claim, ours: float, swept: Sequence[Sweep]) -> tuple[Verdict, str]:
+    low, high = claim.agrees_within(swept)
+    if low <= ours <= high:
+        return "agrees", ""
+    must = f"must lie within {low:.4g} and {high:.4g}"
+    if claim.reason is None or isnan(ours):
+        return "fails", must
+    least, most = claim.reason.reaches(swept)
+    told = f"{claim.reason.says}; explains {least:.4g} to {most:.4g}: {claim.reason.found}"
+    if least <= ours <= most:
+        return "differs", told
+    return "fails", f"{must}, and no reason reaches so far ({told})"
 
 
 def moved(mine: Sweep, theirs: Sweep) -> float:
@@ -107,5 +178,6 @@ def moved(mine: Sweep, theirs: Sweep) -> float:
     return float(np.count_nonzero(np.any([a != b for a, b in zip(ours, others, strict=True)], 0)))
 
 
-def _outside(claim: Claim) -> str:
-    return f"must lie within {claim.low:g} and {claim.high:g}"
+def private(sweep: Sweep) -> float:
+    """Return the share of cells that are private as claimed."""
+    return float(np.mean([cell.result.summary["private"] is True for cell in sweep.cells]))

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, isfinite, log
 
 from analysis.source import Sweep
-from analysis.words import as_float
+from analysis.words import as_float, number
 from scenarios.papers.figure import AS_PUBLISHED
 
 PRIVACY = ("private", "epsilon_true", "delta", "clip_count")
 OVERVIEW = (
-    "figure", "variant", "psi", "over as-published", "cells", "diverged", "private",
-    "epsilon", "epsilon_true",
+    "figure", "variant", "psi", "over as-published", "cells", "R", "N", "n_i", "diverged",
+    "private", "epsilon", "epsilon_true",
 )  # fmt: skip
-"""ψ is the geometric mean over cells; privacy by number of cells and the largest ε."""
+"""ψ is the geometric mean over cells, R replicates of each; N owners with n_i records, the least
+and the most of any cell; privacy by number of cells and the largest ε."""
 
 
 def differences(swept: Mapping[str, Sweep]) -> str:
@@ -28,9 +29,9 @@ def differences(swept: Mapping[str, Sweep]) -> str:
     parts = ("mean", "median", "q25", "q75")
     paths = next(iter(swept.values())).paths
     rows = []
-    for number in range(max(len(sweep.cells) for sweep in swept.values())):
+    for place in range(max(len(sweep.cells) for sweep in swept.values())):
         for variant, sweep in swept.items():
-            for cell in sweep.cells[number : number + 1]:
+            for cell in sweep.cells[place : place + 1]:
                 summary = cell.result.summary
                 psi = [summary["psi_final"][part] for part in parts]
                 said = [summary.get(name) for name in PRIVACY]
@@ -55,7 +56,8 @@ def overview(figure: str, swept: Mapping[str, Sweep]) -> list[tuple[object, ...]
         diverged = sum(as_float(each["psi_final"]["mean"]) is None for each in summaries)
         private = sum(each["private"] is True for each in summaries)
         over = None if psi is None or published is None else psi / published
-        said = (len(summaries), diverged, private, _largest_epsilon(sweep), _true(summaries))
+        size = (len(summaries), *_sizes(sweep))
+        said = (*size, diverged, private, _largest_epsilon(sweep), _true(summaries))
         found.append((figure, variant, psi, over, *said))
     return found
 
@@ -65,6 +67,20 @@ def _psi(sweep: Sweep) -> float | None:
     known = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in sweep.cells]
     logs = [log(each) for each in known if each is not None and isfinite(each) and each > 0]
     return exp(sum(logs) / len(logs)) if len(logs) > 0 else None
+
+
+def _sizes(sweep: Sweep) -> tuple[str, str, str]:
+    """Return R, N and n_i of the cells, each as one number or as the least and the most."""
+    results = [cell.result for cell in sweep.cells]
+    records = [float(n) for each in results for n in each.columns("owners", "records")[0]]
+    replicates = [float(len(each.replicates)) for each in results]
+    owners = [float(each.n_owners) for each in results]
+    return _span(replicates), _span(owners), _span(records)
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
 def _largest_epsilon(sweep: Sweep) -> float | None:

@@ -1,9 +1,16 @@
 """The exact forecast beside what a sweep measured."""
 
-from math import nan
-from statistics import median
+from dataclasses import dataclass, replace
+from functools import cache
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any
 
-from analysis.source import Cell, Sweep
+import numpy as np
+import numpy.typing as npt
+
+from analysis.markers import series_of, slope
+from analysis.source import Cell, Result, Sweep
 from analysis.surface import Reference
 from asyncdp_sim.forecast import grid
 from asyncdp_sim.result import read_manifest
@@ -17,24 +24,93 @@ def exactly(sweep: Sweep) -> Reference:
     gradients have no exact moments: theirs are those of the same noise on gradients as they are,
     which holds where hardly any record is clipped.
     """
-    said = read_manifest(sweep.directory)["scenario"]["privacy"]["sensitivity"]
-    clipped = said is not None and said["kind"] == "clip"
+    clipped = _clipped(sweep)
     settings = ("privacy.sensitivity.kind=declared",) if clipped else ()
-    scenario, _ = load(sweep.directory / "scenario.toml", settings)
-    points = grid(scenario, moments="own", private=True)
-    known = {number: nan if p.psi is None else p.psi for number, p in enumerate(points)}
+    known = _moments(sweep, settings)
 
     def at(cell: Cell) -> float:
-        return known[cell.number]
+        return known[cell.number][0]
 
     return Reference("exact, were nothing clipped" if clipped else "exact forecast", "exact", at)
 
 
-def gap(sweep: Sweep) -> float:
-    """Return the median of |measured mean ψ/exact − 1| over cells where exact moments apply."""
-    exact, found = exactly(sweep), []
-    for cell in sweep.cells:
-        expected = exact.at(cell)
-        if expected == expected:
-            found.append(abs(cell.result.summary["psi_final"]["mean"] / expected - 1))
-    return median(found) if len(found) > 0 else nan
+def quiet(sweep: Sweep) -> Reference:
+    """Return E ψ of every cell without noise, by exact moments; NaN where they do not apply."""
+    settings = ("privacy.sensitivity.kind=declared",) if _clipped(sweep) else ()
+    known = _moments(sweep, settings)
+    return Reference("without noise", "noise_free", lambda cell: known[cell.number][1])
+
+
+def flattest(sweep: Sweep, x: str, by: str) -> float:
+    """Return the exponent nearest to 0 of exact E ψ in x, over all values of by."""
+    known, every = exactly(sweep), sorted({float(cell.values[by]) for cell in sweep.cells})
+    return max(slope(each.x, each.of(known)) for each in series_of(sweep, x, by, every))
+
+
+@dataclass(frozen=True)
+class Mean(Result):
+    """A result whose only replicate ends at the expectation of ψ.
+
+    Attributes
+    ----------
+    origin : Result
+    psi : float
+    """
+
+    origin: Result
+    psi: float
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The origin's, with the expectation of ψ at the end."""
+        return {**self.origin.summary, "psi_final": {"mean": self.psi}}
+
+    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns of a table; of ``curve`` the end alone."""
+        if name != "curve":
+            return self.origin.columns(name, *wanted)
+        row = {"replicate": 0, "k": self.updates, "time": nan, "relative_fitness": self.psi}
+        return tuple(np.array([row[column]]) for column in wanted)
+
+
+def expected(sweep: Sweep) -> Sweep | None:
+    """Return a sweep that ends at expectations, by exact moments; None where no cell has any.
+
+    A cell that has none, such as one whose models Θ's box holds, ends at NaN.
+    """
+    if _clipped(sweep):
+        return None
+    known = _moments(sweep, ())
+    if not any(isfinite(psi) for psi, _ in known.values()):
+        return None
+    cells = tuple(
+        replace(cell, result=Mean(each.directory, each.manifest, each, known[cell.number][0]))
+        for cell in sweep.cells
+        for each in (cell.result,)
+    )
+    return replace(sweep, cells=cells)
+
+
+def _clipped(sweep: Sweep) -> bool:
+    said = read_manifest(sweep.directory)["scenario"]["privacy"]["sensitivity"]
+    return said is not None and bool(said["kind"] == "clip")
+
+
+def _moments(sweep: Sweep, settings: tuple[str, ...]) -> dict[int, tuple[float, float]]:
+    """Return E ψ at the end by number of cell, with noise and without."""
+    name = str(read_manifest(sweep.directory)["digest"])
+    return dict(enumerate(_forecast(sweep.directory.resolve(), name, settings)))
+
+
+@cache
+def _forecast(
+    directory: Path,
+    digest: str,  # noqa: ARG001  (tells apart what has been written into one directory)
+    settings: tuple[str, ...],
+) -> tuple[tuple[float, float], ...]:
+    scenario, _ = load(directory / "scenario.toml", settings)
+    points = grid(scenario, moments="own", private=True)
+    return tuple(
+        (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
+        for p in points
+    )

@@ -1,7 +1,7 @@
 """A figure of a paper: what runs it, how it is drawn, and what it says."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analysis.picture import Picture
 from analysis.source import Sweep
@@ -56,6 +56,8 @@ class PaperFigure:
         Settings by name; ``as-published`` has none.
     small : tuple of str
         Settings that make a run of seconds of it.
+    small_of : mapping
+        Those of single variants, in their place.
     full : tuple of str
         Settings of the paper's size, where the entry has another.
     alike : str
@@ -70,6 +72,7 @@ class PaperFigure:
     pictures: Callable[[Sweep], Sequence[Picture]]
     variants: Mapping[str, Settings]
     small: Settings = ()
+    small_of: Mapping[str, Settings] = field(default_factory=dict)
     full: Settings = ()
     alike: str = ""
 
@@ -81,7 +84,7 @@ class PaperFigure:
         SpecError
             If a setting does not fit.
         """
-        size = self.full if full else self.small
+        size = self.full if full else self.small_of.get(variant, self.small)
         return entry(self.entry).scenario((*self.variants[variant], *size, *more))
 
     def repeats(self, variant: str) -> bool:

@@ -23,7 +23,10 @@ from scenarios.papers.differences import (
 )
 from scenarios.papers.figure import PaperFigure, Settings
 
-HEADER = ("figure", "variant", "quantity", "published", "ours", "ratio", "verdict", "because")
+HEADER = (
+    "figure", "variant", "quantity", "published", "ours", "error", "ratio", "verdict", "because",
+)  # fmt: skip
+"""``error`` is the standard error of ours over replicates: 0 of exact expectations."""
 ALIKE = "settings other than as published: none"
 
 
@@ -121,6 +124,7 @@ def table(found: Sequence[Judged]) -> list[tuple[object, ...]]:
             each.quantity,
             each.published,
             each.ours,
+            each.error,
             each.ratio,
             each.verdict,
             each.because,

@@ -13,6 +13,7 @@ from asyncdp_sim.sweep import sweep
 from scenarios import entry
 from scenarios.papers import async_hospital
 from scenarios.papers.async_hospital import FIGURES
+from scenarios.papers.async_lending_claims import BY_CHANCE
 from scenarios.papers.claims import MOVED, judge
 from scenarios.papers.figure import EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import verify
@@ -42,7 +43,8 @@ def test_all_figures_of_the_hospitals_are_there() -> None:
 def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: Path) -> None:
     found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
     assert {each.variant for each in found} == set(EVERY)
-    assert all(np.isfinite(each.ours) for each in found)
+    # so little is learned that Θ's box holds the models, where there are no exact moments
+    assert {each.quantity for each in found if not np.isfinite(each.ours)} <= {BY_CHANCE.quantity}
     for variant in EVERY:
         pictures = figure.pictures(Sweep.read(tmp_path / figure.name / variant))
         assert len(pictures) > 0

@@ -10,11 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.source import Cell, Result, Sweep
+from analysis.surface import Reference
 from asyncdp_sim.forecast.assumptions import RARE
 from asyncdp_sim.theory.silence import Releases
 from scenarios import entry
+from scenarios.papers import async_lending_reasons as reasons
 from scenarios.papers.async_lending import FIGURES
-from scenarios.papers.async_lending_claims import CONSTANT, PROMISE, SOUND_OVER_EXACT, crossing
+from scenarios.papers.async_lending_claims import PROMISE, SOUND_OVER_EXACT, crossing
+from scenarios.papers.async_lending_reasons import CONSTANT
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import verify
@@ -128,7 +131,7 @@ def test_figure_5_has_the_published_law(tmp_path: Path) -> None:
         "run.replicates=40",
     )  # fmt: skip
     found = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path, more)
-    assert [each.verdict for each in found] == ["agrees"] * 3 + ["differs"]
+    assert [each.verdict for each in found] == ["agrees"] * 4 + ["differs"]
     assert found[0].published == CONSTANT
     assert found[-1].ours == 0.0  # not private as claimed
 
@@ -158,3 +161,18 @@ def test_the_crossing_is_found(
 ) -> None:
     sweep = banks(tmp_path, (2, 4, 8), psi, alone)
     assert crossing(10.0)(sweep) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("expected", "reaches"), [((8.0, 2.0, 1.1), True), ((8.0, 0.9, 1.1), False)]
+)
+def test_no_crossing_is_excused_where_exact_moments_have_none(
+    expected: tuple[float, ...], reaches: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = Reference("", "", lambda cell: expected[cell.number])
+    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
+    sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
+    low, high = reasons.never(10.0).reaches([sweep])
+    assert (low <= np.inf <= high) is reaches
+    gaining = reasons.HEADLINE.reaches([banks(tmp_path / "more", (4, 16, 32), *[(1.0,) * 3] * 2)])
+    assert gaining == (0.0, 0.0 if reaches else 0.5)

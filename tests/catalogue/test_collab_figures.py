@@ -125,7 +125,12 @@ def test_polar_s_variants(tmp_path: Path) -> None:
     ]  # fmt: skip
     text = (tmp_path / "variants.md").read_text(encoding="utf-8").splitlines()
     assert [line.split(" | ")[1] for line in text[2:]] == list(EVERY)
-    assert [line.split(" | ")[6] for line in text[2:]] == ["0", "0", "3"]
+    assert [line.split(" | ")[9] for line in text[2:]] == ["0", "0", "3"]
+    header, *lines = [line.strip("| ").split(" | ") for line in (text[0], *text[2:])]
+    sizes = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {(size["R"], size["N"], size["n_i"]) for size in sizes} == {("1", "4", "50")}
+    verdicts = (tmp_path / "verdicts.csv").read_text(encoding="utf-8").splitlines()
+    assert verdicts[0].split(",")[4:6] == ["ours", "error"]
 
 
 def test_a_figure_that_is_as_written_as_published_says_why() -> None:

@@ -46,12 +46,12 @@ BUDGETS_OF_SURFACE = (0.1, 10.0, 10)  # PAPERS: ε, "10 values, 0.1…10, log"
 C_1, C_2 = 0.0, 2.1e9  # captions: "c̄'_1 = 0 and c̄'_2 = 2.1 × 10⁹"
 C_2_DRAWN = 2.1536e9  # PAPERS: "draw 2.1536·10⁹/(ε n_i)²"
 EXPONENT = -2.0  # (6): n⁻² Σ 1/ε²; PAPERS: "slope −2 in both"
-CONSTANT_HOLDS = (1.9e9, 3.6e9)  # issue: "the constant of figures 5–6 in [1.9e9, 3.6e9]"
 EXPONENT_HOLDS = (-2.1, -1.9)  # issue: "slopes −2.0 ± 0.1"
 
 # Figure 3, as read off the plot in PAPERS.md.
 ENDS = {0.1: 0.4, 1.0: 0.04, 10.0: 0.008}  # "ends near 0.4, 0.04, 0.008"
-PSI_AT_START = 1.0  # "starts at 1"
+PSI_AT_START = 1.0  # "starts at 1"; read off the plot too: the texts state neither start nor ends
+BEATS_ISOLATION = (10, 1.0)  # abstract of 001: "more than 10 … 10,000 records … equal to 1"
 ENDS_BY_LAW = {0.1: 3.4, 1.0: 0.034, 10.0: 0.00034}  # "figure 5's constant, which gives"
 
 # Figure 7.

@@ -10,6 +10,7 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from scenarios.papers import async_lending_claims as claims
+from scenarios.papers import async_lending_reasons as reasons
 from scenarios.papers.async_lending import FIGURES
 from tests.transcription import async_paper as paper
 
@@ -132,17 +133,21 @@ def test_the_claims_are_held_against_what_the_paper_says() -> None:
         name: [each.published for each in figure.claims if each.variants == ("as-published",)]
         for name, figure in figures.items()
     }
-    assert claims.CONSTANT == paper.C_2_DRAWN == pytest.approx(paper.C_2, rel=0.03)
-    assert claims.CONSTANTS == paper.CONSTANT_HOLDS
+    assert reasons.CONSTANT == paper.C_2_DRAWN == pytest.approx(paper.C_2, rel=0.03)
     assert claims.SLOPE == paper.EXPONENT_HOLDS
-    assert claims.ENDS == paper.ENDS
-    assert claims.AT_SIZE == paper.RECORDS_EACH
-    assert {claims.PAYS_AT: claims.PAYS_ABOVE, claims.PAYS_AT_TOO: claims.PAYS_ABOVE_TOO} == (
+    assert reasons.ENDS == paper.ENDS
+    assert reasons.AT_SIZE == paper.RECORDS_EACH
+    assert {reasons.PAYS_AT: reasons.PAYS_ABOVE, reasons.PAYS_AT_TOO: reasons.PAYS_ABOVE_TOO} == (
         paper.PAYS
     )
-    pairs = zip(paper.ENDS.values(), paper.ENDS_BY_LAW.values(), strict=True)
-    ends = [value for pair in pairs for value in pair]
-    assert published["async-03"] == pytest.approx([*ends, 1.0], rel=0.02)
+    assert (reasons.MANY, reasons.LARGE) == paper.BEATS_ISOLATION
+    by_law = [*paper.ENDS_BY_LAW.values(), 1.0]
+    assert published["async-03"] == pytest.approx(by_law, rel=0.02)
+    relative = [
+        each.published for each in figures["async-03"].claims if "over its start" in each.quantity
+    ]
+    start = 1 + paper.PSI_AT_START
+    assert relative == pytest.approx([each / start for each in paper.ENDS.values()])
     assert figures["async-03"].claims[0].published == paper.PSI_AT_START
     assert published["async-05"] == [paper.C_2_DRAWN, 1.0]
     exponents = [

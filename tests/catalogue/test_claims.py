@@ -1,0 +1,156 @@
+"""Verdicts: what a reason reaches, what is uncertain, and that each reason has been looked into."""
+
+from collections.abc import Iterator, Sequence
+from math import inf, nan, sqrt
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.outcomes import mean_psi_at_end
+from analysis.source import Cell, Result, Sweep
+from scenarios.papers import FIGURES
+from scenarios.papers import claims as judging
+from scenarios.papers.claims import Claim, Judged, Reason, judge
+from scenarios.papers.resampled import DRAWS, held, redrawn, standard_error
+
+
+def swept(directory: Path, psi: Sequence[float]) -> Sweep:
+    """Return a sweep of one cell whose replicates end at these ψ."""
+    cell = directory / "cell"
+    cell.mkdir(parents=True)
+    count = len(psi)
+    columns = {
+        "replicate": np.repeat(np.arange(count), 2),
+        "k": np.tile([0, 9], count),
+        "time": np.tile([0.0, 1.0], count),
+        "relative_fitness": np.ravel(np.stack([np.ones(count), np.array(psi)], 1)),
+    }
+    pq.write_table(pa.table(columns), cell / "curve.parquet")
+    spread = {"mean": float(np.mean(psi)), "median": float(np.median(psi))}
+    manifest = {"replicates": list(range(count)), "summary": {"psi_final": spread}}
+    result = Cell(0, {"privacy.epsilon": 1.0}, Result(cell, manifest))
+    return Sweep(directory, ("privacy.epsilon",), (result,), ())
+
+
+def mean(sweep: Sweep) -> float:
+    return float(sweep.cells[0].result.summary["psi_final"]["mean"])
+
+
+@pytest.fixture
+def judged(tmp_path: Path):
+    sweep = swept(tmp_path, [1.0, 2.0, 3.0])
+
+    def of(ours: float, reason: Reason | None) -> Judged:
+        claim = Claim("a quantity", lambda _: ours, 0.5, 1.5, 1.0, reason)
+        [found] = judge("figure", "as-published", [claim], {"as-published": sweep})
+        return found
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [(0.5, "agrees"), (1.5, "agrees"), (1.6, "differs"), (9.0, "differs"), (9.1, "fails"),
+     (0.4, "fails"), (inf, "fails"), (nan, "fails")],
+)  # fmt: skip
+def test_a_reason_excuses_as_much_as_it_explains(judged, ours: float, verdict: str) -> None:
+    reason = Reason("noise is larger", (1.5, 9.0), "calculated: by the square")
+    found = judged(ours, reason)
+    assert found.verdict == verdict
+    said = "noise is larger; explains 1.5 to 9: calculated: by the square"
+    expected = {"agrees": "", "differs": said}
+    assert found.because == expected.get(verdict, found.because)
+    if verdict == "fails":
+        assert "must lie within 0.5 and 1.5" in found.because
+    assert judged(ours, None).verdict == ("agrees" if verdict == "agrees" else "fails")
+
+
+def test_a_reason_calculates_its_range_from_the_sweeps(judged) -> None:
+    reason = Reason("as many", lambda sweep: (0.0, mean(sweep)), "calculated")
+    assert [judged(ours, reason).verdict for ours in (1.9, 2.1)] == ["differs", "fails"]
+    unknown = Reason("nothing", lambda _: (nan, nan), "calculated")
+    assert judged(inf, unknown).verdict == "fails"
+    infinite = Reason("never", lambda _: (inf, inf), "calculated")
+    assert [judged(ours, infinite).verdict for ours in (inf, 9.0)] == ["differs", "fails"]
+
+
+def test_the_standard_error_of_a_mean(tmp_path: Path) -> None:
+    psi = np.random.default_rng(5).exponential(2.0, 60)
+    sweep = held(swept(tmp_path, psi.tolist()))
+    expected = psi.std() / sqrt(len(psi))
+    for measure in (mean, lambda sweep: mean_psi_at_end(sweep.cells[0].result).value):
+        found = standard_error(measure, [sweep])
+        assert found is not None
+        assert abs(found / expected - 1) < 4 / sqrt(2 * DRAWS)
+    assert standard_error(lambda _: 1.0, [sweep]) is None  # of no replicate
+    assert standard_error(mean, [swept(tmp_path / "one", [2.0])]) is None
+
+
+def test_what_is_drawn_again_in_two_sweeps_is_the_same(tmp_path: Path) -> None:
+    """A ratio of variants that share their noise is as certain as it is."""
+    psi = np.random.default_rng(5).exponential(2.0, 20)
+    one, other = (swept(tmp_path / str(f), (f * psi).tolist()) for f in (1, 3))
+    found = standard_error(lambda a, b: mean(b) / mean(a) + 1e-9 * mean(a), [one, other])
+    assert found is not None
+    assert found < 1e-6
+
+
+def test_replicates_in_an_order(tmp_path: Path) -> None:
+    sweep = redrawn(held(swept(tmp_path, [1.0, 2.0, 4.0])), [2, 0, 2])
+    replicate, psi = sweep.cells[0].result.columns("curve", "replicate", "relative_fitness")
+    assert replicate.tolist() == [0, 0, 1, 1, 2, 2]
+    assert psi.tolist() == [1, 4, 1, 1, 1, 4]
+    assert mean(sweep) == 3
+
+
+def test_expectations_are_exact_where_they_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = swept(tmp_path / "runs", [1.0, 2.0, 6.0])
+    exact = swept(tmp_path / "exact", [2.5])
+    claim = Claim("mean ψ", mean, of_means=True)
+    monkeypatch.setattr(judging, "expected", lambda _: exact)
+    [found] = judge("", "as-published", [claim], {"as-published": sweep})
+    assert (found.ours, found.error) == (2.5, 0.0)
+    monkeypatch.setattr(judging, "expected", lambda _: None)
+    [found] = judge("", "as-published", [claim], {"as-published": sweep})
+    assert found.ours == 3.0
+    assert found.error is not None
+    assert found.error > 0
+
+
+def reasoned() -> Iterator[tuple[str, Claim, Reason]]:
+    for figure in FIGURES:
+        for claim in figure.claims:
+            if claim.reason is not None:
+                yield figure.name, claim, claim.reason
+
+
+def test_every_reason_says_how_far_it_reaches_and_how_that_was_found() -> None:
+    found = list(reasoned())
+    assert len(found) > 50
+    for _, _, reason in found:
+        assert reason.says
+        how = ("calculated: ", "by definition: ", "measured: ", "read off ", "none is, by the ")
+        assert reason.found.startswith(how)
+        if not callable(reason.explains):
+            low, high = reason.explains
+            assert -inf < low <= high < inf
+
+
+def test_a_cause_that_a_variant_is_without_is_no_excuse_there() -> None:
+    figures = {figure.name: figure for figure in FIGURES}
+    without = [(name, claim, reason) for name, claim, reason in reasoned() if reason.without]
+    assert len(without) > 20
+    for name, claim, reason in without:
+        assert reason.without not in claim.variants
+        there = [
+            each
+            for each in figures[name].claims
+            if each.quantity == claim.quantity and reason.without in each.variants
+        ]
+        assert len(there) == 1, (name, claim.quantity, reason.without)
+        assert there[0].reason is None, (name, claim.quantity)
