@@ -25,6 +25,8 @@ Array = npt.NDArray[np.float64]
 SIZES = (0.1, 1.0, 10.0, 1000.0, -0.1, -1.0, -10.0, -1000.0)
 """What a direction of unit length is multiplied by."""
 TARGETS = (0.0, 1.0, -1.0, 1000.0, -1000.0)
+_BETTER = 1 + 1e-9
+"""By how much at least: of pairs as good as each other, those along a coordinate are seen best."""
 _TRIALS = 4
 _QUERIES = 32
 """Queries, at most, and the runs that they are of, at which gradients are compared."""
@@ -98,8 +100,8 @@ def _queries(scenario: Scenario, problem: Problem) -> Array:
 def _made_up(scenario: Scenario) -> list[tuple[Array, float]]:
     """Return records: features and a target."""
     p = scenario.data.features
-    directions = [np.full(p, 1 / p)]
-    directions += [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
+    directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
+    directions.append(np.full(p, 1 / p))
     targets = (1.0, -1.0) if scenario.model.classifies else TARGETS
     return [(size * along, y) for along, size, y in product(directions, SIZES, targets)]
 
@@ -110,7 +112,7 @@ def _far(gradients: Array, order: int, *, varied: bool) -> tuple[int, int, int]:
     By their distance where it is largest; or, ``varied``, by its mean over queries and by how much
     the difference itself varies.
     """
-    best, found = -1.0, (0, 0, 0)
+    best, found = 0.0, (0, 1, 0)
     for one in range(gradients.shape[1] - 1):
         apart = gradients[:, one + 1 :] - gradients[:, [one]]
         length = np.linalg.norm(apart, ord=order, axis=2)
@@ -119,7 +121,7 @@ def _far(gradients: Array, order: int, *, varied: bool) -> tuple[int, int, int]:
             changes = np.linalg.norm(apart - apart.mean(axis=0), ord=order, axis=2)
             value = length.mean(axis=0) + changes.mean(axis=0)
         other = int(np.argmax(value))
-        if value[other] > best:
+        if value[other] > best * _BETTER:
             best = float(value[other])
             found = (one, one + 1 + other, int(np.argmax(length[:, other])))
     return found

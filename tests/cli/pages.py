@@ -43,8 +43,9 @@ def scenario() -> str:
 
 
 def shown() -> list[Shown]:
-    """Return all commands of all pages; settings that README names are put in."""
-    named = dict(re.findall(r"^\$ (\w+)='(.*)'$", (FOLDER / "README.md").read_text("utf-8"), re.M))
+    """Return all commands of all pages; settings that have a name are put in, as a shell does."""
+    text = "".join(page.read_text("utf-8") for page in pages())
+    named = dict(re.findall(r"^\$ (\w+)='(.*)'$", text, re.M))
     blocks = [
         (page.stem, info.endswith("nightly"), text)
         for page in pages()
@@ -56,11 +57,14 @@ def shown() -> list[Shown]:
 def _commands(page: str, nightly: bool, text: str, named: dict[str, str]) -> Iterator[Shown]:
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, *printed = part.replace("\\\n> ", "").splitlines()
-        for name, settings in named.items():
-            command = command.replace(f"${name}", settings)
-        program, *arguments = shlex.split(command)
+        program, *words = shlex.split(command)
         if program != "asyncdp":
             continue
+        arguments = [
+            part
+            for word in words
+            for part in (named[word[1:]].split() if word.startswith("$") else [word])
+        ]
         code = [int(line.removeprefix("# exit ")) for line in printed if line[:7] == "# exit "]
         lines = [line for line in printed if not line.startswith("#")]
         yield Shown(page, nightly, tuple(arguments), tuple(lines), code[0] if code else 0)

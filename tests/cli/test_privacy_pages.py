@@ -1,6 +1,7 @@
 """What ``docs/privacy`` shows comes out: exit codes and figures of all commands."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.cli.command import Command
 from tests.cli.pages import FOLDER, Shown, agrees, fenced, missing, pages, scenario, shown
 
 ROOT = FOLDER.parents[1]
+SCENE = ROOT / "tests" / "verification" / "scenes" / "three-records.toml"
 SHOWN = [
     pytest.param(each, id=f"{each.page}-{number}", marks=[pytest.mark.nightly] * each.nightly)
     for number, each in enumerate(shown())
@@ -19,6 +21,7 @@ SHOWN = [
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(scenario(), encoding="utf-8")
+    shutil.copy(SCENE, tmp_path)
     return tmp_path
 
 
