@@ -15,7 +15,7 @@ EXACT = (
     .replace("theta_max = 10.0\n", "")
 )
 pytestmark = pytest.mark.usefixtures("here")
-QUICK = ("--answers", "2000", "--runs", "200")
+QUICK = ("--answers", "2000", "--runs", "100")
 
 
 @pytest.fixture

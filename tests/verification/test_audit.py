@@ -185,8 +185,8 @@ def test_scalar_noise_and_an_l2_bound_as_published_are_refuted() -> None:
 
 def test_workers_never_change_what_is_found() -> None:
     given = scenario(**LOSSY)
-    alone = audit(given, answers=1000, runs=250, confidence=CONFIDENCE)
-    assert audit(given, answers=1000, runs=250, confidence=CONFIDENCE, workers=2) == alone
+    alone = audit(given, answers=100, runs=110, confidence=CONFIDENCE)
+    assert audit(given, answers=100, runs=110, confidence=CONFIDENCE, workers=2) == alone
 
 
 TABLE = {

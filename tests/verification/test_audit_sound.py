@@ -47,7 +47,7 @@ SOUND = {
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_scenario_is_not_refuted(name: str) -> None:
     found = audit(
-        entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=200, confidence=0.999
+        entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100, confidence=0.999
     )
     assert not found.exceeded, found.lines()
 
