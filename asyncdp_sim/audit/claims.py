@@ -69,7 +69,10 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     for owner, epsilon in enumerate(asked):
         if shared > 1:
             epsilon = min(asked)
-        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else epsilon / shared
+        if gaussian:
+            whole = mu_of(epsilon, delta) / sqrt(shared)
+        else:
+            whole = inf if epsilon == inf else float(_decimal(epsilon) / shared)
         answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
         found.append(Owed(answers, each, whole, delta, gaussian))
     return tuple(found)

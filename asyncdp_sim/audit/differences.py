@@ -15,6 +15,9 @@ from asyncdp_sim.audit.overheard import View
 from asyncdp_sim.learning.answers import Noise
 
 Array = npt.NDArray[np.float64]
+_ROUNDING = 1e-13
+"""Of noise of scale 1, and of an answer in such units: what two ways to a gradient leave over. So
+little that among all pairs of all runs no two that are independent come as close by chance."""
 MOST = 64
 """Answers of a run that are compared, of the attacked owner first."""
 _EXACT = 1e-9
@@ -79,9 +82,11 @@ def shared(noise: Noise, view: View, exact: Array) -> int:
     noisy = noise.scale[view.owners] > 0
     answers = view.answers[noisy]
     drawn = noise.drawn(view.owners[noisy], exact[noisy], answers)
-    none = np.abs(drawn).max(axis=1, initial=0.0) < _EXACT
+    units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.owners[noisy]]
+    close = _ROUNDING * (1 + units.max(initial=0.0))
+    none = np.abs(drawn).max(axis=1, initial=0.0) < close
     order = np.argsort(drawn[:, 0])
-    near = (np.abs(np.diff(drawn[order], axis=0)) < _EXACT).all(axis=1)
+    near = (np.abs(np.diff(drawn[order], axis=0)) < close).all(axis=1)
     same = (np.diff(answers[order], axis=0) == 0).all(axis=1)
     return int(np.count_nonzero(none)) + int(np.count_nonzero(near & ~same & ~none[order][1:]))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audit import audit
+from asyncdp_sim.audit.claims import owed
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry
@@ -121,6 +122,19 @@ def drawn(number: int) -> Scenario:
     if mechanism == "gaussian":
         fields["privacy"]["delta"] = 1e-5
     return parse(Scenario, fields)
+
+
+def test_claims_by_textbook_are_what_the_accountant_says() -> None:
+    """Two ways to how many answers a budget holds, to what one costs, and to what all cost."""
+    for number in range(MANY):
+        scenario = drawn(number)
+        owners = scenario.owners.count
+        accountant = scenario.privacy.accountant(owners, scenario.run.updates)
+        claims = owed(scenario)
+        assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
+        for count in (np.ones(owners, dtype=np.int64), accountant.answers):
+            due = [claim.cost(int(m)) for claim, m in zip(claims, count, strict=True)]
+            assert due == pytest.approx(accountant.spent(count), rel=3e-6), number
 
 
 @pytest.mark.parametrize("number", range(FEW))
