@@ -58,21 +58,19 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a scenario claims of every owner.
 
     With κ = ``overlap`` > 1 it is an owner's part of the least ε: a κ-th of it, or, of Gaussian
-    noise, of μ².
+    noise, of μ². Of one of N copies it is an owner's N-th part; or, where the learner's own answers
+    are exact, the (N − 1)-th, and nothing of the learner.
     """
-    privacy, n_owners = scenario.privacy, scenario.owners.count
+    privacy = scenario.privacy
     gaussian, delta = privacy.mechanism == "gaussian", privacy.delta or 0.0
     delta = delta if gaussian else 0.0
-    asked = per_owner(inf if privacy.epsilon is None else privacy.epsilon, n_owners)
+    asked = _of_a_copy(scenario)
     shared = privacy.overlap
     found = []
     for owner, epsilon in enumerate(asked):
         if shared > 1:
             epsilon = min(asked)
-        if gaussian:
-            whole = mu_of(epsilon, delta) / sqrt(shared)
-        else:
-            whole = inf if epsilon == inf else float(_decimal(epsilon) / shared)
+        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
         answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
         found.append(Owed(answers, each, whole, delta, gaussian))
     return tuple(found)
@@ -91,6 +89,25 @@ def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -
     named: int | tuple[int, ...] = getattr(budget, "answers", scenario.run.updates)
     answers = per_owner(named, n_owners)[owner]
     return answers, whole / (answers if delta is None else sqrt(answers))
+
+
+def _of_a_copy(scenario: Scenario) -> tuple[float, ...]:
+    """Return ε_i, or the part of it that is promised of this copy."""
+    privacy, n_owners = scenario.privacy, scenario.owners.count
+    asked = per_owner(inf if privacy.epsilon is None else privacy.epsilon, n_owners)
+    learner = privacy.learner
+    if learner is None:
+        return asked
+    exact = learner.own == "exact-as-published"
+    parts = [_part(epsilon, n_owners - 1 if exact else n_owners) for epsilon in asked]
+    if exact:
+        parts[learner.owner - 1] = inf
+    return tuple(parts)
+
+
+def _part(epsilon: float, parts: int) -> float:
+    """Return ε divided, as decimals."""
+    return inf if epsilon == inf else float(_decimal(epsilon) / parts)
 
 
 def _decimal(number: float) -> Fraction:
