@@ -4,11 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.audit.check import Check
+from asyncdp_sim.audit.check import Check, Checked, Fact
+from asyncdp_sim.audit.claims import owed
+from asyncdp_sim.audit.facts import budgets_hold, ledger_holds, own_noise, same_noise
 from asyncdp_sim.audit.neighbours import neighbours
 from asyncdp_sim.audit.per_answer import audit_answer
 from asyncdp_sim.audit.whole_run import OnPart, audit_run
+from asyncdp_sim.audit.worst import made_up
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 
 
@@ -22,9 +26,11 @@ class Audit:
     pair : str
         What the neighbouring datasets of the whole run were.
     confidence : float
-        With which all lower bounds hold.
+        With which all lower bounds hold together.
     overlap : int
         κ, owners that may share a record.
+    facts : tuple of Fact
+        What needs no confidence.
     """
 
     checks: tuple[Check, ...]
@@ -32,11 +38,13 @@ class Audit:
 
     confidence: float
     overlap: int = 1
+    facts: tuple[Fact, ...] = ()
 
     @property
     def exceeded(self) -> bool:
         """Whether any attack shows more than is claimed."""
-        return any(check.exceeded for check in self.checks)
+        found: tuple[Checked, ...] = (*self.checks, *self.facts)
+        return any(check.exceeded for check in found)
 
     def lines(self) -> list[str]:
         """Return what was attacked and what it showed, a line each."""
@@ -49,6 +57,7 @@ class Audit:
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
+            *(fact.words() for fact in self.facts),
             *shared,
             f"claim {verdict} ({sure})",
         ]
@@ -97,13 +106,40 @@ def audit(
         raise SpecError([Fault("privacy.mechanism", "'none'", f"{allowed} claimed without noise")])
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
-    pair = neighbours(scenario)
-    doubt = (1 - confidence) / 2  # two attacks, one verdict
-    checks = (
-        audit_answer(scenario, pair.first, answers, doubt),
-        audit_run(scenario, pair, runs, doubt, workers=workers, on_part=on_part),
+    pairs, made = [neighbours(scenario)], made_up(scenario)
+    if made is not None:
+        pairs.append(made.pair)
+    doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict
+    dataset, problem = build_dataset(scenario), pairs[0].first
+    answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    attacked = [
+        audit_run(
+            scenario, pair, runs, doubt,
+            what=what, stream=stream, workers=workers,
+            on_part=_shifted(on_part, place, len(pairs)),
+        )
+        for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
+    ]  # fmt: skip
+    facts = (
+        budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0)),
+        ledger_holds(max(each.short for each in attacked)),
+        own_noise(sum(each.shared for each in attacked)),
+        same_noise(scenario, problem),
     )
-    return Audit(checks, pair.words, confidence, privacy.overlap)
+    checks = (answer, *(each.check for each in attacked))
+    words = "; ".join(pair.words for pair in pairs)
+    return Audit(checks, words, confidence, privacy.overlap, facts)
 
 
-__all__ = ["Audit", "Check", "audit"]
+_RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
+"""What attacks on runs are called, and their random streams."""
+
+
+def _shifted(on_part: OnPart | None, place: int, places: int) -> OnPart | None:
+    """Return who is told of all attacks in turn what one of them tells."""
+    if on_part is None:
+        return None
+    return lambda done, total: on_part(place * total + done, places * total)
+
+
+__all__ = ["Audit", "Check", "Fact", "audit"]

@@ -1,8 +1,20 @@
 """What one attack claims, shows, and says."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from asyncdp_sim.privacy.attack import Claim, Finding
+
+
+class Checked(Protocol):
+    """One attack on a scenario, or one fact that its claim rests on."""
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the claim is refuted by it."""
+
+    def words(self) -> str:
+        """Return what was shown, in one line."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +68,23 @@ class Check:
             f"{event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "
             f"{finding.unlikely:.4g} of {self.runs} runs each"
         )
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is so or is not, whatever is drawn; it takes no confidence.
+
+    Attributes
+    ----------
+    said : str
+        What was found.
+    exceeded : bool
+        Whether no claim can rest on it.
+    """
+
+    said: str
+    exceeded: bool
+
+    def words(self) -> str:
+        """Return what was found, in one line."""
+        return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"

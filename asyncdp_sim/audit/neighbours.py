@@ -1,6 +1,6 @@
 """Two neighbouring datasets that differ as much as one record of a scenario can make them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,24 +125,32 @@ def _records(
     Bounded as the scenario bounds them, but projected as the table is without a replacement: what
     is chosen by them is only where to look.
     """
-    model, privacy = scenario.model, scenario.privacy
-    factors = (1.0,) if isinstance(privacy.sensitivity, Declared) else FACTORS
+    declared = isinstance(scenario.privacy.sensitivity, Declared)
+    factors = (1.0,) if declared else FACTORS
     rows, places = [], []
     for features, targets, numbers in _some(dataset):
         for factor in factors:
             rows.append((features * factor, targets))
             places += [_Place(int(number), factor) for number in numbers]
-    x = [np.asfortranarray(row[None]) for block, _ in rows for row in block]
+    x = [row[None] for block, _ in rows for row in block]
     y = [np.array([value]) for _, block in rows for value in block]
+    points = np.concatenate([queries, problem.task.objective.optimum[None]])
+    return single_gradients(scenario, x, y, points), places
+
+
+def single_gradients(
+    scenario: Scenario, x: Sequence[Array], y: Sequence[Array], points: Array
+) -> Array:
+    """Return gradients (points, m, p) of m records (1, p), bounded as the scenario bounds them."""
+    model, privacy = scenario.model, scenario.privacy
+    x, y = [np.asfortranarray(row) for row in x], list(y)
     domain = privacy.sensitivity
     if domain is not None and domain.kind == "domain":
         x, y = domain.confine(x, y, privacy.norm)
     clip = domain.bound if domain is not None and domain.kind == "clip" else None
     single = model.records(model.design(x), y, clip, privacy.norm)
-    points = np.concatenate([queries, problem.task.objective.optimum[None]])
     every = np.arange(len(y))
-    found = [single.gradient(every, np.tile(point, (len(y), 1))) for point in points]
-    return np.stack(found), places
+    return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 
 
 def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, npt.NDArray[np.int64]]]:

@@ -30,14 +30,20 @@ class View:
     points : array (m, p)
         The queries.
     answers : array (m, size)
+    used : int
+        How many were used, in that order; the others follow.
     trace : Trace
         When.
+    final : array (p,)
+        The model at the end.
     """
 
     owners: npt.NDArray[np.int64]
     points: Array
     answers: Array
+    used: int
     trace: Trace
+    final: Array
 
 
 class _Overheard(Answers):
@@ -86,8 +92,8 @@ class Overhearing(LiveLearning):
 def overhear(network: Network, task: Task, scope: Scope) -> View:
     """Run a scenario once, and return what an observer heard.
 
-    The noise of an answer that is not used, which nobody but the observer sees, is drawn after the
-    run, from the stream ``unused``.
+    Answers that are not used, which nobody but the observer sees, are worked out after the run;
+    see :meth:`~asyncdp_sim.learning.answers.Answers.unused`.
     """
     live = Overhearing(task, scope)
     trace = simulate(network, scope, learning=live)
@@ -96,16 +102,15 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     if len(unused) > 0:
         owners = unused["owner"].astype(np.int64) - 1
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
-        noise, size = task.reply.noise, task.steps.answer_size
-        rows = noise.rows(scope.generator("unused"), len(owners), size)
-        exact = task.reply.gradients.gradient(owners, points)
-        found = noise.hide(owners, exact, rows)
+        found = live.wire.unused(owners, points, scope.generator("unused"))
         heard = [*heard, *zip(owners.tolist(), points, found, strict=True)]
     return View(
         np.array([owner for owner, _, _ in heard], dtype=np.int64),
         np.array([point for _, point, _ in heard]).reshape(len(heard), task.steps.n_features),
         np.array([answer for _, _, answer in heard]).reshape(len(heard), task.steps.answer_size),
+        len(live.wire.heard),
         trace,
+        live.path().final[0],
     )
 
 

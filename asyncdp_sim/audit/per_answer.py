@@ -4,9 +4,11 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.audit.check import Check
+from asyncdp_sim.audit.claims import owed
+from asyncdp_sim.audit.worst import MadeUp, dearest
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.answers import Noise
-from asyncdp_sim.privacy import Gaussian
-from asyncdp_sim.privacy.attack import Claim, Pair, attack, most_shown
+from asyncdp_sim.privacy.attack import Pair, attack, most_shown
 from asyncdp_sim.run.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Scope, Streams
@@ -16,35 +18,46 @@ _CHUNK = 2**21
 """Numbers drawn at a time."""
 
 
-def audit_answer(scenario: Scenario, problem: Problem, runs: int, doubt: float) -> Check:
+def audit_answer(
+    scenario: Scenario, dataset: Dataset, problem: Problem, made: MadeUp | None, runs: int,
+    doubt: float,
+) -> Check:  # fmt: skip
     """Attack one answer of the owner that pays the most for one.
 
     Two gradients differ by all that one record can move them, 2Ξ/n_i in the norm that the
-    scenario's bound is stated in: along one coordinate, and along all of them alike. Each is hidden
-    ``runs`` times by the scenario's own mechanism, and scored by its exact log-likelihood ratio.
+    scenario's bound is stated in: along one coordinate, and along all of them alike; and by what a
+    made-up record does move them. Each is hidden ``runs`` times by the scenario's own mechanism,
+    and scored by its exact log-likelihood ratio. n_i is counted in the owner's records.
 
     Parameters
     ----------
     scenario : Scenario
+    dataset : Dataset
+        Its records.
     problem : Problem
         Its numbers.
+    made : MadeUp or None
+        What a record that was made up changes, where the bound is enforced.
     runs : int
         Answers per gradient and direction, ≥ 4.
     doubt : float
         In (0, 1); 1 − doubt is the confidence.
     """
-    accountant, noise = problem.accountant, problem.task.reply.noise
-    price = accountant.spent(np.ones_like(accountant.answers))
-    owner = int(np.argmax(np.where(np.isfinite(price), price, -1.0)))
-    claim = Claim(float(price[owner]), accountant.delta, isinstance(accountant, Gaussian))
+    noise, owner = problem.task.reply.noise, dearest(scenario, dataset)
+    claim = owed(scenario)[owner].of_one()
     size = problem.task.steps.answer_size
     xi = 0.0 if problem.xi is None else problem.xi
-    reach = 2 * xi / int(problem.task.objective.records[owner])
+    reach = 2 * xi / dataset.records[owner]
     start = xi / size * np.cos(np.arange(1.0, size + 1))
+    pairs = {
+        name: (start, start + shift)
+        for name, shift in _directions(reach, size, scenario.privacy.norm).items()
+    }
+    if made is not None:
+        pairs["likelihood, a record"] = made.farthest
     scope = Streams(scenario.run.seed).within("audit", "answer")
     scores = {
-        name: _scores(noise, owner, start, start + shift, runs, scope.within(name))
-        for name, shift in _directions(reach, size, scenario.privacy.norm).items()
+        name: _scores(noise, owner, *pair, runs, scope.within(name)) for name, pair in pairs.items()
     }
     found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     return Check("one answer", owner + 1, claim, found, runs, most)

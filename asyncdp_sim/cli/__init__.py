@@ -252,7 +252,7 @@ def audit_command(
     ] = 1000,
     confidence: Annotated[
         float,
-        typer.Option("--confidence", parser=open_share, help="Of each lower bound, in (0, 1)."),
+        typer.Option("--confidence", parser=open_share, help="Of all bounds together, in (0, 1)."),
     ] = 0.999,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006

@@ -56,6 +56,9 @@ class Noise(Protocol):
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
 
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return the noise in answers given the gradients, of scale 1, shape (r, size)."""
+
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
         """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
 
@@ -162,6 +165,16 @@ class Answers:
             picks = self._picks.following(turn.rows)
             answers = reply.sample.records.sampled(owners, points, picks)
         return reply.noise.hide(owners, answers, self._noise.following(turn.rows))
+
+    def unused(self, owners: Indices, points: Array, source: np.random.Generator) -> Array:
+        """Return answers that went on air and that no update was made of, shape (r, size).
+
+        Learning never asks for them. Each has noise of its own, from a stream of their own, so
+        that what was lost moves no other answer's noise.
+        """
+        exact = self._reply.gradients.gradient(owners, points)
+        rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
+        return self._reply.noise.hide(owners, exact, rows)
 
 
 class _Rows:

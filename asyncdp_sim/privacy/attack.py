@@ -7,12 +7,11 @@ exact limits on the other half: that choice costs no confidence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accounting import UPWARDS, gaussian_epsilon
+from asyncdp_sim.privacy.gaussian_law import epsilon_of
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -54,7 +53,7 @@ class Claim:
         """Return the ε at δ that what is shown amounts to."""
         if not self.gaussian:
             return shown
-        return gaussian_epsilon(inf if shown == 0 else 1 / shown, self.delta) / UPWARDS
+        return epsilon_of(shown, self.delta)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,11 @@ class LaplaceNoise:
         gradients += rows * self.scale[owners, None]
         return gradients
 
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return what rows answers are made with, if of these gradients, shape (r, size)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((answers - gradients) / self.scale[owners, None])
+
     def longest(self, size: int, quantile: float) -> Array:
         """Return the q-quantile of ‖b_i w‖₁, shape (N,).
 
@@ -122,6 +127,11 @@ class GaussianNoise:
         """Return answers g + s_i w, shape (r, size)."""
         gradients += rows * self.scale[owners, None]
         return gradients
+
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return what rows answers are made with, if of these gradients, shape (r, size)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((answers - gradients) / self.scale[owners, None])
 
     def longest(self, size: int, quantile: float) -> Array:
         """Return what ‖s_i w‖₁ ≤ √size ‖s_i w‖₂ exceeds with probability at most 1 − q, (N,)."""
@@ -188,6 +198,13 @@ class DiscreteLaplaceNoise:
         steps = np.rint(gradients / grid) + (whole[:, :size] - whole[:, size:])
         return np.asarray(steps * grid)
 
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return W γ_i/b_i of answers, if of these gradients, shape (r, size)."""
+        grid = self.grid[owners, None]
+        steps = np.rint(answers / grid) - np.rint(gradients / grid)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(steps * (grid / self.scale[owners, None]))
+
     def longest(self, size: int, quantile: float) -> Array:
         """Return what ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
 
@@ -236,6 +253,10 @@ class NoNoise:
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:  # noqa: ARG002
         """Return the gradients as they are."""
         return gradients
+
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:  # noqa: ARG002
+        """Return what was added, shape (r, size): zeros where answers are of these gradients."""
+        return answers - gradients
 
     def longest(self, size: int, quantile: float) -> Array:  # noqa: ARG002
         """Return zeros, shape (N,)."""

@@ -15,7 +15,7 @@ EXACT = (
     .replace("theta_max = 10.0\n", "")
 )
 pytestmark = pytest.mark.usefixtures("here")
-QUICK = ("--answers", "2000", "--runs", "200")
+QUICK = ("--answers", "2000", "--runs", "100")
 
 
 @pytest.fixture
@@ -31,11 +31,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_sound_scenario_passes(command: Command) -> None:
     said = command.done("audit", "sound.toml", *QUICK)
-    pair, answer, run, verdict = said.out.splitlines()
+    pair, answer, run, made_up, *facts, verdict = said.out.splitlines()
     assert pair.startswith("neighbouring datasets: row ")
     assert answer.startswith("one answer of owner 1: ε ≥ 0")
     assert "0.08333 claimed: not exceeded" in answer
     assert "1 claimed: not exceeded" in run
+    assert made_up.startswith("the whole run with a made-up record of owner 1: ε ≥ 0")
+    assert [fact.rpartition(": ")[2] for fact in facts] == ["not exceeded"] * 4
     assert (
         verdict
         == "claim not refuted, not proven (lower bounds that hold together at 0.999 confidence)"

@@ -1,8 +1,14 @@
-"""Sound variants of lending, hospital and fraud, attacked end to end: nothing is refuted."""
+"""Sound scenarios, of the catalogue and drawn at random, attacked end to end: none is refuted."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from asyncdp_sim.audit import audit
+from asyncdp_sim.audit.claims import owed
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry
 
 LOSSY = (
@@ -42,7 +48,7 @@ SOUND = {
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_scenario_is_not_refuted(name: str) -> None:
     found = audit(
-        entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=200, confidence=0.999
+        entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100, confidence=0.999
     )
     assert not found.exceeded, found.lines()
 
@@ -55,3 +61,91 @@ def test_a_sound_scenario_is_not_refuted_by_many_runs(name: str) -> None:
     print("\n".join(found.lines()))
     assert not found.exceeded
     assert found.checks[1].finding.epsilon > 0.05  # the attack does see something
+
+
+MANY, FEW = 50, 6
+CHANNELS: list[dict[str, Any]] = [
+    {"kind": "ideal"},
+    {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
+    {"kind": "ideal", "loss": 0.4, "retransmissions": 1, "resend": "same"},
+    {"kind": "aloha", "airtime": 0.3, "retransmissions": 1, "resend": "fresh"},
+]
+PROTOCOLS: list[dict[str, Any]] = [
+    {"kind": "request"},
+    {"kind": "push"},
+    {"kind": "broadcast", "interval": 1.0},
+    {"kind": "gossip", "graph": {"kind": "complete"}},
+]
+BUDGETS: list[dict[str, Any]] = [
+    {"kind": "horizon"},
+    {"kind": "per-owner-cap", "answers": 2},
+    {"kind": "until-spent", "answers": 3},
+    {"kind": "until-spent", "per_answer": 0.1},
+]
+
+
+def drawn(number: int) -> Scenario:
+    """Return a sound scenario: every mechanism with every budget, protocol and bound, by chance."""
+    rng = np.random.default_rng(number)
+
+    def one(options: list[Any]) -> Any:
+        return options[int(rng.integers(len(options)))]
+
+    model = one(["ridge", "ridge", "logistic", "svm"])
+    protocol, owners = one(PROTOCOLS), int(rng.integers(2, 4))
+    gossip = protocol["kind"] == "gossip"
+    bound = one(
+        [{"kind": "clip", "bound": 1.0}, {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}]
+    )
+    mechanism = one(["laplace", "laplace", "gaussian", "discrete-laplace"])
+    fields = {
+        "id": f"sound-{number}",
+        "run": {"seed": number, "updates": int(rng.integers(2, 6)), "until": 50.0},
+        "owners": {"count": owners, "records": rng.integers(2, 9, owners).tolist()},
+        "data": {
+            "kind": "gaussian",
+            "features": int(rng.integers(1, 4)),
+            "labels": model != "ridge",
+        },
+        "model": {"kind": model, "regularisation": 0.1, "theta_max": float(one([1.0, 10.0]))},
+        "channel": CHANNELS[0] if gossip else one(CHANNELS),
+        "protocol": protocol,
+        "algorithm": {"kind": "gossip-graph" if gossip else "async-gossip", "rho": 5.0},
+        "privacy": {
+            "epsilon": rng.choice([0.3, 1.0, 3.0], owners).tolist(),
+            "mechanism": mechanism,
+            "sensitivity": bound,
+            "budget": one(BUDGETS),
+            "overlap": int(rng.integers(1, owners + 1)),
+        },
+    }
+    if mechanism == "gaussian":
+        fields["privacy"]["delta"] = 1e-5
+    return parse(Scenario, fields)
+
+
+def test_claims_by_textbook_are_what_the_accountant_says() -> None:
+    """Two ways to how many answers a budget holds, to what one costs, and to what all cost."""
+    for number in range(MANY):
+        scenario = drawn(number)
+        owners = scenario.owners.count
+        accountant = scenario.privacy.accountant(owners, scenario.run.updates)
+        claims = owed(scenario)
+        assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
+        for count in (np.ones(owners, dtype=np.int64), accountant.answers):
+            due = [claim.cost(int(m)) for claim, m in zip(claims, count, strict=True)]
+            assert due == pytest.approx(accountant.spent(count), rel=3e-6), number
+
+
+@pytest.mark.parametrize("number", range(FEW))
+def test_a_random_sound_scenario_is_not_refuted(number: int) -> None:
+    found = audit(drawn(number), answers=10_000, runs=30, confidence=0.999)
+    assert not found.exceeded, found.lines()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", range(MANY))
+def test_a_random_sound_scenario_is_not_refuted_at_the_default_size(number: int) -> None:
+    found = audit(drawn(number), answers=10**6, runs=1000, confidence=0.999)
+    print("\n".join(found.lines()))
+    assert not found.exceeded

@@ -1,0 +1,115 @@
+"""What a scenario claims, by textbook: worked out from its fields, without what is attacked.
+
+K_i answers, ε_i/K_i of each or the price that the scenario names; Gaussian answers by μ, which
+composes as √K. Nothing here asks the accountant, the budget or the noise of the package.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, inf, sqrt
+
+from asyncdp_sim.privacy.attack import Claim
+from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import per_owner
+
+_SLACK = 1 + 1e-6
+"""Of (μ/μ₁)²: where so many answers fit exactly, roots may say a little less."""
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What is claimed of one owner.
+
+    Attributes
+    ----------
+    answers : int
+        K, distinct answers that its budget holds.
+    each, whole : float
+        What one answer, and all K, may cost: ε, or μ of Gaussian noise.
+    delta : float
+        δ; 0 is pure.
+    gaussian : bool
+    """
+
+    answers: int
+    each: float
+    whole: float
+    delta: float
+    gaussian: bool
+
+    def of_one(self) -> Claim:
+        """Return the claim of one answer."""
+        return Claim(self.cost(1), self.delta, self.gaussian)
+
+    def of_all(self, *, gaussian: bool) -> Claim:
+        """Return the claim of a whole run; ``gaussian`` says whether all in it is, besides."""
+        epsilon = epsilon_of(self.whole, self.delta) if self.gaussian else self.whole
+        return Claim(epsilon, self.delta, self.gaussian and gaussian)
+
+    def cost(self, answers: int) -> float:
+        """Return ε of so many answers."""
+        if self.gaussian:
+            return epsilon_of(self.each * sqrt(answers), self.delta)
+        return self.each * answers if answers > 0 else 0.0
+
+
+def owed(scenario: Scenario) -> tuple[Owed, ...]:
+    """Return what a scenario claims of every owner.
+
+    With κ = ``overlap`` > 1 it is an owner's part of the least ε: a κ-th of it, or, of Gaussian
+    noise, of μ². Of one of N copies it is an owner's N-th part; or, where the learner's own answers
+    are exact, the (N − 1)-th, and nothing of the learner.
+    """
+    privacy = scenario.privacy
+    gaussian, delta = privacy.mechanism == "gaussian", privacy.delta or 0.0
+    delta = delta if gaussian else 0.0
+    asked = _of_a_copy(scenario)
+    shared = privacy.overlap
+    found = []
+    for owner, epsilon in enumerate(asked):
+        if shared > 1:
+            epsilon = min(asked)
+        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+        answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
+        found.append(Owed(answers, each, whole, delta, gaussian))
+    return tuple(found)
+
+
+def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -> tuple[int, float]:
+    """Return K and what one answer costs, of a budget that ``whole`` says; δ where Gaussian."""
+    budget, n_owners = scenario.privacy.budget, scenario.owners.count
+    price = getattr(budget, "per_answer", None)
+    if price is not None:
+        each = float(per_owner(price, n_owners)[owner])
+        if delta is None:
+            return floor(_decimal(whole) / _decimal(each)), each
+        mu = mu_of(each, delta)
+        return floor((whole / mu) ** 2 * _SLACK), mu
+    named: int | tuple[int, ...] = getattr(budget, "answers", scenario.run.updates)
+    answers = per_owner(named, n_owners)[owner]
+    return answers, whole / (answers if delta is None else sqrt(answers))
+
+
+def _of_a_copy(scenario: Scenario) -> tuple[float, ...]:
+    """Return ε_i, or the part of it that is promised of this copy."""
+    privacy, n_owners = scenario.privacy, scenario.owners.count
+    asked = per_owner(inf if privacy.epsilon is None else privacy.epsilon, n_owners)
+    learner = privacy.learner
+    if learner is None:
+        return asked
+    exact = learner.own == "exact-as-published"
+    parts = [_part(epsilon, n_owners - 1 if exact else n_owners) for epsilon in asked]
+    if exact:
+        parts[learner.owner - 1] = inf
+    return tuple(parts)
+
+
+def _part(epsilon: float, parts: int) -> float:
+    """Return ε divided, as decimals."""
+    return inf if epsilon == inf else float(_decimal(epsilon) / parts)
+
+
+def _decimal(number: float) -> Fraction:
+    """Return a number as it is written: 0.3 holds three of 0.1."""
+    return Fraction(repr(float(number)))

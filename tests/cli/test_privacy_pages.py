@@ -1,0 +1,70 @@
+"""What ``docs/privacy`` shows comes out: exit codes and figures of all commands."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.pages import FOLDER, Shown, agrees, fenced, missing, pages, scenario, shown
+
+ROOT = FOLDER.parents[1]
+SCENE = ROOT / "tests" / "verification" / "scenes" / "three-records.toml"
+SHOWN = [
+    pytest.param(each, id=f"{each.page}-{number}", marks=[pytest.mark.nightly] * each.nightly)
+    for number, each in enumerate(shown())
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(scenario(), encoding="utf-8")
+    shutil.copy(SCENE, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("each", SHOWN)
+def test_a_command_prints_what_its_page_shows(command: Command, each: Shown) -> None:
+    for _, made in fenced(FOLDER / f"{each.page}.md", "python"):
+        exec(made, {})
+    said = command(*each.arguments)
+    printed = (said.out + said.err).splitlines()
+    assert said.code == each.code, printed
+    assert missing(each.lines, printed) is None, printed
+
+
+def test_every_page_is_listed_and_shows_what_can_be_run() -> None:
+    names = {page.name for page in pages()} - {"README.md"}
+    listed = re.findall(
+        r"^\| \[[\w-]+\.md\]\(([\w-]+\.md)\)", (FOLDER / "README.md").read_text(), re.M
+    )
+    assert sorted(listed) == sorted(names)
+    assert len(SHOWN) >= 20
+    assert {each.code for each in shown()} == {0, 2, 3}
+    assert all(len(each.lines) > 0 for each in shown())
+    indented = [page.name for page in pages() if re.search(r"^ +\$ ", page.read_text(), re.M)]
+    assert indented == [], "a command outside a console block is run by nobody"
+
+
+def test_every_test_that_a_page_names_is_there() -> None:
+    lost = []
+    for page in pages():
+        file = ""
+        for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(\w+)`", page.read_text("utf-8")):
+            file = path or file
+            if f"def {name}(" not in (ROOT / file).read_text(encoding="utf-8"):
+                lost.append(f"{page.name}: {file}::{name}")
+    assert lost == []
+
+
+def test_a_figure_or_a_word_that_is_wrong_is_seen() -> None:
+    line = "one answer of owner 1: ε ≥ 0.9849 shown, 1 claimed: not exceeded (score ≤ -1 in 0.5)"
+    assert agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: not exceeded …", line)
+    assert agrees(line, line)
+    assert not agrees("one answer of owner 1: ε ≥ 0.97 shown, 1 claimed: not exceeded …", line)
+    assert not agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: EXCEEDED …", line)
+    assert not agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: not exceeded", line)
+    assert missing(("b", "a"), ["a", "b"]) == "a"

@@ -1,0 +1,76 @@
+"""What an attack says of its confidence: how often it refutes what is true, whatever it tries."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from asyncdp_sim.privacy import attack as attack_module
+from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.attack import Claim, Pair, attack
+from asyncdp_sim.privacy.gaussian_law import delta_of, epsilon_of, mu_of
+
+EPSILON, DOUBT, SCORES = 0.5, 0.2, 8
+TRUTH = Claim(EPSILON)
+REPEATS = 200
+
+
+def randomised_responses(rng: np.random.Generator, runs: int) -> dict[str, Pair]:
+    """Eight scores, each of which is worth exactly ε: the hardest that a true claim can be hit."""
+    honest = np.exp(EPSILON) / (1 + np.exp(EPSILON))
+    return {
+        f"score {j}": (
+            (rng.random(runs) < 1 - honest).astype(float),
+            (rng.random(runs) < honest).astype(float),
+        )
+        for j in range(SCORES)
+    }
+
+
+def false_alarms(seed: int) -> int:
+    rng = np.random.default_rng(seed)
+    found = [attack(randomised_responses(rng, 400), TRUTH, DOUBT) for _ in range(REPEATS)]
+    return sum(each.epsilon > EPSILON for each in found)
+
+
+def too_many(count: int) -> bool:
+    """Whether so many of 200 are improbable (1e-6) if each happens with probability ``DOUBT``."""
+    return bool(binom.sf(count - 1, REPEATS, DOUBT) < 1e-6)
+
+
+def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
+    """The event is chosen among all scores on one half of the runs, and measured on the other."""
+    count = false_alarms(1)
+    assert not too_many(count)
+    assert count > 0  # the hardest case comes near
+
+
+def test_choosing_and_measuring_on_the_same_runs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: no split. The best of sixteen events by chance is then taken at its word."""
+
+    def unsplit(scores: dict[str, Pair], claim: Claim, doubt: float) -> attack_module.Finding:
+        doubled = {
+            name: (np.repeat(first, 2), np.repeat(second, 2))
+            for name, (first, second) in scores.items()
+        }
+        return attack_module.attack(doubled, claim, doubt)
+
+    monkeypatch.setitem(globals(), "attack", unsplit)
+    assert too_many(false_alarms(1))
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0, 300.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.2])
+def test_the_textbooks_gaussian_is_the_accountants(epsilon: float, delta: float) -> None:
+    """Two ways to the same numbers, of which the accountant's is rounded up."""
+    mu = mu_of(epsilon, delta)
+    assert delta_of(epsilon, mu) == pytest.approx(delta, rel=1e-9)
+    assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-9)
+    assert 1 / gaussian_multiplier(epsilon, delta) == pytest.approx(mu, rel=3e-6)
+    assert gaussian_epsilon(1 / mu, delta) == pytest.approx(epsilon, rel=3e-6)
+
+
+def test_no_noise_and_no_claim_are_the_ends() -> None:
+    assert epsilon_of(np.inf, 1e-5) == np.inf
+    assert mu_of(np.inf, 1e-5) == np.inf
+    assert epsilon_of(0.0, 1e-5) == 0
+    assert epsilon_of(1e-9, 1e-5) == 0  # δ alone suffices

@@ -1,0 +1,274 @@
+"""Faults planted in the package that ``asyncdp audit`` must catch, on a scenario of three records.
+
+Each is planted where it could be made: in the mechanism, the accountant, the budget, what gives
+answers their noise, the ledger, replay. The audit is given nothing else than the command line is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.audit import Audit, audit
+from asyncdp_sim.learning import answers as learning_answers
+from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.objectives.records import LinearRecords
+from asyncdp_sim.learning.path import Recording
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.privacy import spec as privacy_spec
+from asyncdp_sim.privacy.accounting import Pure
+from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.privacy.spec import Privacy
+from asyncdp_sim.scenario import load
+from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace.tables import Trace
+from tests.cli.command import Command
+
+SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
+GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
+CPU_SECONDS = 60
+MANY, FEW = (200_000, 10), (100, 100)
+"""Answers and runs, where one is told by the mechanism, and where by the runs."""
+ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a made-up record of"
+ANOTHERS, LEDGER = "have the noise of another one, or none", "the ledger: owner"
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+def thirty_deltas(patch: Patch) -> None:
+    right = privacy_spec.gaussian_multiplier
+    patch.setattr(privacy_spec, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
+
+
+def one_row(patch: Patch) -> None:
+    """All answers of a run have the noise of the first."""
+    right = learning_answers._Rows.following
+    kept: dict[int, Any] = {}
+
+    def following(self: Any, rows: Any) -> Any:
+        if id(self) not in kept:
+            kept[id(self)] = self, right(self, rows).copy()
+        return kept[id(self)][1]
+
+    patch.setattr(learning_answers._Rows, "following", following)
+
+
+def exact_where_lost(patch: Patch) -> None:
+    def unused(self: Answers, owners: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+        return self._reply.gradients.gradient(owners, points)
+
+    patch.setattr(Answers, "unused", unused)
+
+
+def lost_and_used_alike(patch: Patch) -> None:
+    """Lost answers have the noise of those that are used, row by row."""
+
+    def unused(self: Answers, owners: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+        exact = self._reply.gradients.gradient(owners, points)
+        return self._reply.noise.hide(owners, exact, self._noise._kept[: len(owners), 0])
+
+    patch.setattr(Answers, "unused", unused)
+
+
+def one_record_more(patch: Patch) -> None:
+    """Noise for n_i + 1 records."""
+    right = Privacy.noise_for
+    patch.setattr(Privacy, "noise_for", lambda self, n, *rest: right(self, n + 1, *rest))
+
+
+def mean_over_one_less(patch: Patch) -> None:
+    """Gradients are sums over n_i records, divided by n_i − 1."""
+    right = LinearRecords.gradient
+
+    def gradient(self: LinearRecords, owners: Any, points: Any) -> Any:
+        held = np.array([len(y) for y in self.targets])[owners]
+        share = np.where(held > 1, held / np.maximum(held - 1, 1), 1.0)
+        return right(self, owners, points) * share[:, None]
+
+    patch.setattr(LinearRecords, "gradient", gradient)
+
+
+def quota_given_back(patch: Patch) -> None:
+    """An answer that is lost does not count."""
+    right = Learner.drop
+
+    def drop(self: Learner, exchange: Any, outcome: Outcome) -> None:
+        if outcome is Outcome.lost:
+            self.answers_left[exchange.owner] += 1
+            self.active.add(exchange.owner)
+        right(self, exchange, outcome)
+
+    patch.setattr(Learner, "drop", drop)
+
+
+def charged_at_delivery(patch: Patch) -> None:
+    def released(self: Trace) -> Any:
+        return np.bincount(self.updates["owner"], minlength=self.n_owners + 1)[1:]
+
+    patch.setattr(Trace, "released", property(released))
+
+
+def half_charged(patch: Patch) -> None:
+    right = Pure.spent
+    patch.setattr(Pure, "spent", lambda self, released: right(self, released) / 2)
+
+
+def less_noise(patch: Patch) -> None:
+    right = privacy_spec.laplace_scale
+    patch.setattr(privacy_spec, "laplace_scale", lambda *given: 0.8 * right(*given))
+
+
+def shorter_rows(patch: Patch) -> None:
+    right = LaplaceNoise.rows
+    patch.setattr(LaplaceNoise, "rows", lambda *given: 0.8 * right(*given))
+
+
+def less_noise_in_runs(patch: Patch) -> None:
+    """The mechanism is right, and what gives answers takes 0.8 of what it draws."""
+    right = learning_answers._Rows.following
+    patch.setattr(learning_answers._Rows, "following", lambda *given: 0.8 * right(*given))
+
+
+def another_replay(patch: Patch) -> None:
+    """What runs publish comes from another noise than the answers that were attacked."""
+    right = Recording.path
+
+    def path(self: Recording, clipped: Any) -> Any:
+        found = right(self, clipped)
+        found.final[:] *= 0.9
+        return found
+
+    patch.setattr(Recording, "path", path)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, what must show it, and what is true of it: ε of one answer, and of a run.
+
+    ``also`` shows it at the default size.
+    """
+
+    plant: Callable[[Patch], None]
+    shows: tuple[str, ...]
+    size: tuple[int, int]
+    one: float = 0.5
+    whole: float = inf
+    also: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+
+MU = mu_of(1.0, 3e-4)
+FAULTS = {
+    "Gaussian noise for 30 δ": Planted(
+        thirty_deltas,
+        (ONE,),
+        MANY,
+        epsilon_of(MU / 2**0.5, 1e-5),
+        epsilon_of(MU, 1e-5),
+        settings=GAUSSIAN,
+    ),
+    "one noise row for all answers": Planted(one_row, (RUN, MADE_UP, ANOTHERS), FEW),
+    "lost answers without noise": Planted(
+        exact_where_lost, (ANOTHERS,), (100, 20), also=(RUN, MADE_UP)
+    ),
+    "lost answers with used noise": Planted(
+        lost_and_used_alike, (ANOTHERS,), (100, 20), also=(RUN, MADE_UP)
+    ),
+    "noise for one record more": Planted(one_record_more, (ONE,), MANY, 0.5 * 4 / 3, 4 / 3),
+    "a mean over one record less": Planted(mean_over_one_less, (ONE,), MANY, 0.5 * 3 / 2, 3 / 2),
+    "quota given back": Planted(quota_given_back, ("in a run: up to",), (100, 20)),
+    "charged at delivery": Planted(charged_at_delivery, (LEDGER,), (100, 20), whole=1.0),
+    "half charged": Planted(half_charged, (LEDGER,), (100, 10), whole=1.0),
+    "noise × 0.8": Planted(less_noise, (ONE,), MANY, 0.625, 1.25),
+    "rows × 0.8": Planted(shorter_rows, (ONE,), MANY, 0.625, 1.25),
+    "noise × 0.8 in runs alone": Planted(
+        less_noise_in_runs, ("noise in runs is not",), (100, 10), whole=1.25
+    ),
+}
+
+
+def refuting(lines: str) -> list[str]:
+    """Return lines of single attacks and facts that refute a claim."""
+    return [line for line in lines.splitlines() if "EXCEEDED" in line and "claim EXC" not in line]
+
+
+def attacked(settings: tuple[str, ...], size: tuple[int, int]) -> Audit:
+    answers, runs = size
+    return audit(load(SCENE, settings)[0], answers=answers, runs=runs, confidence=0.999)
+
+
+def bounds_are_true(planted: Planted, found: Audit) -> None:
+    one, *runs = found.checks
+    assert one.finding.epsilon <= planted.one * (1 + 1e-9)
+    assert all(run.finding.epsilon <= planted.whole * (1 + 1e-9) for run in runs)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
+    name: str, monkeypatch: Patch
+) -> None:
+    planted = FAULTS[name]
+    planted.plant(monkeypatch)
+    found = attacked(planted.settings, planted.size)
+    said = refuting("\n".join(found.lines()))
+    assert len(said) > 0
+    assert all(any(words in line for line in said) for words in planted.shows), said
+    bounds_are_true(planted, found)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
+    name: str, monkeypatch: Patch, command: Command
+) -> None:
+    planted = FAULTS[name]
+    planted.plant(monkeypatch)
+    settings = [word for each in planted.settings for word in ("--set", each)]
+    said = command("audit", SCENE, *settings)
+    print(f"{name}: {said.seconds:.1f} s\n{said.out}")
+    assert said.code == 3
+    assert said.seconds <= CPU_SECONDS
+    due = (*planted.shows, *planted.also)
+    assert all(any(words in line for line in refuting(said.out)) for words in due)
+
+
+@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
+    found = attacked(settings, (300_000, 10))
+    assert not found.exceeded, found.lines()
+    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+    assert all("not exceeded" in fact.words() for fact in found.facts)
+
+
+def test_a_planted_fault_exits_with_3(monkeypatch: Patch, command: Command) -> None:
+    quota_given_back(monkeypatch)
+    said = command("audit", SCENE, "--answers", "100", "--runs", "100")
+    assert said.code == 3
+    assert "claimed, ε = " in said.out
+    assert "claim EXCEEDED: the claim is refuted" in said.out
+
+
+def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: Patch) -> None:
+    another_replay(monkeypatch)
+    plain = 'privacy.sensitivity={kind="domain",row_norm=1.0,target_max=1.0}'
+    found = attacked((plain,), (100, 10))
+    assert "replay of run 1 ends at another model: EXCEEDED" in "\n".join(found.lines())
+
+
+def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(
+    monkeypatch: Patch,
+) -> None:
+    """100 runs show at most ε = 2; two answers with the same noise refute any."""
+    one_row(monkeypatch)
+    found = attacked(("privacy.epsilon=30.0",), (100, 100))
+    assert not any(check.exceeded for check in found.checks)
+    assert found.exceeded
