@@ -49,6 +49,7 @@ def guarantee(
     *,
     diverged: int = 0,
     obfuscated: bool = False,
+    unsound: str | None = None,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -74,6 +75,8 @@ def guarantee(
         finite or not, and no bound holds for them.
     obfuscated : bool
         Whether owners perturb their answers so that all perturbations cancel (POLAR).
+    unsound : str, optional
+        Why one private record has a say in what is made of others, where it has.
     """
     if privacy.mechanism == "none":
         exact = "mechanism none: the answers are exact"
@@ -105,7 +108,11 @@ def guarantee(
             f"the model diverged in {diverged} replicates: no bound holds for gradients at an "
             "infinite model, and which answers are finite tells records"
         )
+    if unsound is not None:
+        breaks.append(unsound)
     if diverged > 0 or len(open_to_all) > 0 or privacy.noise == "scalar-as-published":
+        true = inf
+    if unsound is not None:
         true = inf
     breaks += open_to_all
     notes = list(breaks)

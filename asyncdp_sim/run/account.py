@@ -36,6 +36,7 @@ def judge(scenario: Scenario, dataset: Dataset, problem: Problem, learned: Learn
         problem.task.objective.records,
         diverged=int(np.count_nonzero(~finite)),
         obfuscated=isinstance(scenario.algorithm, Polar),
+        unsound=scenario.data.unsound,
     )
 
 

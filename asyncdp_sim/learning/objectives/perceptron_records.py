@@ -65,10 +65,11 @@ class PerceptronRecords:
         """Return one owner's mean (clipped) record gradient at each model (r, p)."""
         x, y = self.features[owner], self.targets[owner]
         active = self.net.active(x, theta)
-        slope = self.loss.slope(self.net.outputs(theta, active), y)
+        slope = self.loss.slope(self.net.outputs(x, theta, active), y)
         if self.clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
             bound = self.clip / self.net.lengths(theta, active, self.lengths[owner], self.norm)
             np.clip(slope, -bound, bound, out=slope)
+            slope[np.isnan(slope)] = 0.0  # ∞ − ∞ in a model that has diverged
         return self.net.pulled(x, theta, active, slope) / len(y)
 
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
@@ -87,7 +88,7 @@ class PerceptronRecords:
             chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
             x, y = self.features[owner][chosen], self.targets[owner][chosen]
             active = self.net.active(x, theta)
-            slope = self.loss.slope(self.net.outputs(theta, active), y)
+            slope = self.loss.slope(self.net.outputs(x, theta, active), y)
             found[row] = self.net.pulled(x, theta, active, slope) / len(y)
         return found
 
@@ -108,7 +109,7 @@ class PerceptronRecords:
             for some in self.net.stacks(len(models), len(y)):
                 theta = models[some]
                 active = self.net.active(x, theta)
-                slope = np.abs(self.loss.slope(self.net.outputs(theta, active), y))
+                slope = np.abs(self.loss.slope(self.net.outputs(x, theta, active), y))
                 slope *= self.net.lengths(theta, active, self.lengths[owner], self.norm)
                 largest[owner] = max(largest[owner], float(slope.max()))
         return largest
