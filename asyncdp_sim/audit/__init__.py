@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.audit.check import Check
-from asyncdp_sim.audit.neighbours import neighbours
+from asyncdp_sim.audit.neighbours import Neighbours, neighbours
 from asyncdp_sim.audit.per_answer import audit_answer
 from asyncdp_sim.audit.whole_run import OnPart, audit_run
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.privacy.attack import Claim, Event, Finding
 from asyncdp_sim.scenario import Scenario
 
 
@@ -98,12 +99,24 @@ def audit(
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
     pair = neighbours(scenario)
+    if pair.error is not None:
+        checks: tuple[Check, ...] = (_ended(pair),)
+        return Audit(checks, pair.words, confidence, privacy.overlap)
     doubt = (1 - confidence) / 2  # two attacks, one verdict
     checks = (
         audit_answer(scenario, pair.first, answers, doubt),
         audit_run(scenario, pair, runs, doubt, workers=workers, on_part=on_part),
     )
     return Audit(checks, pair.words, confidence, privacy.overlap)
+
+
+def _ended(pair: Neighbours) -> Check:
+    """Return what is shown by a run that one record keeps from taking place."""
+    accountant = pair.first.accountant
+    claim = Claim(float(accountant.epsilon[pair.owner]), accountant.delta)
+    event = Event(f"an error ({pair.error})", 1.0, above=True, second=True)
+    found = Finding(np.inf, event, likely=1.0, unlikely=0.0)
+    return Check("whether there is a run", pair.owner + 1, claim, found, runs=1, most=np.inf)
 
 
 __all__ = ["Audit", "Check", "audit"]
