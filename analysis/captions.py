@@ -1,10 +1,12 @@
 """Captions made from the run itself, one page for all figures of a directory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from analysis.picture import Picture
 from analysis.source import Result
 from analysis.words import as_float, numbers
+from asyncdp_sim.data import SYNTHETIC
 
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
@@ -27,7 +29,7 @@ def settings(results: Sequence[Result]) -> str:
         f"data: {_listed([_data(s['data']) for s in scenarios])}",
     ]
     names = _listed([str(s["id"]) for s in scenarios])
-    origin = _listed([str(s.get("source", "synthetic")) for s in scenarios])
+    origin = _listed(list(map(_source, scenarios)))
     digests = _listed([str(result.manifest["digest"])[:12] for result in results])
     return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
 
@@ -48,6 +50,14 @@ def page(entries: Sequence[tuple[Picture, Sequence[Result]]], notes: Sequence[st
 def _epsilons(given: object) -> list[float]:
     listed = given if isinstance(given, list) else [given]
     return [value for value in map(as_float, listed) if value is not None]
+
+
+def _source(scenario: Mapping[str, Any]) -> str:
+    """Return where a scenario comes from; where it does not say so truly, where its data do."""
+    named, data = scenario.get("source"), scenario["data"]
+    if named is None or (named == SYNTHETIC and "path" in data):
+        return _data(data)
+    return str(named)
 
 
 def _data(data: dict[str, object]) -> str:

@@ -106,7 +106,11 @@ def audit(
         raise SpecError([Fault("privacy.mechanism", "'none'", f"{allowed} claimed without noise")])
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
-    pairs, made = [neighbours(scenario)], made_up(scenario)
+    pairs = [neighbours(scenario)]
+    if pairs[0].error is not None:  # nothing is left to be drawn
+        ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
+        return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
+    made = made_up(scenario)
     if made is not None:
         pairs.append(made.pair)
     doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict

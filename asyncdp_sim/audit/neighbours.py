@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.audit.overheard import overhear
 from asyncdp_sim.data import Dataset, Swap
+from asyncdp_sim.data.neighbour import CELLS, write_neighbour
+from asyncdp_sim.data.void import blank, void
+from asyncdp_sim.errors import DataError
 from asyncdp_sim.privacy import Declared
 from asyncdp_sim.run.problem import Problem, prepare
 from asyncdp_sim.scenario import Scenario
@@ -35,12 +40,15 @@ class Neighbours:
     first, second : Problem
     words : str
         Which record, and what stands there.
+    error : str, optional
+        Why there is no run on the second dataset, in whose place the first stands: that tells all.
     """
 
     owner: int
     first: Problem
     second: Problem
     words: str
+    error: str | None = None
 
 
 def neighbours(scenario: Scenario) -> Neighbours:
@@ -50,7 +58,9 @@ def neighbours(scenario: Scenario) -> Neighbours:
     where the bound is declared, or else the one with the largest ε. Records that take the place
     are of the table, where the bound is declared: a bound that holds for them is not blamed. Else
     they are multiplied too, for a bound that is enforced must hold for any record. Of all pairs,
-    one is taken whose gradients are far apart at the queries of a trial run.
+    one is taken whose gradients are far apart at the queries of a trial run. But where the records
+    come from a file, a row of it is filled with what its columns may not expect, and the copy read
+    by the same loader: should more than one record differ then, that is the pair.
 
     Raises
     ------
@@ -72,6 +82,9 @@ def neighbours(scenario: Scenario) -> Neighbours:
     else:
         owner = _owner(scenario, problem, dataset, places[int(np.argmax(length))].row)
         row = int(dataset.rows[owner][0])
+        recoded = _recoded(scenario, dataset, problem, owner, row)
+        if recoded is not None:
+            return recoded
     one, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (one, other)]
     told = " or ".join(
@@ -79,6 +92,49 @@ def neighbours(scenario: Scenario) -> Neighbours:
     )
     first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
     return Neighbours(owner, first, second, f"row {row} of owner {owner + 1} is {told}")
+
+
+def _recoded(
+    scenario: Scenario, dataset: Dataset, problem: Problem, owner: int, row: int
+) -> Neighbours | None:
+    """Return the scenario on its file and on a copy of which one row moves other rows' records.
+
+    A sound loader lets no row do so, nor end the run: then there is no such pair.
+    """
+    if scenario.data.synthetic:
+        return None
+    path = str(getattr(scenario.data, "path", ""))
+    most, worst = 1, None
+    with TemporaryDirectory() as folder:
+        for number, (words, cell) in enumerate(CELLS.items()):
+            told = f"row {row} of the file holds {words} in every cell"
+            copy = Path(folder) / str(number)
+            copy = write_neighbour(path, copy, row, cell, scenario.data.says_whose)
+            data = scenario.data.model_copy(update={"path": str(copy)})
+            try:
+                other = _built(scenario.model_copy(update={"data": data}), None)
+                there = prepare(scenario, other)
+            except DataError as error:
+                return Neighbours(owner, problem, problem, told, "; ".join(error.lines()))
+            moved = _moved(dataset, other, problem)
+            if moved.sum() > most:
+                most, attacked = int(moved.sum()), int(np.argmax(moved))
+                told = f"{told}, so that {most} records differ"
+                worst = Neighbours(attacked, problem, there, told)
+    return worst
+
+
+def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> npt.NDArray[np.int64]:
+    """Return how many records of each owner differ, (N,); of those that claim no ε, none."""
+    moved = []
+    for x, y, z, t in zip(
+        dataset.features, dataset.targets, other.features, other.targets, strict=True
+    ):
+        shared = min(len(y), len(t))
+        same = (x[:shared] == z[:shared]).all(axis=1)
+        same &= (y[:shared] == t[:shared]) | (np.isnan(y[:shared]) & np.isnan(t[:shared]))
+        moved.append(max(len(y), len(t)) - int(np.count_nonzero(same)))
+    return np.where(np.isfinite(problem.accountant.epsilon), moved, 0)
 
 
 def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
@@ -143,12 +199,13 @@ def single_gradients(
 ) -> Array:
     """Return gradients (points, m, p) of m records (1, p), bounded as the scenario bounds them."""
     model, privacy = scenario.model, scenario.privacy
-    x, y = [np.asfortranarray(row) for row in x], list(y)
+    x, nothing = [np.asfortranarray(row) for row in x], void(y)
+    y = blank(y, nothing)
     domain = privacy.sensitivity
     if domain is not None and domain.kind == "domain":
         x, y = domain.confine(x, y, privacy.norm)
     clip = domain.bound if domain is not None and domain.kind == "clip" else None
-    single = model.records(model.design(x), y, clip, privacy.norm)
+    single = model.records(blank(model.design(x), nothing), y, clip, privacy.norm)
     every = np.arange(len(y))
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from asyncdp_sim.data.dataset import Dataset, Source
+from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, Source
 from asyncdp_sim.data.fraud import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.generic import TableData
@@ -18,6 +18,7 @@ DataSpec = Annotated[
 ]
 
 __all__ = [
+    "SYNTHETIC",
     "ByColumn",
     "DataSpec",
     "Dataset",

@@ -3,20 +3,33 @@
 Every function takes one column as pandas holds it (numbers, texts, missing values in any of
 their forms) and returns float64. The same field is published in several forms (10.65, "10.65%",
 " 36 months", "120 +"); all are understood.
+
+What a cell becomes depends on what is written in it, never on the type that the column has: one
+text among numbers makes pandas hold a column of texts, true and false become texts, whole numbers
+with a gap become fractions, and nobody else's cell may change with that.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Rows, consecutive
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Truths = npt.NDArray[np.bool_]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
+_TRUTH = {"true": 1.0, "false": 0.0}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400.0  # seconds
 
 
 def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
@@ -28,33 +41,81 @@ def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
 
 def number_in(text: str) -> float:
     """Return the first number in a text (" 36 months" is 36, "860xx" is 860), NaN if none."""
+    whole = number_or_nan(text)
+    if not math.isnan(whole):
+        return whole
     found = _NUMBER.search(text)
-    return float(found.group()) if found is not None else float("nan")
+    return _finite(float(found.group())) if found is not None else math.nan
 
 
 def number_or_nan(text: str) -> float:
     """Return a text that is a number as a whole, perhaps with a % sign; NaN for any other."""
-    try:
-        return float(text.strip().removesuffix("%"))
-    except ValueError:
-        return float("nan")
+    number = _number(text.strip().removesuffix("%"))
+    return math.nan if number is None else _finite(number)
+
+
+def cell_or_nan(text: str) -> float:
+    """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
+
+    A number without a value in floating point (1e400) is infinite.
+    """
+    number = _number(text)
+    if number is not None:
+        return number
+    word = text.strip()
+    truth = _TRUTH.get(word.lower())
+    return _days(word) if truth is None else truth
 
 
 def map_text(column: "pd.Series", code: Callable[[str], float]) -> Array:
-    """Return ``code`` of every value's text, worked out once per distinct value; NaN if missing."""
+    """Return ``code`` of every value's text, worked out once per distinct value; NaN if missing.
+
+    A number's text is the same in columns of all types: 36 whether it was written 36 or 36.0.
+    """
+    if column.dtype == object and _is_mixed(column):
+        # True and 1 are one value to a hash table, and lists are none
+        column = column.map(_text, na_action="ignore")
     codes, distinct = column.factorize()
-    table = np.array([code(str(value)) for value in distinct] + [np.nan])
+    table = np.array([code(_text(value)) for value in distinct] + [np.nan])
     return np.asarray(table[codes])  # a missing value has code −1: the last entry
+
+
+def groups(column: "pd.Series") -> Rows:
+    """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
+    places: dict[str, int] = {}
+    found = map_text(column, lambda text: places.setdefault(text, len(places)))
+    return np.where(np.isnan(found), -1, found).astype(np.int64)
 
 
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    return numbers(column) if _holds_numbers(column) else map_text(column, number_or_nan)
 
-    if is_numeric_dtype(column) and not is_bool_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return np.where(np.isfinite(values), values, np.nan)
-    return map_text(column, number_or_nan)
+
+def cells(column: "pd.Series") -> tuple[Array, Truths]:
+    """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
+
+    What is missing or infinite is NaN, and is not among the cells that are no numbers.
+    """
+    from pandas.api.types import is_datetime64_any_dtype
+
+    none = np.zeros(len(column), dtype=np.bool_)
+    if _holds_numbers(column):
+        return numbers(column), none
+    if is_datetime64_any_dtype(column):
+        naive = column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
+        seconds = naive.to_numpy(dtype="datetime64[s]")
+        gaps = np.isnat(seconds)
+        return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
+    read = map_text(column, cell_or_nan)
+    none = np.isnan(read) & column.notna().to_numpy()
+    return np.where(np.isfinite(read), read, np.nan), none
+
+
+def numbers(column: "pd.Series") -> Array:
+    """Return a column that pandas holds as numbers; NaN where missing or infinite."""
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
@@ -62,3 +123,60 @@ def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Arr
     known = {text.lower(): code for text, code in codes.items()}
     coded = map_text(column, lambda text: known.get(text.strip().lower(), other))
     return np.where(np.isnan(coded), other, coded)
+
+
+def _holds_numbers(column: "pd.Series") -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    held: bool = is_numeric_dtype(column) and not is_bool_dtype(column)
+    return held
+
+
+def _is_mixed(column: "pd.Series") -> bool:
+    from pandas.api.types import infer_dtype
+
+    kind: str = infer_dtype(column, skipna=True)
+    return kind.startswith(("mixed", "unknown"))
+
+
+def _number(text: str) -> float | None:
+    """Return a text that is a number as a whole, as CSV readers take it; None for any other."""
+    if "_" in text or not text.isascii():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else math.nan
+
+
+def _text(value: object) -> str:
+    """Return what is written in a cell, whatever the type that its column has."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        try:
+            number: float | None = float(value)
+        except OverflowError:  # a whole number that floating point does not reach
+            number = math.inf
+    else:
+        number = _number(str(value))
+    if number is None or not math.isfinite(number):
+        return str(value)
+    return f"{number + 0.0:.0f}" if number.is_integer() else repr(number)
+
+
+def _days(text: str) -> float:
+    """Return days from 1970 to a date, or a date and time, in whole seconds; NaN for none."""
+    if _DATE.fullmatch(text) is None:
+        return math.nan
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:  # such as a 13th month
+        return math.nan
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
+    return math.floor((time - _EPOCH).total_seconds()) / _DAY

@@ -10,6 +10,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
+SYNTHETIC = "synthetic"
+"""What a scenario's source says of records that are drawn."""
+
 PIECE_ROWS = 32_768
 """Rows of a table on demand that are encoded at a time."""
 
@@ -40,7 +43,8 @@ class Dataset:
         Owner i's features, (n_i, p) float64, read-only, in Fortran order (gradients of tall
         thin arrays take half the time in it).
     targets : tuple of NDArray
-        Owner i's targets, (n_i,) float64, read-only.
+        Owner i's targets, (n_i,) float64, read-only; NaN where the record contributes nothing,
+        whose features are then 0 (:mod:`asyncdp_sim.data.void`).
     columns : tuple of str
         Names of the encoded columns that the features were made from.
     public_rows_of_owner : tuple of int
@@ -63,6 +67,8 @@ class Dataset:
         on them. None where ``score_on`` is "participants", or where every row has an owner.
     owner_names : tuple of str
         Owner i's value of the column that the table is split by; without members where none is.
+    public_targets : NDArray, optional
+        Targets of the public rows, (m,), which anybody may look at; None where there are none.
     """
 
     features: tuple[Array, ...]
@@ -78,6 +84,7 @@ class Dataset:
     unowned_features: Array | None = None
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
+    public_targets: Array | None = None
 
     @property
     def records(self) -> tuple[int, ...]:
@@ -103,7 +110,7 @@ class Encoded:
     matrix : NDArray
         (rows, columns) float64, Fortran order, finite.
     target : NDArray
-        (rows,) float64, finite.
+        (rows,) float64, NaN where it is absent.
     columns : tuple of str
         Names of the matrix's columns.
     notes : tuple of str

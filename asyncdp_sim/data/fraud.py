@@ -80,7 +80,7 @@ class FraudData(TableRecipe):
         require_columns(columns)
         wanted = self._wanted((*FEATURES, "Class"), columns)
         frame = self._replaced(read_table(self.path, wanted=wanted), swap)
-        table = self._scaled(transactions(frame, columns))
+        table = self._scaled(transactions(frame, columns, self.public_records))
         return self._split(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column),
@@ -118,7 +118,8 @@ class FraudData(TableRecipe):
         if self.preprocessing != "pca":
             return data
         # "pca" centres targets by their public mean; a label is no quantity to centre.
-        shift = table.target[len(table.target) - self.public_records :].mean()
+        known = table.target[len(table.target) - self.public_records :]
+        shift = known.mean()
         targets, unseen = (
             tuple(frozen(np.rint(y + shift)) for y in some)
             for some in (data.targets, data.held_out_targets)
@@ -126,7 +127,13 @@ class FraudData(TableRecipe):
         others = data.unowned_targets
         if others is not None:
             others = frozen(np.rint(others + shift))
-        return replace(data, targets=targets, held_out_targets=unseen, unowned_targets=others)
+        return replace(
+            data,
+            targets=targets,
+            held_out_targets=unseen,
+            unowned_targets=others,
+            public_targets=known,
+        )
 
 
 def _no_values(column: str) -> Sequence[object]:

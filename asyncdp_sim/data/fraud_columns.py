@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.columns import some_rows
+from asyncdp_sim.data.columns import cells, some_rows
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked, take
 from asyncdp_sim.data.fraud_twin import COMPONENTS
 from asyncdp_sim.errors import DataError, Fault
@@ -19,8 +19,15 @@ FEATURES = (*COMPONENTS, "Amount")
 """The features of Collab's section IV-B: 28 principal components and the amount in euros."""
 
 
-def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) -> OnDemand:
+def transactions(
+    frame: "pd.DataFrame",
+    columns: Sequence[str] | None = None,
+    public_records: int | None = None,
+) -> OnDemand:
     """Return the features that a table has, in file order, and its labels, nothing scaled.
+
+    A private cell that no transaction has becomes 0, the mean of a component and the least amount;
+    one of Class makes a record without a target.
 
     Parameters
     ----------
@@ -28,17 +35,25 @@ def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) ->
         At least the columns that are used. It loses the features when the table is drained.
     columns : sequence of str, optional
         All columns of the file, where ``frame`` has some only.
+    public_records : int, optional
+        How many of the last rows are public; all of them where absent.
 
     Raises
     ------
     DataError
-        On ``data.path``: without Class, Amount or any component, or with cells that are not
-        numbers, amounts below 0, or classes other than 0 and 1.
+        On ``data.path``: without Class, Amount or any component, or with public cells that are
+        not numbers, amounts below 0, or classes other than 0 and 1.
     """
     names = tuple(name for name in frame.columns if name in FEATURES)
     require_columns(frame.columns)
-    bad = ((name, _wrong(name, _numbers(frame[name]))) for name in (*names, "Class"))
-    faults = [_bad_cell(frame[name], wrong) for name, wrong in bad if wrong.any()]
+    private = 0 if public_records is None else max(len(frame) - public_records, 0)
+    faults, lost = [], 0
+    for name in (*names, "Class"):
+        wrong = np.isnan(_numbers(name, frame[name]))
+        lost += int(np.count_nonzero(wrong[:private]))
+        wrong[:private] = False
+        if wrong.any():
+            faults.append(_bad_cell(frame[name], wrong))
     if faults:
         raise DataError(faults)
     absent = [name for name in COMPONENTS if name not in names]
@@ -50,20 +65,26 @@ def transactions(frame: "pd.DataFrame", columns: Sequence[str] | None = None) ->
     notes = [f"Components that the table lacks, left out: {', '.join(absent)}."] if absent else []
     if others:
         notes.append(f"Columns that are no features: {', '.join(others)}.")
+    if lost > 0:
+        notes.append(
+            f"{lost} private cells that no transaction has became 0, or no label in Class."
+        )
 
     def encoded(rows: Rows) -> Array:
         part = some_rows(frame, rows)
-        return stacked((_numbers(part[name]) for name in names), len(rows), len(names))
+        return stacked((_numbers(name, part[name]) for name in names), len(rows), len(names))
 
     def drained(sets: Sequence[Rows]) -> list[Array]:
         blocks = [np.empty((len(rows), len(names)), order="F") for rows in sets]
         for j, name in enumerate(names):
-            values = _numbers(frame.pop(name))
+            values = np.nan_to_num(_numbers(name, frame.pop(name)), copy=False)
             for block, rows in zip(blocks, sets, strict=True):
                 block[:, j] = take(values, rows)
         return blocks
 
-    return OnDemand(encoded, 2 * _numbers(frame["Class"]) - 1, names, tuple(notes), drained)
+    return OnDemand(
+        encoded, 2 * _numbers("Class", frame["Class"]) - 1, names, tuple(notes), drained
+    )
 
 
 T = TypeVar("T", Encoded, OnDemand)
@@ -80,21 +101,14 @@ def with_log_amount(table: T) -> T:
     return replace(table.changed(shorten), notes=notes)
 
 
-def _wrong(name: str, values: Array) -> npt.NDArray[np.bool_]:
-    """Return which values of a column no transaction has."""
+def _numbers(name: str, column: "pd.Series") -> Array:
+    """Return a column's cells as numbers; NaN for what no transaction has."""
+    values, _ = cells(column)
     if name == "Class":
-        return ~np.isin(values, (0, 1))
-    return ~np.isfinite(values) | ((values < 0) if name == "Amount" else False)
-
-
-def _numbers(column: "pd.Series") -> Array:
-    """Return a column of numbers or of texts that are numbers; NaN for all else."""
-    import pandas as pd
-    from pandas.api.types import is_numeric_dtype
-
-    if not is_numeric_dtype(column):
-        column = pd.to_numeric(column.astype(object), errors="coerce")
-    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        values[~np.isin(values, (0, 1))] = np.nan
+    if name == "Amount":
+        values[values < 0] = np.nan
+    return values
 
 
 def require_columns(columns: Collection[str]) -> None:

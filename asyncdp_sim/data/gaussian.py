@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.data.dataset import Array, Dataset, frozen, take
+from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
 from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.splitting import require_records
 from asyncdp_sim.data.swap import Swap
@@ -52,6 +52,25 @@ class GaussianData(Spec):
     heterogeneity: NonNegative = 0.0
     labels: bool = False
     held_out: HeldOutShare = 0.0
+
+    @property
+    def synthetic(self) -> bool:
+        """True: records are drawn."""
+        return True
+
+    @property
+    def origin(self) -> str:
+        """Where the records come from, in words."""
+        return SYNTHETIC
+
+    def says_whose(self, column: str) -> bool:  # noqa: ARG002
+        """Return False: there is no file."""
+        return False
+
+    @property
+    def unsound(self) -> None:
+        """None: no record has a say in what becomes of others."""
+        return
 
     def build(
         self,

@@ -1,10 +1,17 @@
-"""Any table: numbers as they are, texts by a dictionary that the public rows alone decide."""
+"""Any table: numbers as they are, texts by a dictionary that the public rows alone decide.
+
+Each cell has a number by itself (:func:`~asyncdp_sim.data.columns.cell_or_nan`) or none. A column
+is one of texts where a public cell has none; without public rows every column is one of numbers. A
+private cell that does not fit is its own matter: the public median in a column of numbers, 0 where
+no public row has one, and the dictionary's last code in a column of texts.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Strict, model_validator
 
+from asyncdp_sim.data.columns import cells
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.recipe import TableRecipe, nearest, raw_values
 from asyncdp_sim.data.splitting import ByColumn
@@ -26,7 +33,7 @@ class TableData(TableRecipe):
     path : str
         CSV, gzipped CSV or Parquet.
     target : str
-        The numeric column to predict. Rows without it are left out.
+        The column of numbers to predict. A private row without one stays, and contributes nothing.
     owner_column : str, optional
         Each distinct value is one owner; the same as ``split = { column = … }``. The column is
         not a feature.
@@ -85,21 +92,16 @@ class TableData(TableRecipe):
         self._require_owners(n_owners, records)
         frame = read_table(self.path)
         self._require_columns(frame)
-        target = _target(frame, self.target)
-        kept = ~np.isnan(target)
-        notes = []
-        if not kept.all():
-            notes.append(f"{int((~kept).sum())} rows without {self.target!r} were left out.")
-            frame, target = frame[kept].reset_index(drop=True), target[kept]
-        if swap is not None:
-            frame, target = self._replaced(frame, swap), target[swap.sources(len(target))]
+        frame = self._replaced(frame, swap)
+        first_public = max(len(frame) - self.public_records, 0)
+        target = _target(frame, self.target, first_public)
+        notes: list[str] = []
         excluded = {self.target, *self.drop}
         if isinstance(self.split, ByColumn):
             excluded.add(self.split.column)
         names = [name for name in frame.columns if name not in excluded]
         if len(names) == 0:
             raise DataError([Fault("data.drop", "all columns", "at least one must be a feature")])
-        first_public = max(len(frame) - self.public_records, 0)
         matrix = np.empty((len(frame), len(names)), order="F")
         for j, name in enumerate(names):
             matrix[:, j], said = _encode(frame[name], str(name), first_public)
@@ -126,62 +128,44 @@ class TableData(TableRecipe):
             raise DataError(faults)
 
 
-def _target(frame: "pd.DataFrame", name: str) -> Array:
-    from pandas.api.types import is_numeric_dtype
-
-    if not is_numeric_dtype(frame[name]):
-        numbers = [c for c in frame.columns if is_numeric_dtype(frame[c])]
-        allowed = f"allowed is a column of numbers; {nearest(name, numbers)}"
+def _target(frame: "pd.DataFrame", name: str, first_public: int) -> Array:
+    """Return the targets, NaN where a cell is none; what is no number is for public rows to say."""
+    values, none = cells(frame[name])
+    if none[first_public:].any():
+        told = [c for c in frame.columns if not cells(frame[c])[1][first_public:].any()]
+        allowed = f"allowed is a column of numbers; {nearest(name, told)}"
         raise DataError([Fault("data.target", f"the text column {name!r}", allowed)])
-    values = _numbers(frame[name])
     if np.isnan(values).all():
-        allowed = "allowed is a column of numbers, this one is empty"
+        allowed = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
     return values
 
 
 def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
-    """Return one column as finite numbers, and what was done to it.
-
-    Whether it is one of numbers or of texts is for public rows to say, if there are any: a private
-    cell of text among numbers is a missing value, and does not recode everybody's.
-    """
-    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
-
-    if not is_numeric_dtype(column) and not is_datetime64_any_dtype(column):
-        parsed = _parsed(column)
-        public = column[first_public:].notna().to_numpy()
-        if not public.any() or np.isnan(parsed[first_public:][public]).any():
-            return _by_dictionary(column, name, first_public)
-        values = parsed
-    else:
-        values = _numbers(column)
+    """Return one column as finite numbers, and what was done to it."""
+    values, none = cells(column)
+    if none[first_public:].any():
+        return _by_dictionary(column, name, first_public)
     missing = np.isnan(values)
     if not missing.any():
         return values, []
     public = values[first_public:]
     public = public[~np.isnan(public)]
+    count = int(np.count_nonzero(missing))
     if len(public) == 0:
-        raise _needs_public(name, "with missing values")
+        values[missing] = 0.0
+        how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
+        texts = int(np.count_nonzero(none))
+        what = f"{count} missing values" + (f", {texts} of them texts," if texts > 0 else "")
+        return values, [f"{name}: {what} {how}public_records."]
     median = float(np.median(public))
     values[missing] = median
-    count = int(np.count_nonzero(missing))
     return values, [f"{name}: {count} missing values became the public median {median:g}."]
-
-
-def _parsed(column: "pd.Series") -> Array:
-    """Return texts read as numbers; NaN where they are none, or infinite."""
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
     texts = [None if lost else str(v) for v, lost in zip(column, column.isna(), strict=True)]
     known = sorted({text for text in texts[first_public:] if text is not None})
-    if len(known) == 0:
-        raise _needs_public(name, "of texts")
     codes: dict[str | None, int] = {text: code for code, text in enumerate(known)}
     unseen = len(known)
     values = np.array([codes.get(text, unseen) for text in texts], dtype=np.float64)
@@ -190,21 +174,3 @@ def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[A
         f"{name}: text, coded 0 to {unseen - 1} by the sorted public values, {unseen} for "
         f"missing and unseen ones ({count} rows)."
     ]
-
-
-def _numbers(column: "pd.Series") -> Array:
-    """Return numbers (true is 1), or dates as days since 1970; NaN where missing or infinite."""
-    from pandas.api.types import is_datetime64_any_dtype
-
-    if is_datetime64_any_dtype(column):
-        naive = column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
-        days = naive.to_numpy(dtype="datetime64[s]")
-        values = np.where(np.isnat(days), np.nan, days.astype(np.int64) / 86_400.0)
-    else:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _needs_public(name: str, what: str) -> DataError:
-    allowed = "no public row tells how to code it: name it in data.drop or raise public_records"
-    return DataError([Fault("data.public_records", f"a column {name!r} {what}", allowed)])

@@ -41,6 +41,21 @@ class HospitalData(TableRecipe):
     path: str | None = None
     encoding: Encoding = "plain"
 
+    def says_whose(self, column: str) -> bool:
+        """Tell whether a column of the file says whose a row is, in any of its names."""
+        split = self.split.column if isinstance(self.split, ByColumn) else None
+        return split is not None and name_of_2015(column) == name_of_2015(split)
+
+    @property
+    def unsound(self) -> str | None:
+        """Of a file as published: rows that lack something are dropped."""
+        if self.path is None or self.encoding == "plain":
+            return None
+        return (
+            "encoding as-published of a file: rows with anything missing are dropped, so that one "
+            "private cell moves all records behind it to other places, and owners"
+        )
+
     def build(
         self,
         n_owners: int,

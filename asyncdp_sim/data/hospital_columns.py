@@ -56,7 +56,7 @@ def name_of_2015(name: str) -> str:
 def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return a table's discharges, its used columns named as in 2015, and notes.
 
-    Rows without a length of stay are left out, and columns that are neither used nor ``split``.
+    Columns that are neither used nor ``split`` are left out. Rows without a length of stay are not.
 
     Raises
     ------
@@ -77,11 +77,12 @@ def read_discharges(path: str, split: str | None = None) -> tuple["pd.DataFrame"
     if split is not None and name_of_2015(split) not in taken:
         require_column(split, [renamed.get(name, name) for name in present])
         kept.add(split)
-    return discharges(read_table(path, wanted=kept.__contains__).rename(columns=renamed))
+    frame = read_table(path, wanted=kept.__contains__).rename(columns=renamed)
+    return frame, stays(frame)
 
 
-def discharges(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return the rows whose length of stay is known, and notes.
+def stays(frame: "pd.DataFrame") -> tuple[str, ...]:
+    """Return a note where a length of stay is not known.
 
     Raises
     ------
@@ -92,10 +93,8 @@ def discharges(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
     if not known.any():
         allowed = f"no row has a number in {TARGET!r}"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
-    if known.all():
-        return frame, ()
-    note = f"{int(np.count_nonzero(~known))} rows without a length of stay were left out."
-    return frame[known].reset_index(drop=True), (note,)
+    lost = int(np.count_nonzero(~known))
+    return (f"{lost} rows have no length of stay.",) if lost > 0 else ()
 
 
 def capped(frame: "pd.DataFrame") -> int:

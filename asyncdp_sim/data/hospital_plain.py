@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.columns import choose, map_text, number_in, some_rows
+from asyncdp_sim.data.columns import choose, groups, map_text, number_in, some_rows
 from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
 from asyncdp_sim.data.hospital_columns import TARGET, capped
 
@@ -62,7 +62,7 @@ PRIOR_ROWS = 10
 
 
 def encode(frame: "pd.DataFrame", public_records: int) -> OnDemand:
-    """Encode a table of discharges, all of them with a length of stay.
+    """Encode a table of discharges, their target NaN where no length of stay is known.
 
     Parameters
     ----------
@@ -104,11 +104,14 @@ def _indicators(frame: "pd.DataFrame") -> dict[str, Array]:
 
 
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
-    codes = column.factorize()[0] + 1  # 0 where no code is given
+    codes = groups(column) + 1  # 0 where no code is given
+    known = ~np.isnan(target[public])
+    stays, of = target[public][known], codes[public][known]
     kinds = int(codes.max()) + 1
-    rows = np.bincount(codes[public], minlength=kinds)
-    days = np.bincount(codes[public], weights=target[public], minlength=kinds)
-    means = (days + PRIOR_ROWS * target[public].mean()) / (rows + PRIOR_ROWS)
+    rows = np.bincount(of, minlength=kinds)
+    days = np.bincount(of, weights=stays, minlength=kinds)
+    middle = stays.mean() if len(stays) > 0 else 0.0
+    means = (days + PRIOR_ROWS * middle) / (rows + PRIOR_ROWS)
     return np.asarray(means[codes])
 
 

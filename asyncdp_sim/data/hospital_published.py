@@ -4,6 +4,8 @@ Nine columns, every category an integer; rows with anything missing are dropped,
 stays of "120 +" days, which are no numbers. The published order of the lists of race, ethnicity
 and admission is not known; here it is that of :data:`LISTS`.
 
+Which rows there are thus depends on private cells: no encoding of a guarantee, and labelled so.
+
 Later years differ, and are made to fit: a CCSR code ("MUS009") becomes 100 times the place of its
 chapter in the alphabet of chapters, plus its number; an empty procedure is 0, no procedure; a
 table without MDC gets it from the DRG's number, whose ranges are those of the APR grouper.

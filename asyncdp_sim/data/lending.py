@@ -69,7 +69,7 @@ class LendingData(TableRecipe):
         self._require_owners(n_owners, records)
         if self.path is None:
             return self._twin(n_owners, records, streams, swap)
-        frame, notes = read_loans(self.path, self._wanted_loans)
+        frame, notes = read_loans(self.path, self._wanted_loans, self.public_records)
         if self.encoding == "as-published":
             frame, more = lending_published.without_deleted_row(frame)
             notes = (*notes, *more)
@@ -116,9 +116,11 @@ class LendingData(TableRecipe):
 
 
 def read_loans(
-    path: str, wanted: Callable[[Sequence[str]], Callable[[str], bool]] | None = None
+    path: str,
+    wanted: Callable[[Sequence[str]], Callable[[str], bool]] | None = None,
+    public_records: int = 0,
 ) -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return a table's loans and notes, past the notice that LoanStats files start with.
+    """Return a table's lines and notes, past the notice that LoanStats files start with.
 
     Parameters
     ----------
@@ -126,6 +128,8 @@ def read_loans(
         The file.
     wanted : callable, optional
         Given the names of all columns, returns what tells which are kept; all where absent.
+    public_records : int
+        How many of the last loans are public.
 
     Raises
     ------
@@ -138,7 +142,7 @@ def read_loans(
     columns = column_names(path, skip_first_lines=skip)
     require_columns(columns, NEEDED)
     kept = None if wanted is None else wanted(columns)
-    return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept))
+    return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept), public_records)
 
 
 def _column(split: object) -> str:

@@ -45,8 +45,14 @@ def months_since_year_zero(text: str) -> float:
     return float("nan") if found is None else float(12 * found[0] + found[1] - 1)
 
 
-def loan_rows(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return the rows that are loans, and notes: LoanStats files hold titles and sums among them.
+def loan_rows(
+    frame: "pd.DataFrame", public_records: int = 0
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """Return a table's lines, and notes on those that are no loans: titles and sums among them.
+
+    They stay, as records without a target, which contribute nothing: were they left out, a loan
+    that lost its interest rate would move every other. But the sums at a file's end are dropped
+    where the last loan is public, for then no private record has a say in it.
 
     Raises
     ------
@@ -54,15 +60,18 @@ def loan_rows(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
         On ``data.path``, when the table has no target or not one loan.
     """
     require_columns(frame.columns, NEEDED)
-    loans = ~(np.isnan(numeric(frame["int_rate"])) | np.isnan(numeric(frame["loan_amnt"])))
-    others = len(frame) - int(np.count_nonzero(loans))
-    if others == len(frame):
+    rates = ~np.isnan(numeric(frame["int_rate"]))
+    if not (rates & ~np.isnan(numeric(frame["loan_amnt"]))).any():
         allowed = "no row has both a number in int_rate and one in loan_amnt"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
-    if others == 0:
-        return frame, ()
-    note = f"{others} lines without an interest rate or an amount are no loans: skipped."
-    return frame[loans].reset_index(drop=True), (note,)
+    end = int(np.flatnonzero(rates)[-1]) + 1 if public_records > 0 else len(frame)
+    notes = []
+    if end < len(frame):
+        notes.append(f"{len(frame) - end} lines behind the last loan were skipped.")
+    others = int(np.count_nonzero(~rates[:end]))
+    if others > 0:
+        notes.append(f"{others} lines without an interest rate are no loans.")
+    return frame.iloc[:end], tuple(notes)
 
 
 def require_columns(columns: Collection[str], needed: tuple[str, ...]) -> None:

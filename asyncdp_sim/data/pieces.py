@@ -3,7 +3,8 @@
 Whole-file reading needs several times the file's size. Here texts become categories and numbers
 the shortest type in which none of them changes, and columns that nobody asked for are not kept.
 The types are those that the whole file implies: a column with one text in it is a column of texts,
-as they stand in the file.
+as they stand in the file. Which type a column has is no more than how it is held: what its cells
+mean is told by :mod:`~asyncdp_sim.data.columns`, cell by cell.
 """
 
 import gzip
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 50_000
 
-Kind = Literal["number", "text", "true", "mixed"]
+Kind = Literal["number", "text", "mixed"]
 
 
 def read_csv(
@@ -89,8 +90,6 @@ class _Column:
 
     def add(self, piece: "pd.Series") -> None:
         kind = _kind(piece)
-        if kind is None and self.kind == "true":
-            kind = "mixed"  # whether true or false there is no number for a missing value
         if kind is not None and kind != self.kind:
             self._begin(kind)
         if self.kind == "mixed":
@@ -102,8 +101,7 @@ class _Column:
 
     def _begin(self, kind: Kind) -> None:
         """Note what a column is, which so far had no value, or values of another kind."""
-        known = self.kind is not None or (kind == "true" and self._rows > 0)
-        self.kind = "mixed" if known else kind
+        self.kind = kind if self.kind is None else "mixed"
         if self.kind == "text":
             self._values = np.full(self._rows, -1, dtype=np.int8)
 
@@ -133,22 +131,21 @@ class _Column:
 
 
 def _kind(piece: "pd.Series") -> Kind | None:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     if piece.isna().all():
         return None
-    if is_bool_dtype(piece):
-        return "true"
-    return "number" if is_numeric_dtype(piece) else "text"
+    if is_numeric_dtype(piece) and not is_bool_dtype(piece):
+        return "number"
+    # TRUE, or a whole number of 30 digits, is read a second time: as it is written
+    return "text" if infer_dtype(piece, skipna=True) == "string" else "mixed"
 
 
 def _smallest(piece: "pd.Series") -> np.ndarray:
     """Return numbers in the shortest type that changes none; a column of none as NaN."""
     import pandas as pd
-    from pandas.api.types import is_bool_dtype, is_integer_dtype
+    from pandas.api.types import is_integer_dtype
 
-    if is_bool_dtype(piece):
-        return np.asarray(piece)
     if is_integer_dtype(piece):
         return np.asarray(pd.to_numeric(piece, downcast="integer"))
     values = piece.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -88,7 +88,12 @@ def fit(kind: Preprocessing, rows: Array, target: Array, features: int) -> Proje
     matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
     constant = rows.shape[1] - len(usable)
     notes = (f"{constant} columns that are constant over the public rows were dropped.",)
-    return Projection(mean, matrix, float(target.mean()), notes if constant > 0 else ())
+    return Projection(
+        mean,
+        matrix,
+        float(target.mean()) if len(target) > 0 else 0.0,
+        notes if constant > 0 else (),
+    )
 
 
 def _leading(rows: Array, features: int) -> tuple[Array, Array]:

@@ -2,12 +2,14 @@
 
 import difflib
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from asyncdp_sim.data.dataset import (
+    SYNTHETIC,
     Array,
     Dataset,
     OnDemand,
@@ -28,6 +30,8 @@ from asyncdp_sim.data.splitting import (
     rows_by_value,
 )
 from asyncdp_sim.data.swap import Swap
+from asyncdp_sim.data.void import LARGEST, beyond, set_aside
+from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.spec import Spec
@@ -70,6 +74,30 @@ class TableRecipe(Spec):
     split: Split = "in-order"
     held_out: HeldOutShare = 0.0
     score_on: Literal["participants", "all"] = "participants"
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether records are drawn, of a twin, and none is read."""
+        return getattr(self, "path", None) is None
+
+    @property
+    def origin(self) -> str:
+        """Where the records come from, in words."""
+        kind = str(getattr(self, "kind", "table"))
+        if self.synthetic:
+            return f"{SYNTHETIC} twin of {kind}"
+        name = Path(str(getattr(self, "path", ""))).name
+        return f"table {name}" if kind == "table" else f"{kind} table {name}"
+
+    def says_whose(self, column: str) -> bool:
+        """Tell whether a column of the file says whose a row is, which is public."""
+        split = self.split.column if isinstance(self.split, ByColumn) else None
+        return column in (split, getattr(self, "owner_column", None))
+
+    @property
+    def unsound(self) -> str | None:
+        """Why one private record has a say in what becomes of others; None where it has none."""
+        return None
 
     @model_validator(mode="after")
     def _public_rows_span_the_features(self) -> Self:
@@ -126,12 +154,8 @@ class TableRecipe(Spec):
             raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
         available = total if self.public_overlap else first_public
         rows, names, notes = self._owners(values_of, available, n_owners, records, streams)
-        projection = fit(
-            self.preprocessing,
-            np.concatenate(list(table.pieces(np.arange(first_public, total)))),
-            table.target[first_public:],
-            self.features,
-        )
+        public, known = self._public(table, first_public)
+        projection = fit(self.preprocessing, public, known, self.features)
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
         notes = (
@@ -151,8 +175,13 @@ class TableRecipe(Spec):
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([others] if len(others) > 0 else [])
-        targets = tuple(frozen(projection.targets(take(table.target, r))) for r in sets)
-        features = tuple(frozen(x) for x in _features(table, projection, sets))
+        y = [projection.targets(take(table.target, r)) for r in sets]
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large: set aside next
+            x = _features(table, projection, sets)
+        absent = sum(int(np.count_nonzero(np.isnan(each))) for each in y)
+        large = sum(set_aside(rows_, each) for rows_, each in zip(x, y, strict=True))
+        notes = (*notes, *void_said(absent, large))
+        features, targets = tuple(map(frozen, x)), tuple(map(frozen, y))
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
         return Dataset(
             features=features[:of_owners],
@@ -168,7 +197,28 @@ class TableRecipe(Spec):
             unowned_features=features[-1] if len(others) > 0 else None,
             unowned_targets=targets[-1] if len(others) > 0 else None,
             owner_names=names,
+            public_targets=projection.targets(known) if self.public_records > 0 else None,
         )
+
+    def _public(self, table: Table, first: int) -> tuple[Array, Array]:
+        """Return the public rows and targets that are to be fitted, as far as they have targets.
+
+        Raises
+        ------
+        DataError
+            On ``data.public_records``, where a public row holds a number that is too large.
+        """
+        target = table.target[first:]
+        rows = np.concatenate(list(table.pieces(np.arange(first, len(table.target)))))
+        large = beyond(rows) | (np.abs(target) > LARGEST)
+        if large.any():
+            row = int(np.argmax(large))
+            value = max(np.abs(rows[row]).max(initial=0.0), abs(target[row]))
+            given = f"{self.public_records}, with {value:g} in public row {row + 1}"
+            allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
+            raise DataError([Fault("data.public_records", given, allowed)])
+        known = ~np.isnan(target)
+        return (rows, target) if known.all() else (rows[known], target[known])
 
     def _owners(
         self,

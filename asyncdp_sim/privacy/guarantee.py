@@ -77,6 +77,7 @@ def guarantee(
     diverged: int = 0,
     obfuscated: bool = False,
     timing: str | None = None,
+    unsound: str | None = None,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -103,6 +104,8 @@ def guarantee(
         Whether owners perturb their answers so that all perturbations cancel (POLAR).
     timing : str, optional
         What timing tells of records that nobody pays for: who speaks, and when, has no finite ε.
+    unsound : str, optional
+        Why one private record has a say in what is made of others, where it has.
 
     Raises
     ------
@@ -140,8 +143,9 @@ def guarantee(
             f"the model diverged in {diverged} replicates: no bound holds for gradients at an "
             "infinite model, and which answers are finite tells records"
         )
-    breaks += open_to_all + untimed
-    endless = len(open_to_all) + len(untimed) + diverged
+    recoded = [] if unsound is None else [unsound]
+    breaks += [*recoded, *open_to_all, *untimed]
+    endless = len(recoded) + len(open_to_all) + len(untimed) + diverged
     if endless > 0 or privacy.noise == "scalar-as-published":
         true = inf
     notes = list(breaks)

@@ -41,6 +41,7 @@ def judge(
         diverged=int(np.count_nonzero(~finite)),
         obfuscated=isinstance(scenario.algorithm, Polar),
         timing=scenario.timing_unaccounted,
+        unsound=scenario.data.unsound,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.data.void import blank, only_labels, void
 from asyncdp_sim.learning.objectives import LinearModel, Loss, Model, Norm, Squared
 from asyncdp_sim.privacy import Domain
 
@@ -61,10 +62,11 @@ class HeldOut:
     def error_rate(self, models: Array) -> Array:
         """Return the share of labels that sgn(z) misses, for models (J, p).
 
-        A prediction of 0 counts as half an error; NaN without rows, or where a model diverged.
+        A prediction of 0 counts as half an error, a record without a label as none; NaN without
+        rows, or where a model diverged.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._mean(models, lambda z, y: (1 - y * np.sign(z)) / 2)
+            return self._mean(models, lambda z, y: (np.abs(y) - y * np.sign(z)) / 2)
 
     def _mean(self, models: Array, judged: Callable[[Array, Array], Array]) -> Array:
         if self.records == 0:
@@ -92,9 +94,13 @@ def held_out(
     features, targets = list(dataset.held_out_features), list(dataset.held_out_targets)
     if len(features) == 0:
         return (), None
+    if model.classifies:
+        targets = [only_labels(y) for y in targets]
+    nothing = void(targets)
+    targets = blank(targets, nothing)
     if isinstance(sensitivity, Domain):
         features, _ = sensitivity.confine(features, targets, norm)
-    features = model.design(features)
+    features = blank(model.design(features), nothing)
     predict = np.matmul if isinstance(model, LinearModel) else model.predictions
     pairs = zip(features, targets, strict=True)
     each = [HeldOut.of(x, y, model.phi, predict) for x, y in pairs]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data.void import blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
 from asyncdp_sim.run.account import spread
@@ -36,11 +37,22 @@ def learn_alone(model: Model, records: Records) -> Array:
     found = []
     for owner, (x, y) in enumerate(zip(records.features, records.targets, strict=True), start=1):
         try:
-            found.append(model.objective([x], [y]).optimum)
+            found.append(_optimum(model, x, y))
         except DataError as error:
             named = [replace(f, given=f"{f.given} (owner {owner} alone)") for f in error.faults]
             raise DataError(named) from None
     return np.array(found)
+
+
+def _optimum(model: Model, x: Array, y: Array) -> Array:
+    """Return an owner's θ_i*; where it is not found, that of its records of usual size."""
+    try:
+        return model.objective([x], [y]).optimum
+    except DataError:
+        far = outlying([x])
+        if not far[0].any():
+            raise
+        return model.objective(blank([x], far), blank([y], far)).optimum
 
 
 def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.data.void import FAR, blank, only_labels, outlying, void
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.algorithms import Asks, NoisyStatistics, Setting, Statistics, Steps
 from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
@@ -111,27 +112,27 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     """
     model, privacy, run = scenario.model, scenario.privacy, scenario.run
     features, targets = dataset.scored
+    targets, unlabelled = _labelled(scenario, dataset, targets)
+    nothing = void(targets)
+    features, targets = blank(features, nothing), blank(targets, nothing)
     before = features, targets
     sensitivity = None if privacy.mechanism == "none" else privacy.sensitivity
-    notes: tuple[str, ...] = ()
+    notes = unlabelled
     if isinstance(sensitivity, Domain):
         features, targets = sensitivity.confine(features, targets, privacy.norm)
         bounds = sensitivity.words(model, scenario.data.features, privacy.norm)
-        notes = (_confined(before, (features, targets)), bounds)
-    if model.classifies:
-        _require_labels(scenario, targets)
-        _require_labels(scenario, list(dataset.held_out_targets))
-    features = model.design(features)
-    judge = everybody = model.objective(features, targets)
+        notes = (*notes, _confined(before, (features, targets)), bounds)
+    features = blank(model.design(features), nothing)
+    objective = everybody = model.objective(features, targets)
     if isinstance(sensitivity, Domain) and isinstance(everybody, Quadratic):
         notes = (*notes, _moved(model.objective(*before), everybody))
-    objective = everybody
+    scored = features, targets
     if len(features) > len(dataset.features):
         features, targets = features[: len(dataset.features)], targets[: len(dataset.targets)]
         objective = model.objective(features, targets)
-        judge = ScoredOnAll(objective, everybody)
+    judge, left_out = _judge(scenario, dataset, objective, everybody, scored)
+    notes = (*notes, *left_out)
     p = objective.n_features
-    judge.least  # noqa: B018  # a useless objective is refused before anything is simulated
     clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
     records = model.records(features, targets, clip, privacy.norm)
     xi = None if sensitivity is None else scenario.xi
@@ -184,16 +185,81 @@ def _conduct(
     return factors, acceptance.rule(scenario.honest_answers(noise, n_features))
 
 
-def _require_labels(scenario: Scenario, targets: list[Array]) -> None:
-    """Refuse targets other than −1 and 1, naming the first."""
-    for owner, values in enumerate(targets, start=1):
-        other = values[np.abs(values) != 1]
-        if len(other) > 0:
-            key = "data.target" if hasattr(scenario.data, "target") else "data"
+def _labelled(
+    scenario: Scenario, dataset: Dataset, targets: list[Array]
+) -> tuple[list[Array], tuple[str, ...]]:
+    """Return targets, NaN where a model that classifies finds no label, and what is said of it.
+
+    Whether a column is one of labels is for public rows to say, and for drawn ones, which tell of
+    nobody: a private target that is none is a record that contributes nothing.
+    """
+    if not scenario.model.classifies:
+        return targets, ()
+    if not dataset.real:
+        for owner, values in enumerate(targets, start=1):
             where = f"at owner {owner}" if owner <= scenario.owners.count else "in no owner's row"
-            given = f"the value {other[0]:g} {where}"
-            allowed = f"allowed are labels -1 and 1 with model.kind = {scenario.model.kind}"
-            raise DataError([Fault(key, given, allowed)])
+            _require_labels(scenario, values, where)
+        for values in dataset.held_out_targets:
+            _require_labels(scenario, values, "in a held-out row")
+    if dataset.public_targets is not None:
+        _require_labels(scenario, dataset.public_targets, "in a public row")
+    labels = [only_labels(values) for values in targets]
+    lost = sum(
+        int(np.count_nonzero(np.isnan(y) & ~np.isnan(t)))
+        for y, t in zip(labels, targets, strict=True)
+    )
+    if all(np.isnan(values).all() for values in labels):
+        raise _no_labels(scenario, "no label in any record")
+    if lost == 0:
+        return labels, ()
+    return labels, (
+        f"{lost} targets are no labels -1 and 1: these records contribute nothing (loss and "
+        "gradient are 0), and n_i counts them",
+    )
+
+
+def _require_labels(scenario: Scenario, values: Array, where: str) -> None:
+    """Refuse targets other than −1 and 1, naming the first; absent ones are none."""
+    other = values[~np.isnan(values) & (np.abs(values) != 1)]
+    if len(other) > 0:
+        raise _no_labels(scenario, f"the value {other[0]:g} {where}")
+
+
+def _no_labels(scenario: Scenario, given: str) -> DataError:
+    key = "data.target" if hasattr(scenario.data, "target") else "data"
+    allowed = f"allowed are labels -1 and 1 with model.kind = {scenario.model.kind}"
+    return DataError([Fault(key, given, allowed)])
+
+
+def _judge(
+    scenario: Scenario, dataset: Dataset, objective: Objective, everybody: Objective, scored: Rows
+) -> tuple[Objective, tuple[str, ...]]:
+    """Return what judges models, and what is said of it.
+
+    A useless objective is refused before anything is simulated. But that θ* is not found for one
+    private record of very large numbers ends no run: θ* is then that of the others.
+
+    Raises
+    ------
+    DataError
+        If θ* is not found, or if the relative fitness is undefined.
+    """
+    judge = objective if everybody is objective else ScoredOnAll(objective, everybody)
+    try:
+        judge.least  # noqa: B018
+    except DataError:
+        far = outlying(scored[0])
+        count = sum(int(np.count_nonzero(rows)) for rows in far)
+        if count == 0 or not dataset.real:
+            raise
+        others = scenario.model.objective(blank(scored[0], far), blank(scored[1], far))
+        judge = ScoredOnAll(objective, others)
+        judge.least  # noqa: B018
+        return judge, (
+            f"θ* of all records is not found: f, θ* and ψ leave out {count} with numbers above "
+            f"{FAR:g} times the usual, which are trained on all the same",
+        )
+    return judge, ()
 
 
 def _confined(before: Rows, after: Rows) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from asyncdp_sim.data import DataSpec, held_out
+from asyncdp_sim.data import SYNTHETIC, DataSpec, held_out
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
@@ -38,6 +38,13 @@ from asyncdp_sim.theory.updating import shares
 class Scenario(Spec):
     """Everything that decides a run's result, besides the software.
 
+    Attributes
+    ----------
+    source : str
+        Where it comes from, such as "Async, figure 3", for captions. Absent: where the records
+        do, "synthetic", "synthetic twin of lending" or a table by its file's name. A scenario that
+        reads a file is not "synthetic", whatever it says.
+
     Raises
     ------
     SpecError
@@ -48,7 +55,7 @@ class Scenario(Spec):
     id: Annotated[str, AfterValidator(identifier)]
     title: str = ""
     description: str = ""
-    source: str = "synthetic"
+    source: str | None = None
     run: Run
     owners: Owners
     data: DataSpec
@@ -67,6 +74,13 @@ class Scenario(Spec):
     trigger: Trigger | None = None
     privacy: Privacy
     sweep: Annotated[dict[str, list[Any]], AfterValidator(canonical)] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_its_source(self) -> "Scenario":
+        """Say where the records come from, where nobody did, or who said synthetic reads a file."""
+        if self.source is None or (self.source == SYNTHETIC and not self.data.synthetic):
+            object.__setattr__(self, "source", self.data.origin)
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Scenario":
@@ -250,6 +264,8 @@ class Scenario(Spec):
             If the values do not fit together.
         """
         raw = self.base().plain()
+        if self.source == self.data.origin:
+            del raw["source"]  # that of other data, where these are swept
         for swept in sorted(chosen, key=VARIANT.__ne__):  # a variant first, the rest upon it
             for path, value in variants.settings(swept, chosen[swept]):
                 set_path(Scenario, raw, path, copy.deepcopy(value))

@@ -120,7 +120,7 @@ class _Scaled:
         for first in range(0, len(self._y), _BLOCK):
             rows, targets = self._x[first : first + _BLOCK], self._y[first : first + _BLOCK]
             active = net.active(rows, theta)
-            z = net.outputs(theta, active)
+            z = net.outputs(rows, theta, active)
             total += float(self._loss.value(z, targets).sum())
             slopes += net.pulled(rows, theta, active, self._loss.slope(z, targets))
         value = self._sigma / 2 * float(theta @ theta) + total / len(self._y)

@@ -12,14 +12,17 @@ from asyncdp_sim.learning.objectives.newton import newton
 
 @dataclass(frozen=True)
 class LogisticLoss:
-    """φ(z, y) = ln(1 + e^{−yz}), φ' = −y q, φ'' = q(1 − q) ≤ ¼, with q = 1/(1 + e^{yz})."""
+    """φ(z, y) = ln(1 + e^{−yz}), φ' = −y q, φ'' = q(1 − q) ≤ ¼, with q = 1/(1 + e^{yz}).
+
+    A target of 0 is no label: φ = 0 at every z.
+    """
 
     classifies: bool = True
     curvature: float | None = 0.25
 
     def value(self, z: Array, y: Array) -> Array:
         """Return ln(1 + e^{−yz})."""
-        return np.asarray(np.logaddexp(0, -y * z))
+        return np.asarray(np.abs(y) * np.logaddexp(0, -y * z))
 
     def slope(self, z: Array, y: Array) -> Array:
         """Return −y q."""
@@ -27,7 +30,7 @@ class LogisticLoss:
 
     def bend(self, z: Array, y: Array) -> Array:
         """Return q(1 − q)."""
-        return _doubt(y * z) * _doubt(-y * z)
+        return np.abs(y) * _doubt(y * z) * _doubt(-y * z)
 
     def envelope(self, z: Array, y: Array) -> Array:  # noqa: ARG002
         """Return ¼."""

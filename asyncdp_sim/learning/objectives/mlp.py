@@ -64,7 +64,7 @@ class MLP(Regularised):
     def predictions(self, rows: Array, theta: Array) -> Array:
         """Return z, shape (n,), for rows of :meth:`design` and one model (p,)."""
         net = self._net([rows])
-        return net.outputs(theta, net.active(rows, theta))
+        return net.outputs(rows, theta, net.active(rows, theta))
 
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
         """Return f over the owners' records, ``features`` being rows of :meth:`design`."""

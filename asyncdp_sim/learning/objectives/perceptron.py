@@ -51,10 +51,14 @@ class Perceptron:
         sums = self.parts(theta)[0] @ x.T
         return np.asarray(np.tanh(sums, out=sums))
 
-    def outputs(self, theta: Array, active: Array) -> Array:
-        """Return z, shape (…, n), of activations a."""
+    def outputs(self, x: Array, theta: Array, active: Array) -> Array:
+        """Return z, shape (…, n), of rows (x, 1) of shape (n, d + 1) and their activations a.
+
+        The constant 1 of a row multiplies b₂ too, so that z = 0 for a row of zeros: a record that
+        contributes nothing.
+        """
         _, weights, threshold = self.parts(theta)
-        return np.asarray((weights[..., None, :] @ active)[..., 0, :] + threshold)
+        return np.asarray((weights[..., None, :] @ active)[..., 0, :] + threshold * x[:, -1])
 
     def pulled(self, x: Array, theta: Array, active: Array, slope: Array) -> Array:
         """Return Σ_j s_j ∂z_j/∂θ, shape (…, p), for slopes s of shape (…, n)."""
@@ -111,7 +115,7 @@ class Perceptron:
         most = np.maximum(np.abs(low), np.abs(high))
         least = np.maximum(0.0, np.maximum(low, -high))
         heavy = (np.abs(weights) + radius)[:, None, :]
-        middle = (weights[:, None, :] @ ((low + high) / 2))[:, 0] + threshold
+        middle = (weights[:, None, :] @ ((low + high) / 2))[:, 0] + threshold * x[:, -1]
         width = np.abs(weights)[:, None, :] @ ((high - low) / 2)
         reach = width[:, 0] + radius * (1 + most.sum(axis=1))
         bends = 1 - least * least

@@ -100,7 +100,7 @@ class PerceptronObjective:
         total = np.zeros(len(points))
         for x, y in zip(self.features, self.targets, strict=True):
             for some in self.net.stacks(len(points), len(y)):
-                z = self.net.outputs(points[some], self.net.active(x, points[some]))
+                z = self.net.outputs(x, points[some], self.net.active(x, points[some]))
                 total[some] += self.loss.value(z, y).sum(axis=-1)
         found = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()
         return np.asarray(found.reshape(theta.shape[:-1]))

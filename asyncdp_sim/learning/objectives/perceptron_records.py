@@ -73,10 +73,11 @@ class PerceptronRecords:
         """Return one owner's mean (clipped) record gradient at each model (r, p)."""
         x, y = self.features[owner], self.targets[owner]
         active = self.net.active(x, theta)
-        slope = self.loss.slope(self.net.outputs(theta, active), y)
+        slope = self.loss.slope(self.net.outputs(x, theta, active), y)
         if self.clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
             bound = self.clip / self.net.lengths(theta, active, self.lengths[owner], self.norm)
             np.clip(slope, -bound, bound, out=slope)
+            slope[np.isnan(slope)] = 0.0  # ∞ − ∞ in a model that has diverged
         return self.net.pulled(x, theta, active, slope) / len(y)
 
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
@@ -95,7 +96,7 @@ class PerceptronRecords:
             chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
             x, y = self.features[owner][chosen], self.targets[owner][chosen]
             active = self.net.active(x, theta)
-            slope = self.loss.slope(self.net.outputs(theta, active), y)
+            slope = self.loss.slope(self.net.outputs(x, theta, active), y)
             found[row] = self.net.pulled(x, theta, active, slope) / len(y)
         return found
 
@@ -122,7 +123,9 @@ class PerceptronRecords:
         x, y, lengths = (each[owner][rows] for each in (self.features, self.targets, self.lengths))
         units, weights, threshold = self.net.parts(points)
         active = np.tanh(np.einsum("ihj,ij->ih", units, x))
-        slope = self.loss.slope(np.einsum("ih,ih->i", weights, active) + threshold[:, 0], y)
+        slope = self.loss.slope(
+            np.einsum("ih,ih->i", weights, active) + threshold[:, 0] * x[:, -1], y
+        )
         longest = self.net.lengths(points, active[..., None], lengths[:, None], self.norm)
         return np.asarray(np.abs(slope) * longest[:, 0])
 

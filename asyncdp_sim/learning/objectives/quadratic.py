@@ -97,7 +97,7 @@ class Quadratic:
     @cached_property
     def free_optimum(self) -> Array:
         """Argmin of f over the whole space, shape (p,)."""
-        return np.asarray(np.linalg.solve(self.hessian, self.linear), dtype=np.float64)
+        return solved(self.hessian, self.linear, self.sigma / 2)
 
     @property
     def interior(self) -> bool:
@@ -112,8 +112,9 @@ class Quadratic:
             return self.free_optimum
         from scipy.optimize import lsq_linear  # only where the box is active: a slow import
 
-        root = np.linalg.cholesky(self.hessian)
-        fit = lsq_linear(root.T, np.linalg.solve(root, self.linear), (-bound, bound), tol=1e-14)
+        root = _root(self.hessian, self.sigma / 2)
+        right = solved(root, self.linear, (self.sigma / 2) ** 0.5)
+        fit = lsq_linear(root.T, right, (-bound, bound), tol=1e-14)
         return np.asarray(fit.x)
 
     @cached_property
@@ -128,7 +129,8 @@ class Quadratic:
         theta = self.optimum
         constant = float(self.weights @ self.energy)
         least = float(theta @ self.hessian @ theta - 2 * self.linear @ theta + constant)
-        return positive(least)
+        # The regulariser alone has this much, whatever cancels among records of very large numbers.
+        return positive(max(least, float(self.sigma / 2 * theta @ theta)))
 
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
@@ -178,6 +180,31 @@ def weighted_rows(matrices: Array, weights: Array) -> Array:
     terms = np.empty((p, rows, p))  # j outermost: NumPy then adds one j after another
     np.multiply(matrices, weights[:, :, None], out=terms.transpose(1, 0, 2))
     return np.asarray(np.add.reduce(terms, axis=0))
+
+
+def solved(matrix: Array, right: Array, least: float) -> Array:
+    """Solve a system whose singular values are ``least`` at least, but for rounding.
+
+    Columns of very large numbers next to small ones make a matrix singular in floating point; its
+    small singular values are then raised to what they are at least.
+    """
+    try:
+        found = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+        if np.isfinite(found).all():
+            return found
+    except np.linalg.LinAlgError:
+        pass
+    left, singular, rightmost = np.linalg.svd(matrix)
+    return np.asarray(rightmost.T @ ((left.T @ right) / np.maximum(singular, least)))
+
+
+def _root(matrix: Array, least: float) -> Array:
+    """Return R with R Rᵀ = ``matrix``, whose eigenvalues are at least ``least``, up to rounding."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, least)))
 
 
 FIXED = 64

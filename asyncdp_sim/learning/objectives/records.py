@@ -85,8 +85,19 @@ class LinearRecords:
                         bound = self._slope_bounds[owner][some]
                         np.clip(slope, -bound, bound, out=slope)
                     found[row] += x.T @ slope
+            if self.clip is not None and not np.isfinite(found[rows]).all():
+                for row in rows:
+                    if not np.isfinite(found[row]).all():
+                        found[row] = self._bounded_sum(owner, points[row])
             found[rows] *= 1 / len(targets)
         return found
+
+    def _bounded_sum(self, owner: int, point: Array) -> Array:
+        """Return the sum of clipped gradients; 0 of a record where it is no number (∞ − ∞)."""
+        x, bound = self.features[owner], self._slope_bounds[owner]
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = np.clip(self.loss.slope(x @ point, self.targets[owner]), -bound, bound)
+        return np.asarray(x.T @ np.where(np.isfinite(slope), slope, 0.0))
 
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.

@@ -12,14 +12,17 @@ from asyncdp_sim.learning.objectives.models import LinearModel
 
 @dataclass(frozen=True)
 class Hinge:
-    """φ(z, y) = max(0, 1 − yz), φ' = −y where yz < 1, else 0 (also at the kink yz = 1)."""
+    """φ(z, y) = max(0, 1 − yz), φ' = −y where yz < 1, else 0 (also at the kink yz = 1).
+
+    A target of 0 is no label: φ = 0 at every z.
+    """
 
     classifies: bool = True
     curvature: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:
         """Return max(0, 1 − yz)."""
-        return np.maximum(0, 1 - y * z)
+        return np.maximum(0, np.abs(y) - y * z)
 
     def slope(self, z: Array, y: Array) -> Array:
         """Return −y where yz < 1, else 0."""
@@ -34,12 +37,19 @@ class Hinge:
 
         It is exact where α = 0 at margins above 1 and α = 1 at margins below, as at θ*.
         """
-        u, alpha = 1 - y * (z + step), -y * slope
+        u, alpha = np.abs(y) - y * (z + step), -y * slope
         return np.asarray((1 - alpha) * np.maximum(u, 0) + alpha * np.maximum(-u, 0))
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
         """Return the minimum; see :func:`asyncdp_sim.learning.objectives.interior.interior`."""
-        return interior(x, y, sigma, theta_max)
+        labelled = y != 0
+        if labelled.all():
+            return interior(x, y, sigma, theta_max)
+        slopes, theta, of = np.zeros(len(y)), np.zeros(x.shape[1]), np.count_nonzero(labelled)
+        if of > 0:  # records without a label count in n alone
+            found = interior(x[labelled], y[labelled], sigma * len(y) / of, theta_max)
+            slopes[labelled], theta = found.slopes, found.theta
+        return Fit(theta, slopes)
 
 
 class SVM(LinearModel):

@@ -178,8 +178,21 @@ def test_labels_stay_labels_under_pca(tmp_path):
 )  # fmt: skip
 def test_bad_cells_are_refused(tmp_path, change, message):
     with pytest.raises(DataError) as caught:
-        tiny(tmp_path, TINY.assign(**change))
+        transactions(pd.read_csv(save(tmp_path, TINY.assign(**change))))
     assert caught.value.lines() == [message]
+
+
+def test_bad_private_cells_are_their_records_matter(tmp_path):
+    bad = TINY.assign(Class=["2", "1", "x", "1"], V3=["?", "1", "-3e1", "0"], Amount=[-5, 9, 99, 9])
+    data = tiny(tmp_path, bad, features=3)
+    assert data.features[0].tolist() == [[0, 0, 0]]  # no label: nothing of the record counts
+    assert data.features[1].tolist() == [[-2, 1, 1], [0, 0, 0], [0, 0, 1]]
+    assert np.isnan(data.targets[0]).all()
+    assert np.array_equal(data.targets[1], [1, np.nan, 1], equal_nan=True)
+    assert "4 private cells that no transaction has became 0, or no label in Class." in data.notes
+    assert any(note.startswith("Records without a target: 2.") for note in data.notes)
+    with pytest.raises(DataError, match=r"'x' in column 'Class', row 3; allowed is 0"):
+        tiny(tmp_path, bad, features=3, public_records=3)
 
 
 def test_other_tables_are_refused_with_all_that_they_lack(tmp_path):

@@ -68,11 +68,52 @@ def test_dropped_columns_and_unused_rows(path):
     assert data.notes[-1] == "2 of the table's 6 rows are neither owned nor public: unused."
 
 
-def test_rows_without_a_target_are_left_out(tmp_path):
-    TABLE.assign(los=[1, None, 3, 4, 5, 6]).to_csv(tmp_path / "t.csv", index=False)
-    data = build(str(tmp_path / "t.csv"), drop=("admitted",), features=3, records=(2, 1))
-    assert [t.tolist() for t in data.targets] == [[1, 3], [4]]
-    assert data.notes[0] == "1 rows without 'los' were left out."
+@pytest.mark.parametrize("target", [None, "many", "inf", "1e400"])
+def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, target):
+    TABLE.assign(los=[1, target, 3, 4, 5, 6]).to_csv(tmp_path / "t.csv", index=False)
+    data = build(str(tmp_path / "t.csv"), drop=("admitted",), features=3, records=(2, 2))
+    assert np.array_equal(data.targets[0], [1, np.nan], equal_nan=True)
+    assert data.targets[1].tolist() == [3, 4]
+    assert data.features[0].tolist() == [[7, 10, 0], [0, 0, 0]]
+    assert data.notes[-1] == (
+        "Records without a target: 1. They contribute nothing (loss and gradient are 0), and n_i "
+        "counts them."
+    )
+
+
+def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_path):
+    TABLE.assign(age=[1e153, -1e51, 30, 1e50, 5, 7]).to_parquet(tmp_path / "t.parquet")
+    data = build(str(tmp_path / "t.parquet"), drop=("sex", "admitted"), features=2)
+    assert data.features[0].tolist() == [[0, 0], [0, 0]]
+    assert data.features[1].tolist() == [[3, 30], [3, 1e50]]
+    assert np.isnan(data.targets[0]).all()
+    assert data.notes[-1].startswith("Records with a number above 1e+50: 2.")
+    with pytest.raises(DataError) as caught:
+        build(
+            str(tmp_path / "t.parquet"),
+            1,
+            (1,),
+            drop=("sex", "admitted"),
+            features=2,
+            public_records=5,
+        )
+    assert str(caught.value) == (
+        "data.public_records: given 5, with 1e+51 in public row 1; allowed are public rows of "
+        "numbers up to 1e+50"
+    )
+
+
+def test_without_public_rows_every_column_is_one_of_numbers(path):
+    data = build(path, public_records=0, records=(3, 3))
+    assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 0, 0, 1], [3, 30, 0, 1]]
+    assert data.notes == (
+        "age: 1 missing values became 0, for no public row tells how to code them: name it in "
+        "data.drop, or raise public_records.",
+        "sex: 6 missing values, 5 of them texts, became 0, for no public row tells how to code "
+        "them: name it in data.drop, or raise public_records.",
+        "admitted: 1 missing values became 0, for no public row tells how to code them: name it in "
+        "data.drop, or raise public_records.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,16 +121,14 @@ def test_rows_without_a_target_are_left_out(tmp_path):
     [
         ({"target": "lso"}, "data.target: given a column 'lso'; nearest columns: los"),
         ({"target": "sex"}, "data.target: given the text column 'sex'; allowed is a column of "
-         "numbers; columns: hospital, age, los"),
+         "numbers; columns: hospital, age, admitted, los"),
         ({"drop": ("seks",)}, "data.drop: given a column 'seks'; nearest columns: sex"),
         ({"drop": ("hospital", "age", "sex", "admitted")},
          "data.drop: given all columns; at least one must be a feature"),
         ({"split": {"column": "hospitl"}}, "data.split: given a column 'hospitl'; nearest "
          "columns: hospital"),
-        ({"public_records": 0}, "data.public_records: given a column 'age' with missing values; "
-         "no public row tells how to code it: name it in data.drop or raise public_records"),
-        ({"public_records": 0, "drop": ("age",)}, "data.public_records: given a column 'sex' of "
-         "texts; no public row tells how to code it: name it in data.drop or raise public_records"),
+        ({"public_records": 0, "target": "sex"}, "data.target: given the column 'sex'; allowed is "
+         "a column of numbers, this one has none"),
         ({"owner_column": "hospitl"}, "data.owner_column: given a column 'hospitl'; nearest "
          "columns: hospital"),
         ({"public_records": 7}, "data.public_records: given 7; allowed is at most 6, the number "

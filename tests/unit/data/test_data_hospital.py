@@ -124,13 +124,15 @@ def test_every_hospital_is_an_owner(tmp_path, name):
         build(table, tmp_path, 2, split={"column": "Facility"})
 
 
-def test_rows_without_a_stay_are_left_out_and_without_a_hospital_unowned(tmp_path):
+def test_rows_without_a_stay_contribute_nothing_and_without_a_hospital_are_unowned(tmp_path):
     table = many(12)
     table.loc[3, "Length of Stay"] = None
     table.loc[5, "Facility Id"] = None
     data = build(table, tmp_path, 3, **BY_HOSPITAL)
-    assert data.records == (3, 4, 3)
-    assert data.notes[0] == "1 rows without a length of stay were left out."
+    assert data.records == (4, 4, 3)
+    assert data.notes[0] == "1 rows have no length of stay."
+    assert [np.isnan(y).tolist().count(True) for y in data.targets] == [1, 0, 0]
+    assert not data.features[0][1].any()
     assert "1 rows without a value of 'Facility Id' belong to no owner." in data.notes
 
 

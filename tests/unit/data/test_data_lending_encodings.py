@@ -133,12 +133,19 @@ def test_absent_columns_are_named_in_a_note():
     assert "tot_cur_bal" in " ".join(lending_published.encode(frame()).notes)
 
 
-def test_lines_that_are_no_loans_are_skipped():
+def test_lines_that_are_no_loans_move_no_loan():
     summary = {"id": "Total amount funded in policy code 1: 460296150"}
-    loans, notes = loan_rows(pd.DataFrame([ONE, summary, ONE]))
-    assert len(loans) == 2
-    assert list(loans.index) == [0, 1]
-    assert notes[0].startswith("1 lines")
+    lines = pd.DataFrame([ONE, summary, ONE, summary])
+    loans, notes = loan_rows(lines, public_records=1)
+    assert list(loans.index) == [0, 1, 2]
+    assert notes == (
+        "1 lines behind the last loan were skipped.",
+        "1 lines without an interest rate are no loans.",
+    )
+    loans, notes = loan_rows(lines)  # without public rows the last loan is private
+    assert list(loans.index) == [0, 1, 2, 3]
+    assert notes == ("2 lines without an interest rate are no loans.",)
+    assert np.isnan(lending_plain.encode(loans).target).tolist() == [False, True, False, True]
     with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
         loan_rows(frame().assign(int_rate="?"))
 

@@ -55,7 +55,7 @@ def test_pieces_make_the_whole(path, monkeypatch, lines):
         gaps = whole[name].isna()
         assert made[name].isna().tolist() == gaps.tolist(), name
         texts = [column[~gaps].astype(object) for column in (made[name], whole[name])]
-        if pd.api.types.is_numeric_dtype(whole[name]):
+        if whole[name].dtype.kind in "if":
             assert texts[0].tolist() == texts[1].tolist(), name
             assert pd.api.types.is_numeric_dtype(made[name]), name
         else:
@@ -68,7 +68,7 @@ def test_types_are_the_smallest_that_change_nothing(path):
     made = read_csv(path, skip_first_lines=0, wanted=None).dtypes
     assert (made["whole"], made["large"]) == (np.int8, np.int64)
     assert (made["short"], made["long"], made["gap"]) == (np.float32, np.float64, np.float32)
-    assert made["truth"] == np.bool_
+    assert made["truth"] == "category"  # TRUE and true are texts until a column is understood
 
 
 @pytest.mark.usefixtures("small_pieces")

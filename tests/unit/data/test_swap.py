@@ -188,16 +188,17 @@ def test_imputations_see_the_replaced_record(tmp_path):
     assert swapped.features[0].ravel().tolist() == [20, 20, 200]
 
 
-def test_rows_count_after_those_that_are_left_out(tmp_path):
+def test_rows_without_a_target_are_counted(tmp_path):
     gaps = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [None, 5.0, 6.0, 7.0]})
     gaps.to_parquet(tmp_path / "t.parquet")
     spec = TableData(
         path=str(tmp_path / "t.parquet"), target="y", features=1, public_records=0,
         preprocessing="none",
     )  # fmt: skip
-    data = spec.build(1, (3,), Streams(1), Swap(row=0, by=2))
-    assert data.features[0].ravel().tolist() == [4, 3, 4]
-    assert data.targets[0].tolist() == [7, 6, 7]
+    data = spec.build(1, (4,), Streams(1), Swap(row=1, by=3))
+    assert data.features[0].ravel().tolist() == [0, 4, 3, 4]
+    assert data.targets[0][1:].tolist() == [7, 6, 7]
+    assert np.isnan(data.targets[0][0])
 
 
 def test_a_gaussian_record_may_come_from_another_owner_and_be_its_own():

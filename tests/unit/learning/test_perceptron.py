@@ -64,7 +64,7 @@ def test_the_layout_by_hand():
     net, theta = Perceptron(2, 1), np.array([0.5, -1.0, 0.25, 3.0, -2.0])
     x = np.array([[2.0, 0.25, 1.0]])
     assert net.numbers == 5
-    found = net.outputs(theta, net.active(x, theta))
+    found = net.outputs(x, theta, net.active(x, theta))
     assert found == pytest.approx([3 * math.tanh(1.0) - 2])
     assert Perceptron(10, 8).numbers == 10 * 8 + 8 + 8 + 1
 
@@ -89,7 +89,7 @@ def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(loss):
     for owner in range(3):
 
         def mean(t, owner=owner):
-            return loss.value(NET.outputs(t, NET.active(x[owner], t)), y[owner]).mean()
+            return loss.value(NET.outputs(x[owner], t, NET.active(x[owner], t)), y[owner]).mean()
 
         numeric = [
             (mean(theta + e) - mean(theta - e)) / (2 * step) for e in np.eye(NET.numbers) * step
@@ -212,4 +212,4 @@ def test_the_bound_of_an_outputs_slope_is_reached_by_one_unit(norm):
 def test_the_reach_of_outputs_is_that_of_saturated_units():
     """All parameters at θ_max = 6 and all features at 1: z = 6(H tanh 24 + 1)."""
     theta, x = np.full(NET.numbers, 6.0), np.ones((1, D + 1))
-    assert NET.outputs(theta, NET.active(x, theta)) == pytest.approx([NET.reach(6.0)], rel=1e-12)
+    assert NET.outputs(x, theta, NET.active(x, theta)) == pytest.approx([NET.reach(6.0)], rel=1e-12)

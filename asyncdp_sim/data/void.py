@@ -1,0 +1,92 @@
+"""Records that contribute nothing, because what is in them is no number that can be computed with.
+
+A private record may lack its target, have a text there, or a value whose square floating point does
+not hold. It is not left out, for then every other record would move, nor does the run end, for
+that would tell of it: it stays, n_i counts it, and its loss and gradient are 0 at every model. In
+a :class:`~asyncdp_sim.data.dataset.Dataset` its target is NaN and its features are 0; a model is
+handed rows that are 0 with the constant of an intercept, and the target 0, where every loss is 0
+and flat.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data.dataset import Array
+
+LARGEST = 1e50
+"""Largest number in a record: what is squared twice, and summed, stays a number."""
+
+FAR = 1e3
+"""Times the median record's largest number: beyond it a solver may lose sight of the others."""
+
+Void = npt.NDArray[np.bool_]
+
+
+def beyond(rows: Array) -> Void:
+    """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for column in rows.T:  # Fortran order: a column is at hand
+        found |= ~(np.abs(column) <= LARGEST)
+    return found
+
+
+def set_aside(features: Array, targets: Array) -> int:
+    """Void records in place where a number is too large or a target absent; count the former."""
+    large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
+    targets[large] = np.nan
+    features[np.isnan(targets)] = 0.0
+    return int(np.count_nonzero(large))
+
+
+def said(absent: int, large: int) -> tuple[str, ...]:
+    """Return how many records contribute nothing, and why; nothing where all do."""
+    told = [f"without a target: {absent}"] if absent > 0 else []
+    told += [f"with a number above {LARGEST:g}: {large}"] if large > 0 else []
+    if len(told) == 0:
+        return ()
+    nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
+    return (f"Records {'; '.join(told)}. {nothing}",)
+
+
+def void(targets: Sequence[Array]) -> list[Void]:
+    """Return which records contribute nothing, owner by owner."""
+    return [np.isnan(y) for y in targets]
+
+
+def outlying(features: Sequence[Array]) -> list[Void]:
+    """Return whose largest number is above :data:`FAR` times the median one, owner by owner."""
+    largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
+    usual = float(np.median(np.concatenate(largest)))
+    return [each > FAR * usual for each in largest]
+
+
+def only_labels(targets: Array) -> Array:
+    """Return targets of a model that classifies, NaN where they are neither −1 nor 1."""
+    return np.where(np.abs(targets) == 1, targets, np.nan)
+
+
+def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:
+    """Return rows or targets, those of void records 0; the same arrays where none is void."""
+    found = []
+    for array, places in zip(arrays, nothing, strict=True):
+        if places.any():
+            array = array.copy(order="F")
+            array[places] = 0.0
+        found.append(array)
+    return found
+
+
+__all__ = [
+    "FAR",
+    "LARGEST",
+    "Void",
+    "beyond",
+    "blank",
+    "only_labels",
+    "outlying",
+    "said",
+    "set_aside",
+    "void",
+]

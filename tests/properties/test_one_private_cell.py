@@ -1,0 +1,215 @@
+"""Whatever one private cell holds, no other record changes by a bit, and nothing ends.
+
+Over every kind of table and every encoding that is called private, in every form of file: a cell of
+a private row is emptied, or filled with what its column does not expect.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData, pieces
+from asyncdp_sim.data.columns import cell_or_nan, map_text
+from asyncdp_sim.data.neighbour import write_neighbour
+from asyncdp_sim.data.pieces import read_csv
+from asyncdp_sim.data.recipe import TableRecipe
+from asyncdp_sim.streams import Streams
+from tests.unit.data.discharges import many as discharges
+from tests.unit.data.loans import many as loans
+
+OWNERS, PUBLIC = (5, 4), 9
+ROWS = sum(OWNERS) + PUBLIC
+CELLS = (
+    None, "", " ", "nan", "maybe", "True", "TRUE", "false", "7", "-0.5", "00012", " 3 ", "1e153",
+    "1e400", "-inf", "1_000", "0x1A", "12%", "9007199254740993", "1" * 30, "2020-05-17",
+    "2020-05-17 01:02:03.5+02:00", "Dec-2011", "120 +", "MUS009", "é", "１", 1e153, -1e51, 2.5,
+)  # fmt: skip
+COLUMNS: dict[str, Callable[[int], list[object]]] = {
+    "numbers": lambda _: [0.1 * j for j in range(ROWS)],
+    "wholes": lambda _: list(range(ROWS)),
+    "large": lambda _: [9007199254740993 + j for j in range(ROWS)],
+    "short": lambda _: np.linspace(0, 1, ROWS).astype(np.float32).tolist(),
+    "truths": lambda shift: [(j + shift) % 3 == 0 for j in range(ROWS)],
+    "all true": lambda _: [j % 2 == 0 or j >= sum(OWNERS) for j in range(ROWS)],
+    "texts": lambda shift: ["abc"[(j + shift) % 3] for j in range(ROWS)],
+    "codes": lambda _: [f"{j % 4:03d}" for j in range(ROWS)],
+    "codes and texts": lambda _: [
+        "x" if j % 4 == 0 and j != 4 else f"{j % 4:02d}" for j in range(ROWS)
+    ],
+    "dates": lambda _: pd.date_range("2019-12-30 10:00", periods=ROWS).tolist(),
+    "days": lambda _: [date(1969, 12, 25 + j % 7) for j in range(ROWS)],
+    "amounts": lambda _: [Decimal(j) / 8 for j in range(ROWS)],
+    "gaps": lambda shift: [None if (j + shift) % 4 == 0 else float(j) for j in range(ROWS)],
+    "nothing": lambda _: [None] * ROWS,
+    "mixed": lambda _: ["1", "true", "2020-01-01", "3.5", ""] * (ROWS // 5 + 1),
+}  # fmt: skip
+PROJECTIONS = ("none", "pca", "eigen-uncentred")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell of a private row."""
+
+    row: int
+    column: int
+    cell: str | float | None
+
+
+CHANGES = st.builds(
+    Change, st.integers(0, sum(OWNERS) - 1), st.integers(0, 99), st.sampled_from(CELLS)
+)
+EXAMPLES = pytest.mark.parametrize(
+    "examples", [12, pytest.param(1500, marks=pytest.mark.nightly)], ids=["few", "many"]
+)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read, and types guessed, piece by piece: here a cell's piece is a few rows."""
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 4)
+
+
+def often(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(
+        max_examples=examples, deadline=None, suppress_health_check=quiet, database=None
+    )
+
+
+def save(frame: pd.DataFrame, folder: Path, form: str) -> str:
+    path = folder / f"table.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)
+    return str(path)
+
+
+def same_but(before: Dataset, after: Dataset, row: int) -> None:
+    """Check that no record differs but that of one row."""
+    assert after.records == before.records
+    for owner, rows in enumerate(before.rows):
+        assert np.array_equal(after.rows[owner], rows)
+        others = rows != row
+        assert np.array_equal(before.features[owner][others], after.features[owner][others])
+        y, t = before.targets[owner][others], after.targets[owner][others]
+        assert np.array_equal(y, t, equal_nan=True)
+        assert np.isfinite(after.features[owner]).all()
+
+
+def check(spec: TableRecipe, change: Change, folder: Path, columns: list[str]) -> None:
+    path = str(spec.model_dump()["path"])
+    column = columns[change.column % len(columns)]
+    copy = write_neighbour(path, folder / "copy", change.row, change.cell, column.__ne__)
+    other = spec.model_copy(update={"path": str(copy)})
+    assert spec.unsound is None
+    one, two = (each.build(len(OWNERS), OWNERS, Streams(1)) for each in (spec, other))
+    same_but(one, two, change.row)
+
+
+@EXAMPLES
+def test_in_tables_of_any_columns(examples: int, tmp_path: Path) -> None:
+    @often(examples)
+    @given(
+        st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True),
+        st.sampled_from(["csv", "parquet"]),
+        st.sampled_from(["in-order", "shuffled"]),
+        st.integers(0, 3),
+        st.booleans(),
+        CHANGES,
+    )
+    @example(["all true"], "csv", "in-order", 0, True, Change(3, 0, "maybe"))
+    @example(["all true"], "parquet", "in-order", 0, True, Change(3, 0, None))
+    @example(["codes and texts"], "csv", "in-order", 0, True, Change(5, 0, "1" * 30))
+    @example(["numbers"], "csv", "shuffled", 0, True, Change(5, 1, None))
+    @example(["wholes"], "csv", "in-order", 0, True, Change(5, 1, "many"))
+    def holds(
+        names: list[str], form: str, split: str, shift: int, public: bool, change: Change
+    ) -> None:
+        frame = pd.DataFrame({name: COLUMNS[name](shift)[:ROWS] for name in names})
+        frame["y"] = np.cos(np.arange(ROWS))
+        spec = TableData(
+            path=save(frame, tmp_path, form), target="y", features=len(names), split=split,
+            public_records=PUBLIC if public else 0, preprocessing="none",
+        )  # fmt: skip
+        check(spec, change, tmp_path, list(frame.columns))
+
+    holds()
+
+
+@EXAMPLES
+def test_in_lending_hospital_and_fraud(examples: int, tmp_path: Path) -> None:
+    cards = pd.DataFrame(np.random.default_rng(1).normal(size=(ROWS, 4)))
+    cards.columns = pd.Index(["V1", "V2", "V3", "Amount"])
+    frames = {
+        LendingData: loans(ROWS),
+        HospitalData: discharges(ROWS),
+        FraudData: cards.assign(Amount=cards["Amount"] ** 2, Class=np.arange(ROWS) % 2),
+    }
+    kinds = [(LendingData, "as-published"), (FraudData, "as-published")]
+    kinds += [(kind, "plain") for kind in frames]
+
+    @often(examples)
+    @given(
+        st.sampled_from(kinds),
+        st.sampled_from(["csv", "parquet"]),
+        st.sampled_from(PROJECTIONS[1:]),
+        st.sampled_from(["in-order", "shuffled"]),
+        CHANGES,
+    )
+    def holds(
+        named: tuple[type[TableRecipe], str], form: str, fitted: str, split: str, change: Change
+    ) -> None:
+        kind, encoding = named
+        spec = kind(
+            path=save(frames[kind], tmp_path, form), encoding=encoding, features=2, split=split,
+            public_records=PUBLIC, preprocessing=fitted,
+        )  # fmt: skip
+        check(spec, change, tmp_path, list(frames[kind].columns))
+
+    holds()
+
+
+def test_what_is_published_of_hospitals_is_labelled_for_it_does_recode(tmp_path: Path) -> None:
+    path = save(discharges(ROWS), tmp_path, "csv")
+    spec = HospitalData(
+        path=path, encoding="as-published", features=2, public_records=PUBLIC, preprocessing="pca"
+    )
+    assert "rows with anything missing are dropped" in str(spec.unsound)
+    assert HospitalData(features=2, public_records=PUBLIC, encoding="as-published").unsound is None
+    copy = write_neighbour(path, tmp_path / "copy", 2, None, "Gender".__ne__)
+    one, two = (
+        spec.model_copy(update={"path": str(p)}).build(1, (8,), Streams(1)) for p in (path, copy)
+    )
+    assert not np.array_equal(one.targets[0][3:], two.targets[0][3:])
+
+
+@pytest.mark.parametrize("text", [str(cell) for cell in CELLS if cell is not None] + ["5", "1."])
+def test_a_number_is_one_whatever_else_its_column_holds(tmp_path: Path, text: str) -> None:
+    """What pandas takes for a column of numbers, and what is read of a text, agree to the bit."""
+    for name, line in (("alone", f'"{text}",0'), ("among", f'"{text}",0\nsome text,1')):
+        (tmp_path / f"{name}.csv").write_text(f"x,y\n{line}\n", encoding="utf-8")
+    alone, among = (
+        map_text(read_csv(str(path), skip_first_lines=0, wanted=None)["x"], cell_or_nan)[0]
+        for path in (tmp_path / "alone.csv", tmp_path / "among.csv")
+    )
+    assert np.array_equal([alone], [among], equal_nan=True)
+
+
+@pytest.mark.nightly
+def test_any_decimal_is_read_alike_as_a_number_and_as_a_text(tmp_path: Path) -> None:
+    @often(3000)
+    @given(st.floats(allow_nan=False), st.integers(0, 25), st.sampled_from(["r", "e", "f"]))
+    def holds(number: float, digits: int, form: str) -> None:
+        text = repr(number) if form == "r" else f"{number:.{digits}{form}}"
+        test_a_number_is_one_whatever_else_its_column_holds(tmp_path, text)
+
+    holds()

@@ -1,0 +1,172 @@
+"""A record that contributes nothing: as if it were not there, but for n_i."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge
+from asyncdp_sim.learning.objectives.mlp import MLP
+from asyncdp_sim.run import run
+from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+GAP = 7
+"""Of owner 1's 12 records."""
+MODELS: dict[str, Model] = {
+    "ridge": Ridge(regularisation=0.1),
+    "huber": Huber(regularisation=0.1, delta=0.5),
+    "logistic": Logistic(regularisation=0.1),
+    "svm": SVM(regularisation=0.1),
+    "mlp": MLP(regularisation=0.1, hidden=2),
+    "mlp on labels": MLP(regularisation=0.1, hidden=2, loss="logistic"),
+}
+SENSITIVITIES: dict[str, dict[str, Any]] = {
+    "clip": {"kind": "clip", "bound": 0.3},
+    "declared": {"kind": "declared", "bound": 50.0},
+    "domain": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
+}
+
+
+def table(folder: Path, model: Model, gap: object) -> str:
+    """Write two owners' 24 records, one target of which is as told, and 6 public ones."""
+    draw = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": draw.normal(size=30), "b": draw.normal(size=30)})
+    y = frame["a"] - frame["b"] + draw.normal(size=30)
+    frame["y"] = np.where(y < 0, -1.0, 1.0) if model.classifies else y
+    if gap == 1e153:
+        frame.loc[GAP, "a"] = gap
+    else:
+        frame["y"] = frame["y"].astype(object)
+        frame.loc[GAP, "y"] = gap
+    frame.to_csv(folder / "t.csv", index=False)
+    return str(folder / "t.csv")
+
+
+def scenario(path: str, model: Model, sensitivity: dict[str, Any], **data: Any) -> Scenario:
+    bounded = (
+        model.model_copy(update={"theta_max": 3.0}) if sensitivity["kind"] == "domain" else model
+    )
+    fields: dict[str, Any] = {
+        "id": "void",
+        "run": {"seed": 3, "updates": 8, "replicates": 2},
+        "owners": {"count": 2, "records": 12},
+        "data": {"kind": "table", "path": path, "target": "y", "features": 2}
+        | {"public_records": 6, "preprocessing": "none", **data},
+        "model": bounded.model_dump(exclude_none=True),
+        "algorithm": {"kind": "async-gossip", "rho": 1.0, "initial": "uniform"},
+        "privacy": {"epsilon": 1.0, "sensitivity": sensitivity},
+    }
+    found: Scenario = parse(Scenario, fields)
+    return found
+
+
+@pytest.mark.parametrize("gap", ["maybe", 1e153], ids=str)
+@pytest.mark.parametrize("bound", SENSITIVITIES)
+@pytest.mark.parametrize("name", MODELS)
+def test_gradient_and_fitness_are_those_of_the_others(
+    name: str, bound: str, gap: object, tmp_path: Path
+) -> None:
+    """Over n_i − 1 records, times (n_i − 1)/n_i: what the gap held is in none of them."""
+    model = MODELS[name]
+    here = scenario(table(tmp_path, model, gap), model, SENSITIVITIES[bound])
+    dataset = build_dataset(here)
+    assert dataset.records == (12, 12)
+    problem = prepare(here, dataset)
+    left = [np.delete(np.arange(12), GAP), np.arange(12)]
+    sound = model.design([x[rows] for x, rows in zip(dataset.features, left, strict=True)])
+    y = [t[rows] for t, rows in zip(dataset.targets, left, strict=True)]
+    if bound == "domain":
+        confined = here.privacy.sensitivity.confine(  # type: ignore[union-attr]
+            [x[rows] for x, rows in zip(dataset.features, left, strict=True)], y, "l1"
+        )
+        sound, y = model.design(confined[0]), confined[1]
+    clip = 0.3 if bound == "clip" else None
+    others = model.records(sound, y, clip, "l1")
+    points = np.random.default_rng(1).normal(size=(2, problem.task.objective.n_features))
+    owners = np.array([0, 1])
+    wanted = others.gradient(owners, points) * np.array([[11 / 12], [1.0]])
+    assert np.allclose(problem.task.reply.gradients.gradient(owners, points), wanted, rtol=1e-12)
+    assert np.allclose(problem.records.largest_gradient(points), others.largest_gradient(points))
+
+    judge = problem.task.objective
+    losses = sum(
+        float(model.phi.value(model.predictions(x, points[0]), t).sum())
+        for x, t in zip(sound, y, strict=True)
+    )
+    wanted_f = judge.sigma / 2 * float(points[0] @ points[0]) + losses / 24
+    assert float(judge.excess(points[0])) + judge.least == pytest.approx(wanted_f, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ridge", "svm"])
+def test_held_out_rows_without_a_target_lose_nothing(name: str, tmp_path: Path) -> None:
+    model = MODELS[name]
+    here = scenario(table(tmp_path, model, None), model, SENSITIVITIES["clip"], held_out=0.75)
+    dataset = build_dataset(here)
+    gaps = [int(np.isnan(y).sum()) for y in dataset.held_out_targets]
+    assert sum(gaps) == 1  # else nothing is tested
+    judge = prepare(here, dataset).task.held_out
+    assert judge is not None
+    assert judge.records == 18
+    rows = np.concatenate(dataset.held_out_features)
+    y = np.concatenate(dataset.held_out_targets)
+    seen = ~np.isnan(y)
+    theta = np.array([[0.3, -0.2, 0.1][: len(model.design([rows])[0][0])]])
+    z = model.predictions(model.design([rows[seen]])[0], theta[0])
+    assert judge.mean_loss(theta)[0] == pytest.approx(model.phi.value(z, y[seen]).sum() / 18)
+    if model.classifies:
+        wrong = np.count_nonzero(y[seen] * z < 0)
+        assert judge.error_rate(theta)[0] == pytest.approx(wrong / 18)
+
+
+SIZES = (1e153, 1e49, 1e20, 1e9, 1e6)
+FEW = {("ridge", 1e153), ("ridge", 1e20), ("ridge in a box", 1e49), ("svm", 1e9), ("mlp", 1e153)}
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        pytest.param(name, number, marks=[] if (name, number) in FEW else pytest.mark.nightly)
+        for name in (*MODELS, "ridge in a box")
+        for number in SIZES
+    ],
+)
+def test_a_private_number_of_any_size_ends_no_run(name: str, number: float, tmp_path: Path) -> None:
+    """Two columns alike, and beyond what doubles tell apart from 1, make a singular system."""
+    model = MODELS.get(name, Ridge(regularisation=0.1, theta_max=1.0))
+    frame = pd.read_csv(table(tmp_path, model, 1))
+    frame.loc[GAP, ["a", "b"]] = number
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    path = str(tmp_path / "t.csv")
+    for preprocessing in ("none", "pca", "eigen-uncentred"):
+        if model.classifies and preprocessing == "pca":
+            continue  # centres targets, which are then no labels
+        found = run(scenario(path, model, SENSITIVITIES["clip"], preprocessing=preprocessing))
+        assert np.isfinite(found.learned.models).all()
+        assert np.isfinite(found.learned.curve["relative_fitness"]).all()
+
+
+def test_a_record_is_no_number_at_a_diverged_model_and_contributes_nothing() -> None:
+    x = np.asfortranarray([[1e50, -1e50], [1.0, 2.0]])
+    records = Ridge(regularisation=1.0).records([x], [np.array([0.0, 1.0])], 0.5, "l1")
+    point = np.array([[1e300, 1e300]])  # 1e350 − 1e350 is no number
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = records.gradient(np.array([0]), point)
+    assert np.allclose(found, 0.25 * np.array([[1.0, 2.0]]) / 3)
+
+
+def test_private_targets_that_are_no_labels_contribute_nothing(tmp_path: Path) -> None:
+    model = MODELS["svm"]
+    here = scenario(table(tmp_path, model, 0), model, SENSITIVITIES["clip"])
+    problem = prepare(here, build_dataset(here))
+    assert problem.notes[0].startswith("1 targets are no labels -1 and 1: these records contribute")
+    spoilt = scenario(table(tmp_path, model, "maybe"), model, SENSITIVITIES["clip"])
+    same = prepare(spoilt, build_dataset(spoilt))
+    point = np.array([[0.5, 0.1, -0.3]])
+    gradients = (
+        each.task.reply.gradients.gradient(np.array([0]), point) for each in (problem, same)
+    )
+    assert np.array_equal(*gradients)

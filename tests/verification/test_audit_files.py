@@ -1,0 +1,155 @@
+"""The audit reads neighbouring files by the scenario's own loader: a recoding one is refuted."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.audit import Audit, audit
+from asyncdp_sim.audit.neighbours import neighbours
+from asyncdp_sim.data import generic
+from asyncdp_sim.data.columns import cells
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.scenario import load
+from tests.cli.command import Command
+from tests.unit.data.discharges import many as discharges
+
+PUBLIC, RECORDS = 40, 600
+SCENARIO = """schema = 1
+id = "files"
+[run]
+seed = 1
+updates = 6
+[owners]
+count = 2
+records = {records}
+[data]
+kind = "{kind}"
+path = "{name}"
+features = {features}
+public_records = {public}
+{more}
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 20.0
+[privacy]
+epsilon = 1.0
+sensitivity = {{ kind = "clip", bound = 1.0 }}
+"""
+FORMS = ["csv", pytest.param("parquet", marks=pytest.mark.nightly)]
+
+
+def flags(folder: Path, form: str) -> Path:
+    """Return a scenario on true and false: all true in public rows, and telling of the target."""
+    draw = np.random.default_rng(3)
+    rows = 2 * RECORDS + PUBLIC
+    flag = draw.random(rows) < 0.5
+    flag[-PUBLIC:] = True
+    table = pd.DataFrame({"flag": flag, "x": draw.normal(size=rows)})
+    table["y"] = 2.0 * flag + table["x"]
+    return written(folder, table, form, "table", 2, 'target = "y"\npreprocessing = "none"')
+
+
+def written(folder: Path, table: pd.DataFrame, form: str, *how: Any) -> Path:
+    kind, features, more = how
+    if form == "csv":
+        table.to_csv(folder / "t.csv", index=False)
+    else:
+        table.to_parquet(folder / "t.parquet", index=False)
+    filled = {"records": RECORDS, "public": PUBLIC, "kind": kind, "features": features}
+    (folder / "s.toml").write_text(SCENARIO.format(name=f"t.{form}", more=more, **filled))
+    return folder / "s.toml"
+
+
+def audited(path: Path) -> Audit:
+    return audit(load(path)[0], answers=100, runs=120, confidence=0.999)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path: Path, form: str) -> None:
+    found = audited(flags(tmp_path, form))
+    assert not found.exceeded, found.lines()
+    assert "of the file" not in found.pair
+
+
+def over_all_rows(column: Any, name: str, first_public: int) -> tuple[Any, list[str]]:
+    """Encode a column as one of texts where any cell is one, a private one too."""
+    values, none = cells(column)
+    if none.any():
+        return generic._by_dictionary(column, name, first_public)
+    return np.nan_to_num(values), []
+
+
+def without_rows(frame: Any, name: str, first_public: int) -> Any:  # noqa: ARG001
+    """Return targets of a loader that lets the rows that have none slip out of their places."""
+    values, _ = cells(frame[name])
+    return np.concatenate([values[~np.isnan(values)], values[np.isnan(values)]])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("_encode", over_all_rows),
+        pytest.param("_target", without_rows, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_loader_that_asks_all_rows_is_refuted(
+    tmp_path: Path,
+    form: str,
+    name: str,
+    planted: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Command,
+) -> None:
+    monkeypatch.setattr(generic, name, planted)
+    said = command("audit", flags(tmp_path, form), "--runs", 120, "--answers", 100)
+    assert said.code == 3, said.out
+    assert "row 0 of the file holds" in said.out
+    assert "so that 1200 records differ" in said.out
+
+
+def test_a_loader_that_refuses_a_private_cell_is_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    encode = generic._encode
+
+    def strict(column: Any, *rest: Any) -> Any:
+        if (column.astype(str) == "maybe").any():
+            raise DataError([Fault("data.path", "'maybe'", "allowed is a number")])
+        return encode(column, *rest)
+
+    monkeypatch.setattr(generic, "_encode", strict)
+    said = command("audit", flags(tmp_path, "csv"), "--runs", 100, "--answers", 100)
+    assert said.code == 3, said.out
+    assert "one record keeps the run from taking place (data.path: given 'maybe'" in said.out
+
+
+def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path: Path) -> None:
+    """Else a row without a hospital would be one owner's less, and a sound file be refuted."""
+    table = discharges(2 * RECORDS + PUBLIC).rename(
+        columns={"Facility Id": "Permanent.Facility.Id"}
+    )
+    path = written(tmp_path, table, "csv", "hospital", 4, 'split = {column = "Facility Id"}')
+    text = path.read_text().replace(f"records = {RECORDS}\n", "").replace("count = 2", "count = 3")
+    path.write_text(text)
+    found = neighbours(load(path)[0])
+    assert found.error is None
+    assert "of the file" not in found.words
+
+
+def test_dropping_rows_as_published_is_refuted(tmp_path: Path) -> None:
+    table = discharges(2 * RECORDS + PUBLIC)
+    more = 'encoding = "as-published"\npreprocessing = "pca"'
+    found = audited(written(tmp_path, table, "csv", "hospital", 4, more))
+    assert found.exceeded, found.lines()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
