@@ -16,6 +16,7 @@ RARE = 1e-3
 """Probability of an owner's falling silent before T that is taken for none."""
 ENDLESS = 10**9
 """Answers that no run releases."""
+BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
 
 
 def broken(population: Population) -> list[str]:
@@ -66,7 +67,7 @@ def answering(population: Population) -> Releases | str:
     if isinstance(law, str):
         return law
     if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return "budgets may end before T, and the owners that are left take turns"
+        return BUDGETS_END
     return law
 
 
