@@ -43,6 +43,10 @@ class Orders:
         """Standard error of the mean time of the last update."""
         return float(self.times[:, -1].std(ddof=1) / sqrt(len(self.times)))
 
+    def cut_short(self, updates: int) -> bool:
+        """Return whether some run had fewer updates than T."""
+        return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
+
     def silenced(self, allowed: Indices, updates: int) -> npt.NDArray[np.bool_]:
         """Return whether some owner had no answer left before a run's last update, shape (R,).
 

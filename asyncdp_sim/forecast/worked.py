@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecast.assumptions import BUDGETS_END, answering, broken, ending, nonlinear
+from asyncdp_sim.forecast.assumptions import (
+    BUDGETS_END,
+    ENDS_EARLY,
+    answering,
+    broken,
+    ending,
+    nonlinear,
+)
 from asyncdp_sim.forecast.bounded import psi_bound
 from asyncdp_sim.forecast.exact import Exact
 from asyncdp_sim.forecast.expected import Expected, Recursions, process_of, shape_of
@@ -214,6 +221,8 @@ def _ordered(
         released = np.asarray(found.released.mean(axis=0))
         told = f"{ORDERS} simulated networks, which the time is of too"
         doubts = [*doubts, *_silent(known, found)]
+        if not found.cut_short(network.updates):
+            doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
     else:
         endless = np.full(network.n_owners, network.updates)
         owners = drawn(known, law.chosen, endless)[:ORDERS]

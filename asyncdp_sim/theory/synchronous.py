@@ -21,10 +21,10 @@ def rounds(facts: Facts) -> Iterator[Prediction]:
         return
     if isinstance(facts.network.protocol, Servers):
         yield either("throughput", _steps(facts, facts.network.protocol), STEPS)
-        yield Prediction("mean_staleness", 0.0, "a server waits for the answers to its own model")
+        yield Prediction("mean_staleness", 0.0, facts.network.protocol.fresh)
         return
     yield either("throughput", _throughput(facts), SAID)
-    yield Prediction("mean_staleness", 0.0, "a round's answers are all of the newest model")
+    yield Prediction("mean_staleness", 0.0, facts.network.protocol.fresh)
 
 
 def _steps(facts: Facts, protocol: Servers) -> float | str:

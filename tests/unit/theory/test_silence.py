@@ -100,7 +100,7 @@ def test_losses_thin_the_choice():
             {"channel": Ideal(loss=0.1, loss_acknowledgement=0.1, retransmissions=1)},
             "answers that arrived are sent again",
         ),
-        ({"protocol": PUSH}, "protocol push does not lock"),
+        ({"protocol": PUSH, "compute": Exponential(mean=2)}, "protocol push does not lock"),
     ],
 )
 def test_no_law_of_the_releases(parts, why):
