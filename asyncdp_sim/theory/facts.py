@@ -152,7 +152,8 @@ class Facts:
             return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
-        if getattr(self.network.protocol, "timeout", None) is not None:
+        timeout = getattr(self.network.protocol, "timeout", None)
+        if timeout is not None and not self.within(timeout):
             return "the learner gives up after a timeout"
         waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
         return "owners wait for acknowledgements" if waits else ""

@@ -60,7 +60,8 @@ def _throughput(facts: Facts) -> float | str:
         return f"no formula is known for protocol {network.protocol.kind}"
     if network.availability.kind != "always":
         return f"availability is {network.availability.kind}: the offline delay a round or miss it"
-    if network.protocol.deadline is not None:
+    deadline = network.protocol.deadline
+    if deadline is not None and not facts.within(deadline):
         return "rounds may end at the deadline"
     doubt = facts.fragile or facts.shared
     if doubt or facts.wires_fail:
