@@ -11,7 +11,7 @@ from scipy.stats import binom
 from .calibration import Check, check, scenarios
 
 SEED = 20_261
-WIDEST = {"by default": 0.15, "by common moments": 0.8}
+WIDEST = {"by default": 0.1, "by common moments": 0.5}
 """Half-widths over what runs gave that the median of a mode's intervals may have at most."""
 
 
