@@ -58,7 +58,7 @@ def offers(scenario: Scenario) -> Offers:
     SpecError
         If exact moments do not apply, or there is not one price for each owner.
     """
-    wanted, prices = demand(scenario), np.array(PRICES)
+    wanted, prices = demand(scenario, moments="common"), np.array(PRICES)
     targets = np.geomspace(*TARGETS, 33)
     bought = [cheapest(wanted, prices, target) for target in targets.tolist()]
     equal = np.sqrt(wanted.loss.sum() / (targets - wanted.free))

@@ -182,6 +182,13 @@ def forecast_command(
     own: Annotated[
         bool, typer.Option("--own", help="Take each owner's own second moments.")
     ] = False,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common",
+            help="Take the same second moments for all owners: the default with --private alone.",
+        ),
+    ] = False,
     private: Annotated[
         bool,
         typer.Option("--private", help="Read a real table's private records: not for release."),
@@ -200,9 +207,14 @@ def forecast_command(
         ),
     ] = None,
     heterogeneity: Annotated[
-        float,
-        typer.Option("--heterogeneity", parser=not_negative, help="τ², ψ of owners' own truths."),
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            "--heterogeneity",
+            parser=not_negative,
+            help="τ², ψ of owners' own truths, with common moments; else as found.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
 ) -> None:
@@ -215,13 +227,16 @@ def forecast_command(
         raise typer.BadParameter(wrong)
     if advising and as_json:
         raise typer.BadParameter("--json goes with none of --invite, --tune and --market")
-    if (inviting or tuning) and (own or heterogeneity > 0):
+    if own and common:
+        raise typer.BadParameter("allowed is one of --own and --common")
+    if (inviting or tuning) and (own or heterogeneity is not None):
         raise typer.BadParameter("--invite and --tune take common moments: not --own")
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
     prices = None if market is None else price_list(market)
     scenario = _load(file, settings)
-    data: Any = {"moments": "own" if own else "common", "private": private}
+    moments = "own" if own else "common" if common else None
+    data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
     if every:
         with blaming(file), _stderr().status(f"forecasting {scenario.id}"):

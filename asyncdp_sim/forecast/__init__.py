@@ -25,7 +25,8 @@ class Forecast:
     psi : float
         Expected ψ at the end.
     psi_half_width : float
-        Of its 95 % interval; 0 where it is exact.
+        Of its 95 % interval; 0 where it is exact. With common moments the interval is of the
+        expected ψ of owners that differ as samples of the records do, and by τ².
     psi_bound : float or None
         What a theorem allows it at most; None where none applies.
     psi_bound_of : str or None
@@ -52,7 +53,8 @@ class Forecast:
     method : str
         How it was found.
     doubts : tuple of str
-        Why exact moments do not apply, or given who updates when alone; none where they do.
+        Why exact moments do not apply, or given who updates when alone, and what common moments
+        leave out; none where they are exact.
     moments : str
         Of what data.
     not_for_release : bool
@@ -90,10 +92,10 @@ class Forecast:
 def forecast(
     scenario: Scenario,
     *,
-    moments: Moments = "common",
+    moments: Moments = None,
     private: bool = False,
     target: float | None = None,
-    heterogeneity: float = 0.0,
+    heterogeneity: float | None = None,
     workers: int = 1,
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
@@ -105,14 +107,17 @@ def forecast(
     ----------
     scenario : Scenario
         Its sweep, if any, is left out.
-    moments : str
-        "common" or "own"; see :func:`~asyncdp_sim.forecast.population.population`.
+    moments : str, optional
+        "common" or "own"; see :func:`~asyncdp_sim.forecast.population.population`, which says
+        which is the default.
     private : bool
         Whether a real table's private records may be read.
     target : float, optional
         A ψ > 0 to be reached.
-    heterogeneity : float
-        τ² ≥ 0; see :func:`~asyncdp_sim.forecast.owners.value_alone`.
+    heterogeneity : float, optional
+        τ² ≥ 0, used with common moments alone; see
+        :func:`~asyncdp_sim.forecast.owners.value_alone`. Absent, as found in the records
+        (:func:`~asyncdp_sim.forecast.unlike.unlike`).
     workers : int
         Processes for runs, ≥ 1.
 
@@ -123,16 +128,14 @@ def forecast(
         says.
     """
     known = population(scenario.base(), moments, private=private)
-    found = worked_out(known)
+    found = worked_out(known, heterogeneity)
     if isinstance(found, Worked):
-        return _by_moments(known, found, target, heterogeneity)
+        return _by_moments(known, found, target)
     known = population(scenario.base(), "own", private=private, dataset=known.dataset)
-    return _by_runs(known, found, target, heterogeneity, workers)
+    return _by_runs(known, found, target, workers)
 
 
-def _by_moments(
-    known: Population, found: Worked, target: float | None, heterogeneity: float
-) -> Forecast:
+def _by_moments(known: Population, found: Worked, target: float | None) -> Forecast:
     mean = float(found.psi[-1])
     return Forecast(
         psi=mean,
@@ -148,7 +151,7 @@ def _by_moments(
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.spread <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, heterogeneity),
+        owners=_owners(known, mean, found.noise_free, found.answers, found.apart),
         method=found.words,
         doubts=found.doubts,
         moments=known.words,
@@ -160,7 +163,6 @@ def _by_runs(
     known: Population,
     doubts: list[str],
     target: float | None,
-    heterogeneity: float,
     workers: int,
 ) -> Forecast:
     found: Simulated = simulated(known, workers)
@@ -179,7 +181,7 @@ def _by_runs(
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.final <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, heterogeneity),
+        owners=_owners(known, mean, found.noise_free, found.answers, 0.0),
         method=f"{len(found.final)} simulated runs, since exact moments do not apply",
         doubts=tuple(doubts),
         moments=known.words,

@@ -8,27 +8,31 @@ from asyncdp_sim.forecast.synchronous import absent, synchronous
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.network import Network
 from asyncdp_sim.privacy import Clip
+from asyncdp_sim.theory.ageing import never_stale
+from asyncdp_sim.theory.facts import Facts
 from asyncdp_sim.theory.silence import Releases
-from asyncdp_sim.theory.updating import releases
+from asyncdp_sim.theory.updating import releases, surely_until
 
 Array = npt.NDArray[np.float64]
 RARE = 1e-3
 """Probability of an owner's falling silent before T that is taken for none."""
 ENDLESS = 10**9
 """Answers that no run releases."""
+ENDS_EARLY = "the run may end at run.until, before T"
+BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
 
 
 def broken(population: Population) -> list[str]:
     """Return why exact moments do not apply, a reason each; none where they do."""
     network, found = population.scenario.network, nonlinear(population)
-    if network.until is not None:
-        found.append("the run may end at run.until, before T")
+    if network.until is not None and not surely_until(network, network.updates):
+        found.append(ENDS_EARLY)
     if synchronous(population.scenario.algorithm):
         found += absent(population.scenario)
-    elif population.scenario.protocol.one_on_one:
+    elif not network.protocol.makes_updates and never_stale(Facts(network)):
         law = answering(population)
         if isinstance(law, str):
-            found.append(f"whose update is next depends on the past: {law}")
+            found.append(f"no law is known here of whose update is next: {law}")
     return found
 
 
@@ -44,7 +48,7 @@ def nonlinear(population: Population) -> list[str]:
         found.append("the optimum lies on the bound of Θ, where the projection acts")
     if isinstance(scenario.privacy.sensitivity, Clip) and scenario.privacy.mechanism != "none":
         found.append("clipped gradients are not linear in the model")
-    if not (in_rounds or scenario.protocol.one_on_one):
+    if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     if scenario.adversary is not None or scenario.acceptance is not None:
         found.append("owners that lie, or a learner that bounds answers, are not in the moments")
@@ -66,7 +70,7 @@ def answering(population: Population) -> Releases | str:
     if isinstance(law, str):
         return law
     if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return "budgets may end before T, and the owners that are left take turns"
+        return BUDGETS_END
     return law
 
 

@@ -13,6 +13,7 @@ from asyncdp_sim.forecast.exact import exact
 from asyncdp_sim.forecast.expected import Recursions
 from asyncdp_sim.forecast.owners import value_alone
 from asyncdp_sim.forecast.population import Moments, Population, population
+from asyncdp_sim.forecast.worked import Worked, worked_out
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.scenario import Scenario
 
@@ -35,6 +36,8 @@ class Point:
         Why there is none.
     not_for_release : bool
         Whether private records were read.
+    half_width : float
+        Of a 95 % interval of the expected ψ; 0 where owners' own moments are used, which is exact.
     """
 
     values: Mapping[str, Any]
@@ -43,14 +46,15 @@ class Point:
     alone: Array | None
     doubts: tuple[str, ...]
     not_for_release: bool
+    half_width: float = 0.0
 
 
 def grid(
     scenario: Scenario,
     *,
-    moments: Moments = "common",
+    moments: Moments = None,
     private: bool = False,
-    heterogeneity: float = 0.0,
+    heterogeneity: float | None = None,
 ) -> list[Point]:
     """Forecast every cell of a scenario's sweep by exact moments; nothing is simulated.
 
@@ -82,15 +86,24 @@ def grid(
 
 
 def _point(
-    values: Mapping[str, Any], known: Population, shared: Recursions, heterogeneity: float
+    values: Mapping[str, Any],
+    known: Population,
+    shared: Recursions,
+    heterogeneity: float | None,
 ) -> Point:
     found, objective = exact(known, shared), known.objective
     if isinstance(found, tuple) or objective is None:
         doubts = found if isinstance(found, tuple) else ()
         return Point(values, None, None, None, doubts, known.private)
-    alone = value_alone(known, objective, heterogeneity)
-    psi, quiet = float(found.psi[-1]), float(found.noise_free[-1])
-    return Point(values, psi, quiet, alone, (), known.private)
+    psi, quiet, half, apart = float(found.psi[-1]), float(found.noise_free[-1]), 0.0, 0.0
+    if known.common:
+        several = worked_out(known, heterogeneity)
+        if not isinstance(several, Worked):
+            return Point(values, None, None, None, tuple(several), known.private)
+        psi, quiet = float(several.psi[-1]), several.noise_free
+        half, apart = several.half_width, several.apart
+    alone = value_alone(known, objective, apart)
+    return Point(values, psi, quiet, alone, (), known.private, half)
 
 
 def _data(scenario: Scenario) -> str:

@@ -92,7 +92,7 @@ class Purchase:
         ]
 
 
-def demand(scenario: Scenario, *, moments: Moments = "common", private: bool = False) -> Demand:
+def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False) -> Demand:
     """Return what noise costs a scenario, by exact moments; its own ε do not matter.
 
     Raises
@@ -144,7 +144,7 @@ def buy(
     *,
     least: float = 0.0,
     most: float = np.inf,
-    moments: Moments = "common",
+    moments: Moments = None,
     private: bool = False,
 ) -> Purchase:
     """Return the cheapest budgets with which a scenario reaches an expected ψ.

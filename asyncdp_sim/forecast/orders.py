@@ -43,6 +43,26 @@ class Orders:
         """Standard error of the mean time of the last update."""
         return float(self.times[:, -1].std(ddof=1) / sqrt(len(self.times)))
 
+    def cut_short(self, updates: int) -> bool:
+        """Return whether some run had fewer updates than T."""
+        return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
+
+    def silenced(self, allowed: Indices, updates: int) -> npt.NDArray[np.bool_]:
+        """Return whether some owner had no answer left before a run's last update, shape (R,).
+
+        Parameters
+        ----------
+        allowed : array of int (N,)
+            K_i.
+        updates : int
+            T.
+        """
+        ends = np.sum(self.owners >= 0, axis=1)
+        last = self.owners[np.arange(len(ends)), np.maximum(ends - 1, 0)]
+        spent = self.released >= allowed
+        spent[np.arange(len(ends)), last] &= ends < updates
+        return np.asarray(spent.any(axis=1))
+
 
 def orders(network: Network, count: int, seed: int) -> Orders:
     """Simulate a network, whose timing does not look at models, so many times.

@@ -12,7 +12,8 @@ from asyncdp_sim.run.problem import Problem, build_dataset, prepare
 from asyncdp_sim.run.scored import ScoredOnAll
 from asyncdp_sim.scenario import Scenario
 
-Moments = Literal["common", "own"]
+Moments = Literal["common", "own"] | None
+"""Whose second moments; None is each owner's own where no private record is read, else common."""
 RELEASE = "uses private data, not for release"
 """Stands wherever a forecast was made from private records."""
 
@@ -61,9 +62,10 @@ def population(
     ----------
     scenario : Scenario
         Without a sweep.
-    moments : str
+    moments : str, optional
         "common": pooled over all owners, so that they differ in size, budget and network alone.
-        "own": each owner's.
+        "own": each owner's. Absent, own ones of synthetic records and twins, where there is
+        nothing to hide, and common ones where a real table was read.
     private : bool
         Whether a real table may be read. If not, its synthetic twin stands in.
     dataset : Dataset, optional
@@ -94,11 +96,11 @@ def population(
         judge = own.everybody if isinstance(own.everybody, Quadratic) else None
         own = own.trained
     objective = own if isinstance(own, Quadratic) else None
-    if objective is not None and moments == "common":
+    alike = moments == "common" or (moments is None and dataset.real)
+    if objective is not None and alike:
         objective, judge = pooled(objective), None
-    said = f"the same second moments for all owners, of {words}" if moments == "common" else words
+    said = f"the same second moments for all owners, of {words}" if alike else words
     seen = private and path is not None
-    alike = moments == "common"
     return Population(scenario, dataset, problem, objective, judge, alike, seen, said)
 
 

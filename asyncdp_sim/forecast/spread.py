@@ -14,7 +14,9 @@ Indices = npt.NDArray[np.int64]
 DRAWS = 500
 
 
-def draws(known: Population, objective: Quadratic, owners: Indices) -> tuple[Array, bool]:
+def draws(
+    known: Population, objective: Quadratic, owners: Indices, *, first: int = 0
+) -> tuple[Array, bool]:
     """Return ψ at the end of independent learnings, shape (R,), and whether a projection acted.
 
     Answers are never stale, so that with orders of the network's law this is the law of ψ itself.
@@ -26,10 +28,12 @@ def draws(known: Population, objective: Quadratic, owners: Indices) -> tuple[Arr
         Whose gradients owners answer with.
     owners : array of int (R, T)
         Owners (from 0) of the updates; −1 after a learning's last.
+    first : int
+        Number of the first learning: others have noise of their own.
     """
     task, scenario = known.problem.task, known.scenario
     streams = Streams(scenario.run.seed)
-    scopes = [streams.within("forecast", "replicate", r) for r in range(len(owners))]
+    scopes = [streams.within("forecast", "replicate", first + r) for r in range(len(owners))]
     answers = Answers(Reply(objective, task.reply.noise), scopes, task.steps.answer_size)
     state, ends = task.steps.init(scopes), np.sum(owners >= 0, axis=1)
     final, clipped = state.central.copy(), np.zeros(len(owners), dtype=np.int64)

@@ -45,13 +45,17 @@ def absent(scenario: Scenario) -> list[str]:
         found.append("answers are over some of an owner's records, drawn anew for each")
     if getattr(algorithm, "trim", 0) > 0:
         found.append("a trimmed mean is not linear in the answers")
-    if getattr(scenario.protocol, "deadline", None) is not None:
+    deadline = getattr(scenario.protocol, "deadline", None)
+    if deadline is not None and not facts.within(deadline):
         found.append("answers that miss the deadline are not in their round")
-    if facts.fragile:
-        found.append(f"rounds may lack answers: {facts.fragile}")
+    lacking = facts.unreliable
+    if lacking:
+        found.append(f"rounds may lack answers: {lacking}")
     if facts.shared and network.channel.kind != "tdma":  # there everybody has slots of its own
         found.append(f"rounds may lack answers: {facts.shared}")
-    if scenario.availability.kind not in RETURNING:
+    online = scenario.availability.online_share(scenario.owners.count)
+    surely = online is not None and min(online) == 1
+    if scenario.availability.kind not in RETURNING and not surely:
         found.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
     if least < network.updates:
         found.append(f"a budget of {least} answers is spent before round {network.updates}")

@@ -94,7 +94,11 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
         told = ["–"] * 3
         if point.psi is not None and point.alone is not None:
             who = int((point.alone > point.psi).sum())
-            told = [_figure(point.psi), _figure(point.noise_free), f"{who} of {len(point.alone)}"]
+            told = [
+                _figure(point.psi) + _half(point.half_width),
+                _figure(point.noise_free),
+                f"{who} of {len(point.alone)}",
+            ]
         table.append([*swept, *told])
         said += [f"no exact moments where {doubt}" for doubt in point.doubts]
     marked = [RELEASE] if any(point.not_for_release for point in points) else []

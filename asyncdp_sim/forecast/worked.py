@@ -1,33 +1,39 @@
 """A forecast worked out from second moments: exactly, or exactly given who updates when."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecast.assumptions import answering, broken, ending, nonlinear
+from asyncdp_sim.forecast.assumptions import (
+    BUDGETS_END,
+    ENDS_EARLY,
+    answering,
+    broken,
+    ending,
+    nonlinear,
+)
 from asyncdp_sim.forecast.bounded import psi_bound
 from asyncdp_sim.forecast.exact import Exact
 from asyncdp_sim.forecast.expected import Expected, Recursions, process_of, shape_of
+from asyncdp_sim.forecast.given import given
 from asyncdp_sim.forecast.in_rounds import InRounds
-from asyncdp_sim.forecast.orders import orders
+from asyncdp_sim.forecast.orders import Orders, orders
 from asyncdp_sim.forecast.pace import pace
 from asyncdp_sim.forecast.population import Population
-from asyncdp_sim.forecast.spread import DRAWS, drawn, draws
+from asyncdp_sim.forecast.spread import drawn, draws
 from asyncdp_sim.forecast.synchronous import Synchronous
+from asyncdp_sim.forecast.unlike import Unlike, unlike
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.capped import capped_moments, capped_size
-from asyncdp_sim.theory.ordered import ordered, standard_error
 from asyncdp_sim.theory.silence import Releases
-from asyncdp_sim.theory.updating import shares
 
 Array = npt.NDArray[np.float64]
 LARGEST = 2**27
 """Numbers that the recursion over counts of answers may take, some seconds' work."""
 ORDERS = 125
 """Simulated orders of the updates, where they have no law that helps."""
-POINTS = 21
-"""Values of k at which those give the expected ψ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,8 @@ class Worked:
         How it was found.
     doubts : tuple of str
         Why it is exact given the order of the updates alone; none where it is exact.
+    apart : float
+        τ² that owners with common moments are taken to have.
     """
 
     psi: Array
@@ -71,28 +79,52 @@ class Worked:
     time_half_width: float
     words: str
     doubts: tuple[str, ...] = ()
+    apart: float = 0.0
 
 
-def worked_out(known: Population) -> Worked | list[str]:
+def worked_out(known: Population, heterogeneity: float | None = None) -> Worked | list[str]:
     """Return the forecast by second moments, or why there is none.
 
     Exact where owners are independent, and no budget ends before T; exact over the counts of
     answers where budgets do end, and counts are few; else exact given the order of the updates
     and averaged over simulated orders, which may be of any law that does not look at models.
+
+    Common moments leave out what sets the owners apart. Where that matters, the forecast is an
+    average over moments that they may have (:func:`~asyncdp_sim.forecast.unlike.unlike`), and its
+    ± is of the expected ψ of one more such choice.
+
+    Parameters
+    ----------
+    known : Population
+    heterogeneity : float, optional
+        τ² of owners with common moments; absent, as found.
     """
     doubts, objective = broken(known), known.objective
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
+    several = unlike(known, heterogeneity) if known.common else None
     if isinstance(known.scenario.algorithm, Synchronous):
-        return doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+        found = doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+        return _apart(found, several)
     law, ends = answering(known), ending(known)
+    if several is not None:
+        said = [*doubts, several.words]
+        sure = law if len(doubts) == 0 and isinstance(law, Releases) else None
+        return _apart(_ordered(known, several.objectives, said, sure), several)
     if len(doubts) == 0 and isinstance(law, Releases):
         return _independent(known, objective, law)
     if ends is not None:
         _, process = process_of(known, objective, ends.chosen)
         if capped_size(process, _caps(known)) <= LARGEST:
             return _counted(known, objective, ends.chosen)
-    return _ordered(known, objective, doubts)
+    return _ordered(known, [objective], doubts)
+
+
+def _apart(found: Worked | list[str], several: Unlike | None) -> Worked | list[str]:
+    """Add how far apart owners are taken to be."""
+    if several is None or isinstance(found, list):
+        return found
+    return replace(found, apart=several.apart)
 
 
 def _in_rounds(exact: InRounds) -> Worked | list[str]:
@@ -172,49 +204,57 @@ def _timed(
     )
 
 
-def _ordered(known: Population, objective: Quadratic, doubts: list[str]) -> Worked | list[str]:
-    scenario, bound = known.scenario, objective.theta_max
-    found = orders(scenario.network, ORDERS, scenario.run.seed)
-    spread, acted = draws(known, objective, found.owners[np.arange(DRAWS) % ORDERS])
-    if not np.isfinite(spread).all():
-        return ["the learning diverges"]
-    algorithm, process = process_of(known, objective, _shares(known))
-    if bound is not None and (acted or (algorithm.initial != "zeros" and bound < 1)):
-        return ["the projection onto Θ may act"]
-    judge = objective if known.judge is None else known.judge
-    ks = np.unique(np.rint(np.linspace(0, found.owners.shape[1], POINTS)).astype(np.int64))
-    expected = ordered(
-        process,
-        found.owners,
-        ks,
-        known.problem.task.reply.noise.variance,
-        noise=shape_of(known),
-        initial=algorithm.initial,
-        hessian=judge.hessian,
-        optimum=judge.optimum,
-    )
-    psi = expected.excess / judge.least
+def _ordered(
+    known: Population,
+    objectives: Sequence[Quadratic],
+    doubts: list[str],
+    law: Releases | None = None,
+) -> Worked | list[str]:
+    """Average over orders of the updates: of independent owners, where they are; else simulated.
+
+    And over owners' second moments, where several are possible.
+    """
+    network, seed = known.scenario.network, known.scenario.run.seed
+    if law is None:
+        found = orders(network, ORDERS, seed)
+        owners, times, half = found.owners, found.mean_times, 1.98 * found.time_error
+        released = np.asarray(found.released.mean(axis=0))
+        told = f"{ORDERS} simulated networks, which the time is of too"
+        doubts = [*doubts, *_silent(known, found)]
+        if not found.cut_short(network.updates):
+            doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
+    else:
+        endless = np.full(network.n_owners, network.updates)
+        owners = drawn(known, law.chosen, endless)[:ORDERS]
+        when = pace(network, network.updates * law.per_update, seed)
+        times, half, released = when.times, when.half_width, when.answers
+        told = f"{ORDERS} orders of its law; time by {when.words}"
+    result = given(known, objectives, owners)
+    if isinstance(result, str):
+        return [result]
     return Worked(
-        psi=np.asarray(psi.mean(axis=0)),
-        times=found.mean_times[ks],
-        half_width=1.98 * float(standard_error(psi)[-1]),  # t, 124 degrees
-        noise_free=float(expected.noise_free[:, -1].mean() / judge.least),
+        psi=result.psi,
+        times=times[result.ks],
+        half_width=result.half_width,
+        noise_free=result.noise_free,
         bound=None,
         bound_of=None,
-        spread=spread,
-        answers=np.asarray(found.released.mean(axis=0)),
-        time_half_width=1.98 * found.time_error,
-        words=f"moments exact given who updates when, averaged over {ORDERS} simulated networks, "
-        f"which the time is of too; quantiles of {len(spread)} draws",
+        spread=result.spread,
+        answers=released,
+        time_half_width=half,
+        words=f"moments exact given who updates when, averaged over {told}; "
+        f"quantiles of {len(result.spread)} draws",
         doubts=tuple(doubts),
     )
 
 
+def _silent(known: Population, found: Orders) -> list[str]:
+    """Say that budgets end before T, where simulated ones do and nobody has said so."""
+    if answering(known) == BUDGETS_END:
+        return []
+    seen = found.silenced(_caps(known), known.scenario.run.updates).any()
+    return [BUDGETS_END] if seen else []
+
+
 def _caps(known: Population) -> npt.NDArray[np.int64]:
     return np.array(known.scenario.network.answers_allowed)
-
-
-def _shares(known: Population) -> Array | None:
-    """Return the shares of the updates that a step is divided by; None where none is."""
-    found = shares(known.scenario.network)
-    return np.array(found) if known.scenario.algorithm.needs_shares else None

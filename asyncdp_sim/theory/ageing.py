@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Tdma
-from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.domain import Array
 from asyncdp_sim.theory.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, either
@@ -42,7 +42,7 @@ def staleness_law(network: Network) -> StalenessLaw | str:
     and Binomial(N−1, ρ/(1+ρ)), ρ = λS, if an owner has one job at a time.
     """
     facts = Facts(network)
-    never = _never_stale(facts)
+    never = never_stale(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
     doubt, job = _doubt(facts) or facts.wild, facts.constant
@@ -68,7 +68,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     at work with probability b_j, so that the mean is Σ_i w_i Σ_{j≠i} b_j with w_i the shares of
     the updates. Any law of the jobs will do.
     """
-    never = _never_stale(facts)
+    never = never_stale(facts)
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
@@ -101,11 +101,11 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     yield Prediction("mean_staleness", value / fsum(flows), said)
 
 
-def _never_stale(facts: Facts) -> str:
-    """Why no update can come between a read and its use, if none can."""
+def never_stale(facts: Facts) -> str:
+    """Return why no update can come between a read and its use; empty where one may."""
     network = facts.network
-    if isinstance(network.protocol, Request):
-        return "as the lock has it"
+    if network.protocol.fresh:
+        return network.protocol.fresh
     at_once = facts.eventless or (not facts.wild and facts.instant)
     if isinstance(network.protocol, Broadcast) or not at_once:
         return ""

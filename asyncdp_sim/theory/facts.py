@@ -130,13 +130,30 @@ class Facts:
         return "messages are lost" if lost else self.impatient
 
     @property
+    def unreliable(self) -> str:
+        """Why an answer that was asked for may never come, for other reasons than the channel's."""
+        if self.loses("") or self.loses("_query"):
+            return "messages are lost"
+        if self.network.withholds:
+            return "owners may withhold answers"
+        return "owners vanish" if self.vanishing else ""
+
+    def within(self, time: float) -> bool:
+        """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
+        plain = self.constant is not None and self.network.availability.kind == "always"
+        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
+        free = self.network.channel.contended is None and not self.loses("") and not waits
+        return plain and free and max(self.services) < time
+
+    @property
     def impatient(self) -> str:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
         if self.network.withholds:
             return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
-        if getattr(self.network.protocol, "timeout", None) is not None:
+        timeout = getattr(self.network.protocol, "timeout", None)
+        if timeout is not None and not self.within(timeout):
             return "the learner gives up after a timeout"
         waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
         return "owners wait for acknowledgements" if waits else ""

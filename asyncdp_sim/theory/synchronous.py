@@ -21,10 +21,10 @@ def rounds(facts: Facts) -> Iterator[Prediction]:
         return
     if isinstance(facts.network.protocol, Servers):
         yield either("throughput", _steps(facts, facts.network.protocol), STEPS)
-        yield Prediction("mean_staleness", 0.0, "a server waits for the answers to its own model")
+        yield Prediction("mean_staleness", 0.0, facts.network.protocol.fresh)
         return
     yield either("throughput", _throughput(facts), SAID)
-    yield Prediction("mean_staleness", 0.0, "a round's answers are all of the newest model")
+    yield Prediction("mean_staleness", 0.0, facts.network.protocol.fresh)
 
 
 def _steps(facts: Facts, protocol: Servers) -> float | str:
@@ -60,7 +60,8 @@ def _throughput(facts: Facts) -> float | str:
         return f"no formula is known for protocol {network.protocol.kind}"
     if network.availability.kind != "always":
         return f"availability is {network.availability.kind}: the offline delay a round or miss it"
-    if network.protocol.deadline is not None:
+    deadline = network.protocol.deadline
+    if deadline is not None and not facts.within(deadline):
         return "rounds may end at the deadline"
     doubt = facts.fragile or facts.shared
     if doubt or facts.wires_fail:

@@ -10,6 +10,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.theory.ageing import never_stale
 from asyncdp_sim.theory.contribution import mean_until_all
 from asyncdp_sim.theory.facts import SPREADS, STAGES, Facts
 from asyncdp_sim.theory.loss import mean_attempts
@@ -88,13 +89,14 @@ def selection(network: Network) -> tuple[float, ...] | str:
 def releases(network: Network) -> Releases | str:
     """Return how owners release answers while no budget is spent, or why that has no law here.
 
-    Under a lock that refuses, with Poisson clocks, owners online with a probability per tick, and
-    messages that are lost each on its own: whenever the learner is free, the next request that
-    arrives is owner i's with probability ∝ λ_i, whatever has been. (Of a single owner the clock
-    does not matter.)
+    Under a lock that refuses, or where exchanges take no time at all, with Poisson clocks, owners
+    online with a probability per tick, and messages that are lost each on its own: whenever the
+    learner is free, the next request that arrives is owner i's with probability ∝ λ_i, whatever
+    has been. (Of a single owner the clock does not matter.)
     """
     facts, channel = Facts(network), network.channel
-    if not isinstance(network.protocol, Request):
+    locked = isinstance(network.protocol, Request)
+    if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
         return f"protocol {network.protocol.kind} does not lock the learner"
     reason = facts.impatient if facts.n_owners == 1 else facts.wild or _dependent(facts)
     if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
@@ -137,6 +139,12 @@ def mean_gap(network: Network) -> float | str:
     locked = reached * (asked + (1 - query) * work)
     used = reached * (1 - query) * (1 - law.loss**law.attempts)
     return (1 + fsum(locked.tolist())) / fsum(used.tolist())
+
+
+def surely_until(network: Network, updates: int) -> bool:
+    """Return whether a run surely has so many updates before ``until``; False if unknown."""
+    found = gap_law(network)
+    return not isinstance(found, str) and found.n_gaps >= updates
 
 
 def _unspent(facts: Facts, law: Releases) -> str:

@@ -108,7 +108,20 @@ def test_advice(command: Command) -> None:
     assert "gain" in command.done("forecast", "exact.toml", "--tune").out
 
 
+def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
+    shown = command.done("forecast", "exact.toml").out
+    assert shown == command.done("forecast", "exact.toml", "--own").out
+    alike = command.done("forecast", "exact.toml", "--common").out
+    assert "the same second moments for all owners, of synthetic records" in alike
+    assert "expected ψ" in alike
+    assert " ± " in alike.splitlines()[0]
+    assert "because             owners' own moments are not used: ± and quantiles are" in alike
+    stated = command.done("forecast", "exact.toml", "--common", "--heterogeneity", "0.5").out
+    assert "own truths τ² = 0.5 apart" in stated
+
+
 FORECASTS = {
+    "two kinds of moments": (("--own", "--common"), "allowed is one of --own and --common"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
     "no target": (("--market", "1,2,3"), "--market needs --target"),
     "too few prices": (("--market", "1", "--target", "1"), "prices: "),

@@ -222,6 +222,11 @@ class NoisyStatistics(AlgorithmSpec):
     gram_share: Share = 0.5
     caution: Positive = 1.25
 
+    @property
+    def looks_at_models(self) -> bool:
+        """Second moments of records are what they are."""
+        return False
+
     def faults(self, protocol: Any) -> list[Fault]:
         """Return what does not suit an algorithm without owners' copies in a protocol."""
         found = super().faults(protocol)

@@ -43,6 +43,11 @@ class AlgorithmSpec(Spec):
         """Whether it must know how often each owner's answers are used."""
         return False
 
+    @property
+    def looks_at_models(self) -> bool:
+        """Whether answers depend on the model that was sent, so that it matters how old it is."""
+        return True
+
     def steps(self, setting: Setting) -> Steps:
         """Return the algorithm with its numbers filled in."""
         raise TypeError(f"{self.kind} has no steps for p = {setting.n_features}")

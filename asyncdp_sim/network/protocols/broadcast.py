@@ -74,6 +74,11 @@ class Broadcast(Spec):
         return False
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return ""
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at θ_L, or at (θ_L + θ_i)/2, as broadcast."""
         return "central" if self.payload == "central" else "average"

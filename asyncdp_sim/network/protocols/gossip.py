@@ -60,6 +60,11 @@ class Gossip(Convened):
         return self
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return ""
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the mean of the two nodes' models."""
         return "average"

@@ -49,6 +49,11 @@ class Push(Spec):
         return False
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return ""
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the owner's (θ_L + θ_i)/2, as read for it."""
         return "average"

@@ -86,6 +86,11 @@ class Request(Spec):
         return True
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return "as the lock has it"
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the owner's (θ_L + θ_i)/2, as read for it."""
         return "average"

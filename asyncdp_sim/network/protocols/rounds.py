@@ -43,6 +43,11 @@ class Rounds(Convened):
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return "a round's answers are all of the newest model"
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the learner's model."""
         return "central"

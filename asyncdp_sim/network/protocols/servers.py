@@ -120,6 +120,11 @@ class Servers(Convened):
         return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
+    def fresh(self) -> str:
+        """Why no update comes between a read and its use, whatever takes time; else empty."""
+        return "a server waits for the answers to its own model"
+
+    @property
     def asks(self) -> Literal["average", "central"]:
         """Gradients are taken at the servers' models."""
         return "central"

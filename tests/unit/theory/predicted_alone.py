@@ -57,7 +57,10 @@ PREDICTED = {
     "lock, scripted": ({"clock": ScriptedClock(times=((1.0,),) * 4)}, "p_repeat", "clocks are scr"),
     "lock, on-off": ({"availability": OnOff(on=SLOW, off=SLOW)}, "throughput", "availability is"),
     "lock, request": ({"latency": Latency(request=SLOW)}, "throughput", "requests take time"),
-    "lock, timeout": ({"protocol": Request(timeout=9.0)}, "throughput", "the learner gives up"),
+    "lock, timeout": (
+        {"protocol": Request(timeout=9.0), "compute": SLOW}, "throughput", "the learner gives up",
+    ),
+    "lock, timeout that never rings": ({"protocol": Request(timeout=9.0)}, "throughput", 4.0),
     "lock, lost": ({"channel": Ideal(loss=0.1)}, "refusal_rate", "messages are lost"),
     "lock, query lost": ({"channel": Ideal(loss_query=0.1)}, "throughput", "messages are lost"),
     "lock, heard": ({"latency": Latency(acknowledgement=HALF)}, "throughput", "owners wait for"),

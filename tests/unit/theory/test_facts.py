@@ -110,7 +110,8 @@ def test_what_is_no_poisson_process(parts, why):
             "owners vanish",
         ),
         ({"protocol": Push(offline="vanish"), "topology": BROKEN}, "owners vanish"),
-        ({"protocol": Request(timeout=1.0)}, "the learner gives up"),
+        ({"protocol": Request(timeout=1.0), "compute": SLOW}, "the learner gives up"),
+        ({"protocol": Request(timeout=1.0)}, ""),
         ({"latency": Latency(acknowledgement=SLOW)}, "owners wait for acknowledgements"),
     ],
 )

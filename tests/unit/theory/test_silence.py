@@ -94,13 +94,16 @@ def test_losses_thin_the_choice():
     [
         ({"channel": Ideal(loss=BURSTS)}, "messages are lost in bursts"),
         ({"channel": Ideal(loss_query=BURSTS)}, "messages are lost in bursts"),
-        ({"protocol": Request(timeout=1.0)}, "the learner gives up after a timeout"),
+        (
+            {"protocol": Request(timeout=1.0), "compute": Exponential(mean=2)},
+            "the learner gives up after a timeout",
+        ),
         ({"protocol": RETRY, "channel": Ideal(loss_request=0.1)}, "requests that are lost are"),
         (
             {"channel": Ideal(loss=0.1, loss_acknowledgement=0.1, retransmissions=1)},
             "answers that arrived are sent again",
         ),
-        ({"protocol": PUSH}, "protocol push does not lock"),
+        ({"protocol": PUSH, "compute": Exponential(mean=2)}, "protocol push does not lock"),
     ],
 )
 def test_no_law_of_the_releases(parts, why):

@@ -1,0 +1,307 @@
+"""Why a forecast is no exact one: each sentence is printed where it is true of runs, and not else.
+
+A row has a case in which the sentence is printed, a fact about its runs that must hold, and cases
+that are close by in which the fact does not hold and nothing is said.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.forecast.assumptions import BUDGETS_END, ENDS_EARLY, broken
+from asyncdp_sim.forecast.exact import exact
+from asyncdp_sim.forecast.expected import Recursions
+from asyncdp_sim.forecast.population import population
+from asyncdp_sim.run import run
+from asyncdp_sim.run.outcome import Outcome
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+
+Fields = dict[str, Any]
+T, R = 40, 20
+
+
+def scenario(changes: Fields) -> Scenario:
+    fields: Fields = {
+        "id": "sentences",
+        "run": {"updates": T, "replicates": R, "record_every": T},
+        "owners": {"count": 3, "records": [60, 40, 50]},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.2},
+        "algorithm": {"kind": "async-gossip", "rho": 60.0},
+        "privacy": {"epsilon": 50.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+    }
+    for key, value in changes.items():
+        whole = "kind" in value or key not in fields
+        fields[key] = value if whole else fields[key] | value
+    return parse(Scenario, fields)
+
+
+def reasons(chosen: Scenario) -> list[str]:
+    known = population(chosen, None, private=False)
+    said = broken(known)
+    if len(said) > 0:
+        return said
+    found = exact(known, Recursions())
+    return list(found) if isinstance(found, tuple) else []
+
+
+ROUNDS: Fields = {
+    "protocol": {"kind": "rounds"},
+    "algorithm": {"kind": "collab-2", "step": 0.05},
+}
+SLOW: Fields = {"compute": {"kind": "exponential", "mean": 0.3}}
+STEADY: Fields = {"compute": {"kind": "constant", "value": 0.3}}
+PUSH: Fields = {"protocol": {"kind": "push"}}
+DOMAIN = {"kind": "domain", "row_norm": 2.0, "target_max": 2.0, "rows": "l1"}
+ONE_SHOT: Fields = {
+    "algorithm": {"kind": "noisy-statistics"},
+    "run": {"updates": 3},
+    "model": {"theta_max": 5.0},
+    "privacy": {"sensitivity": DOMAIN, "budget": {"kind": "per-owner-cap", "answers": 1}},
+}
+OFTEN_OFF: Fields = {
+    "kind": "on-off",
+    "on": {"kind": "exponential", "mean": 3.0},
+    "off": {"kind": "exponential", "mean": 3.0},
+}
+IDEAL: Fields = {"kind": "ideal"}
+
+
+def capped(answers: int) -> Fields:
+    return {"privacy": {"budget": {"kind": "per-owner-cap", "answers": answers}}}
+
+
+def stale(found: Outcome) -> bool:
+    return found.summary["mean_staleness"] > 0
+
+
+def cut_short(found: Outcome) -> bool:
+    return any(trace.n_updates < T for trace in found.traces)
+
+
+def silent(found: Outcome) -> bool:
+    """Whether some owner had no answer left while others still made updates."""
+    allowed = np.array(found.scenario.network.answers_allowed)
+    spent = [np.any(trace.released[: len(allowed)] >= allowed) for trace in found.traces]
+    return bool(np.any(spent)) and max(trace.n_updates for trace in found.traces) > 0
+
+
+def lacking(found: Outcome) -> bool:
+    """Whether some round had not an answer of everybody; or fewer rounds were held."""
+    n = found.scenario.owners.count
+    counts = [np.bincount(trace.updates["k"], minlength=T + 1)[1:] for trace in found.traces]
+    return bool(np.any(np.array(counts) != n))
+
+
+def waiting(found: Outcome) -> bool:
+    return found.summary["mean_waiting"] > 0
+
+
+def refusing(found: Outcome) -> bool:
+    return found.summary["refusal_rate"] > 0
+
+
+def losing(found: Outcome) -> bool:
+    return found.summary["loss_rate"] > 0
+
+
+def vain(found: Outcome) -> bool:
+    """Whether exchanges were begun that made no update."""
+    return any(len(trace.exchanges) > trace.n_updates + 1 for trace in found.traces)
+
+
+def repeating(found: Outcome) -> bool:
+    """Whether owners come again sooner than independent ones of their shares would."""
+    owners = np.concatenate([trace.updates["owner"] for trace in found.traces])
+    shares = np.bincount(owners)[1:] / len(owners)
+    return abs(found.summary["p_repeat"] - shares @ shares) > 0.04
+
+
+def projected(found: Outcome) -> bool:
+    return found.summary["clip_count"] > 0
+
+
+def on_the_bound(found: Outcome) -> bool:
+    objective = found.problem.task.objective
+    return bool(np.max(np.abs(objective.optimum)) >= 0.999999 * objective.theta_max)
+
+
+def diverging(found: Outcome) -> bool:
+    return not found.summary["psi_final"]["median"] < 1e6
+
+
+def clipping(found: Outcome) -> bool:
+    """Whether some record's gradient at 0 is scaled down."""
+    sensitivity = found.scenario.privacy.sensitivity
+    records = found.problem.records
+    pairs = zip(records.features, records.targets, strict=True)
+    largest = max(float(np.max(2 * np.abs(y) * np.abs(x).sum(axis=1))) for x, y in pairs)
+    return sensitivity.kind == "clip" and largest > sensitivity.bound
+
+
+def quadratic(found: Outcome) -> bool:
+    """Whether f is a parabola along a line."""
+    line = np.linspace(-4.0, 4.0, 5)[:, None] * np.ones(2)
+    third = np.diff(found.problem.task.objective.fitness(line), 3)
+    return bool(np.max(np.abs(third)) < 1e-6)
+
+
+def model_driven(found: Outcome) -> bool:
+    """Whether how long runs are changes with the noise alone."""
+    quiet = found.scenario.privacy.model_copy(update={"mechanism": "none"})
+    again = run(found.scenario.model_copy(update={"privacy": quiet}))
+    pairs = zip(found.traces, again.traces, strict=True)
+    return any(one.n_updates != other.n_updates for one, other in pairs)
+
+
+Row = tuple[str, Fields, Callable[[Outcome], bool], tuple[Fields, ...]]
+ROWS: dict[str, Row] = {
+    "stale": (
+        "answers under protocol push may be stale",
+        PUSH | SLOW,
+        stale,
+        (PUSH, SLOW, ROUNDS | SLOW, ONE_SHOT | {"protocol": {"kind": "rounds"}} | SLOW),
+    ),
+    "stale broadcasts": (
+        "answers under protocol broadcast may be stale",
+        {"protocol": {"kind": "broadcast", "interval": 2.0}},
+        stale,
+        ({},),
+    ),
+    "until": (
+        ENDS_EARLY,
+        {"run": {"until": 9.0}},
+        cut_short,
+        ({"run": {"until": 1000.0}}, {}),
+    ),
+    "budgets": (BUDGETS_END, capped(14), silent, ({}, capped(39))),
+    "queue": (
+        "requests wait in a queue",
+        {"protocol": {"kind": "request", "busy": "queue"}} | STEADY,
+        waiting,
+        ({"protocol": {"kind": "request", "busy": "queue"}}, STEADY),
+    ),
+    "retry": (
+        "refused requests are sent again",
+        {
+            "protocol": {
+                "kind": "request",
+                "busy": "retry",
+                "retry": {"kind": "constant", "value": 0.1},
+            }
+        }
+        | STEADY,
+        refusing,
+        ({},),
+    ),
+    "bursts": (
+        "messages are lost in bursts",
+        {"channel": IDEAL | {"loss": {"to_bad": 0.2, "to_good": 0.2}}},
+        losing,
+        ({"channel": IDEAL | {"loss": 0.3}}, {}),
+    ),
+    "timeout": (
+        "the learner gives up after a timeout",
+        {"protocol": {"kind": "request", "timeout": 0.3}} | SLOW,
+        vain,
+        (SLOW,),
+    ),
+    "offline": (
+        "availability is on-off, which is not drawn for each tick alone",
+        {"availability": OFTEN_OFF},
+        repeating,
+        ({"availability": {"kind": "bernoulli", "probability": 0.5}}, {}),
+    ),
+    "regular clocks": (
+        "clocks are gamma, not Poisson",
+        {"clock": {"kind": "gamma", "rate": 1.0, "cv": 0.1}},
+        repeating,
+        ({},),
+    ),
+    "clipped": (
+        "clipped gradients are not linear in the model",
+        {"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}}},
+        clipping,
+        ({}, {"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}, "mechanism": "none"}}),
+    ),
+    "huber": (
+        "the loss of model huber is not quadratic",
+        {"model": {"kind": "huber", "regularisation": 0.2, "delta": 0.5}},
+        lambda found: not quadratic(found),
+        ({},),
+    ),
+    "bound": (
+        "the optimum lies on the bound of Θ, where the projection acts",
+        {"model": {"theta_max": 0.05}},
+        lambda found: on_the_bound(found) and projected(found),
+        ({"model": {"theta_max": 50.0}},),
+    ),
+    "projection": (
+        "the projection onto Θ may act",
+        {"model": {"theta_max": 1.5}, "privacy": {"epsilon": 0.5}},
+        projected,
+        ({"model": {"theta_max": 50.0}},),
+    ),
+    "divergence": (
+        "the learning diverges",
+        {"algorithm": {"kind": "async-gossip", "rho": 1e9}},
+        diverging,
+        ({},),
+    ),
+    "target": (
+        "timing depends on the model",
+        {"run": {"target": 0.05, "learning": "live"}},
+        model_driven,
+        ({},),
+    ),
+    "lost in rounds": (
+        "rounds may lack answers: messages are lost",
+        ROUNDS | {"channel": IDEAL | {"loss": 0.3}},
+        lacking,
+        (ROUNDS, ROUNDS | {"latency": {"acknowledgement": {"kind": "constant", "value": 0.1}}}),
+    ),
+    "collided in rounds": (
+        "rounds may lack answers: owners share a channel (aloha)",
+        ROUNDS | SLOW | {"channel": {"kind": "aloha", "airtime": 0.1}},
+        lacking,
+        (ROUNDS | SLOW | {"channel": {"kind": "tdma", "airtime": 0.1, "slot": 0.1}},),
+    ),
+    "late": (
+        "answers that miss the deadline are not in their round",
+        ROUNDS | {"protocol": {"kind": "rounds", "deadline": 0.4}} | SLOW,
+        lacking,
+        (ROUNDS | {"protocol": {"kind": "rounds", "deadline": 0.4}} | STEADY, ROUNDS | SLOW),
+    ),
+    "absent in rounds": (
+        "rounds may lack owners: availability is bernoulli",
+        ROUNDS | {"availability": {"kind": "bernoulli", "probability": 0.6}},
+        lacking,
+        (
+            ROUNDS | {"availability": {"kind": "bernoulli", "probability": 1.0}},
+            ROUNDS | SLOW | {"availability": OFTEN_OFF},
+        ),
+    ),
+    "spent in rounds": (
+        "a budget of 14 answers is spent before round 40",
+        ROUNDS | capped(14),
+        cut_short,
+        (ROUNDS | capped(40),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_said_is_true(name: str) -> None:
+    said, case, fact, silent_cases = ROWS[name]
+    chosen = scenario(case)
+    assert any(said in reason for reason in reasons(chosen))
+    assert fact(run(chosen))
+    for other in silent_cases:
+        near = scenario(other)
+        assert not any(said in reason for reason in reasons(near)), other
+        found = run(near)
+        exempt = near.algorithm.looks_at_models is False or fact in (clipping, losing)
+        assert exempt or not fact(found), other
