@@ -1,5 +1,6 @@
 """The command line: argument parsing, progress, tables on screen; nothing else."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -231,8 +232,13 @@ def forecast_command(
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
     if advising:
-        with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
-            told = _advice(scenario.base(), data, inviting, tuning, prices, target)
+        named = shlex.join([str(file), *(part for path in settings for part in ("--set", path))])
+        with blaming(file), _stderr().status(f"forecasting {scenario.id}") as shown:
+            told = _advice(
+                scenario.base(), data, inviting, tuning, prices, target, named,
+                workers=workers,
+                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+            )  # fmt: skip
         typer.echo("\n".join(told))
         return
     with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
@@ -327,21 +333,23 @@ def _advice(
     tuning: bool,
     prices: tuple[float, ...] | None,
     target: float | None,
+    named: str,
+    **how: Any,
 ) -> list[str]:
     """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for."""
+    from asyncdp_sim.forecast.buying import buy
     from asyncdp_sim.forecast.design import tune
     from asyncdp_sim.forecast.invite import invite
-    from asyncdp_sim.forecast.market import buy
 
     private = data["private"]
     told: list[str] = []
     if inviting:
-        told += invite(scenario, private=private).lines()
+        told += invite(scenario, private=private, **how).lines(named)
     if tuning:
-        told += tune(scenario, private=private).lines()
+        told += tune(scenario, private=private, **how).lines(named)
     if prices is not None and target is not None:
-        bought = buy(scenario, prices, target, moments=data["moments"], private=private)
-        told += bought.lines()
+        how["moments"] = data["moments"]
+        told += buy(scenario, prices, target, private=private, **how).lines(named)
     return told
 
 
