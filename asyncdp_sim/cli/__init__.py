@@ -188,9 +188,10 @@ def forecast_command(
         typer.Option("--private", help="Read a real table's private records: not for release."),
     ] = False,
     inviting: Annotated[
-        bool, typer.Option("--invite", help="Whom to invite, and what each adds.")
+        bool,
+        typer.Option("--invite", help="Whom to invite, by runs, and what each adds."),
     ] = False,
-    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T.")] = False,
+    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T, by runs.")] = False,
     market: Annotated[
         str | None,
         typer.Option(
@@ -217,7 +218,7 @@ def forecast_command(
     if advising and as_json:
         raise typer.BadParameter("--json goes with none of --invite, --tune and --market")
     if (inviting or tuning) and (own or heterogeneity > 0):
-        raise typer.BadParameter("--invite and --tune take common moments: not --own")
+        raise typer.BadParameter("--own and --heterogeneity go with neither --invite nor --tune")
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
     prices = None if market is None else price_list(market)

@@ -15,7 +15,7 @@ from asyncdp_sim.forecast.contest import (
     CHOOSING,
     REPLICATES,
     Play,
-    Simulated,
+    Played,
     Tell,
     affordable,
     afresh,
@@ -45,15 +45,15 @@ class Bought:
         With ψ by moments, clipping taken as inactive.
     clipped : bool
         Whether gradients are clipped.
-    simulated : Simulated
+    simulated : Played
         With the budgets bought.
     equal : float
         ε_i that all owners have for the same money, and
-    with_equal : Simulated
+    with_equal : Played
         what that comes to.
     given_total : float
         Σ c_i ε_i of the scenario's own budgets, and
-    given : Simulated
+    given : Played
         what they come to.
     scaled : bool
         Whether budgets were scaled, in other runs, until the target was reached.
@@ -67,11 +67,11 @@ class Bought:
 
     purchase: Purchase
     clipped: bool
-    simulated: Simulated
+    simulated: Played
     equal: float
-    with_equal: Simulated
+    with_equal: Played
     given_total: float
-    given: Simulated
+    given: Played
     scaled: bool
     moments: str
     not_for_release: bool
@@ -255,7 +255,7 @@ def _scaled(
     if not most > 0 or most < least:
         raise SpecError([Fault("most", f"{most:g}", f"allowed is more than 0, at least {least:g}")])
     tell(f"simulating without noise, {runs} runs")
-    reach = Simulated(play(np.full(len(prices), most))(numbers))
+    reach = Played(play(np.full(len(prices), most))(numbers))
     free = reach.psi
     if not free < target:
         allowed = f"allowed is more than {free:.4g} ± {reach.half_width:.2g}, the simulated ψ "
@@ -266,11 +266,10 @@ def _scaled(
     for at in range(ROUNDS):
         epsilon = np.clip(scale * proportion, least, most)
         tell(f"scaling budgets, {runs} runs, round {at + 1}")
-        psi = Simulated(play(epsilon)(numbers)).psi
+        psi = Played(play(epsilon)(numbers)).psi
         if abs(psi / target - 1) < CLOSE:
             break
         grow = np.sqrt(max(psi - free, 0.0) / (target - free)) if np.isfinite(psi) else 4.0
         scale *= float(np.clip(grow, 0.25, 4.0))
-    noise = wanted.psi(epsilon) - wanted.free
-    margin = float(prices @ epsilon) / (2 * (target - free)) if noise > 0 else 0.0
+    margin = float(prices @ epsilon) / (2 * (target - free))
     return Purchase(epsilon, prices * epsilon, wanted.psi(epsilon), target, margin)

@@ -37,8 +37,8 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Simulated:
-    """ψ at the end of simulated runs.
+class Played:
+    """ψ at the end of simulated runs of a choice.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Simulated:
             return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
         return f"ψ {self.psi:.4g} ± {self.half_width:.2g}"
 
-    def over(self, other: "Simulated") -> tuple[float, float]:
+    def over(self, other: "Played") -> tuple[float, float]:
         """Return the mean over that of another choice in the same runs, and its half width.
 
         The quotient a/b of means has about the variance of the mean of (a_r − (a/b) b_r)/b.
@@ -116,9 +116,9 @@ def winner(plays: Sequence[Play], most: int, tell: Tell = lambda _: None) -> lis
         runs = min(2 * runs, most)
 
 
-def afresh(play: Play, replicates: int) -> Simulated:
+def afresh(play: Play, replicates: int) -> Played:
     """Return what a choice comes to in runs 1 … R, which had no part in the choosing."""
-    return Simulated(play(range(1, replicates + 1)))
+    return Played(play(range(1, replicates + 1)))
 
 
 def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
@@ -154,4 +154,4 @@ def ends(
     return np.where(np.isnan(psi), np.inf, psi)
 
 
-__all__ = ["Play", "Simulated", "Tell", "affordable", "afresh", "ends", "winner"]
+__all__ = ["Play", "Played", "Tell", "affordable", "afresh", "ends", "winner"]

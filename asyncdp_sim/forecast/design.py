@@ -12,7 +12,7 @@ from asyncdp_sim.forecast.clipping import clipped_course
 from asyncdp_sim.forecast.contest import (
     REPLICATES,
     SHARE,
-    Simulated,
+    Played,
     Tell,
     affordable,
     afresh,
@@ -21,7 +21,7 @@ from asyncdp_sim.forecast.contest import (
 )
 from asyncdp_sim.forecast.invite import unlike
 from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.said import compared, following, gained, source
+from asyncdp_sim.forecast.said import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecast.settings import Search, Setting, cost_of, with_choice
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.run.workers import processes
@@ -36,10 +36,6 @@ AROUND = (1.0, 0.5, 0.71, 1.41)
 NEXT = 2
 """How many of the next best are simulated afresh, too."""
 EXACT = "exact for these owners; those tried, as if all owners had equally many records"
-ESTIMATED = (
-    "estimates, no promise: as if all owners had equally many records, and clipped gradients were "
-    "linear around where the model is"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +43,7 @@ class Shown:
     """A choice with what it came to in simulated runs, all of them those of the other choices."""
 
     setting: Setting
-    simulated: Simulated
+    simulated: Played
 
     def __str__(self) -> str:
         """Return both, and what moments say."""

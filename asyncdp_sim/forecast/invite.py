@@ -11,7 +11,7 @@ from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecast.alike import Alike, enough_answers, steps, strides
 from asyncdp_sim.forecast.assumptions import broken
 from asyncdp_sim.forecast.clipping import clipped_course, clips, retuned
-from asyncdp_sim.forecast.coalition import Coalition, best_coalition
+from asyncdp_sim.forecast.coalition import Coalition, Invitation, best_coalition
 from asyncdp_sim.forecast.contest import (
     REPLICATES,
     SHARE,
@@ -96,61 +96,45 @@ def invite(
     asked = scenario.base()
     known = population(asked, "own", private=private)
     alike, records, spread, doubts = prepared(known, tuned=tuned)
+    own, size = known.scenario, known.scenario.owners.count
     tell("ranking coalitions by moments")
     found = best_coalition(alike, records, spread)
-    every = {
-        each.members: each
-        for each in (*found.ladder, *found.others, found.everybody, found.best)
-        if np.isfinite(each.cost)
-    }
-    coalitions = list(every.values())
-    clipped = clipped_course(known, CLIPPED_ROWS)
-    if clipped is not None and tuned:
-        tell("looking for steps that suit clipped gradients")
-        coalitions = retuned(alike, clipped, coalitions, spread)
-    around = (SLOWER if not alike.by_rounds else BOTH_WAYS if clips(known) else ()) if tuned else ()
-    tried = coalitions + [replace(each, rho=f * each.rho) for f in around for each in coalitions]
-    own = known.scenario
     given = replace(
         found.everybody, rho=_step(own), updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
-    tried = [given, *tried]
-    light, size = (
-        partial(affordable, own, known.dataset, most=replicates),
-        len(known.dataset.targets),
-    )
+    clipped = clipped_course(known, CLIPPED_ROWS)
+    tried = [given, *_candidates(alike, clipped, found, spread, clips(known))]
+    light = partial(affordable, own, known.dataset, most=replicates)
     with processes(workers) as mapped:
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        plays: list[Play] = [partial(ends, own, dataset=known.dataset, **pool)]
-        for each in tried[1:]:
-            alone, dataset = by_themselves(known, each)
-            plays.append(partial(ends, alone, dataset=dataset, **pool))
+        scenes = [(own, known.dataset), *(by_themselves(known, each) for each in tried[1:])]
+        plays: list[Play] = [partial(ends, scene, dataset=data, **pool) for scene, data in scenes]
         order = winner(plays, light(SHARE * sum(each.updates for each in tried)), tell)
-        all_of_them = next(at for at in order if at > 0 and len(tried[at].members) == size)
+        whole = next(at for at in order if at > 0 and len(tried[at].members) == size)
         others: list[int] = []
-        for at in order[1:]:
-            told = {tried[other].members for other in (order[0], all_of_them, *others)}
+        for at in order:
+            told = {tried[other].members for other in (order[0], whole, *others)}
             if tried[at].members not in told and len(others) < NEXT:
                 others.append(at)
-        shown = list(dict.fromkeys([order[0], all_of_them, 0, *others]))
+        shown = list(dict.fromkeys([order[0], whole, 0, *others]))
         runs = light(sum(tried[at].updates for at in shown))
         tell(f"simulating the best {len(shown)} choices afresh, {runs} runs of each")
-        done = {}
-        for at in shown:
-            cost = tried[at].cost if 0 < at <= len(coalitions) else None
-            if at > len(coalitions) and not alike.by_rounds:
-                cost = _near(alike, clipped, tried[at], records, spread)
-            done[at] = Trialled(tried[at], afresh(plays[at], runs), cost)
+        figures = {at: afresh(plays[at], runs) for at in shown}
+    inactive = alike.by_rounds and clips(known)
+    basis = "by moments, clipping taken as inactive" if inactive else "by moments"
+    costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}
+    done = {at: Trialled(tried[at], figure, costs.get(at), basis) for at, figure in figures.items()}
     return Invited(
         best=done[order[0]],
-        everybody=done[all_of_them],
+        everybody=done[whole],
         given=done[0],
         others=tuple(done[at] for at in others),
         choices=len(tried),
         invitation=found,
         worth=_worth(known, alike, records, spread),
         clipped=clips(known),
+        estimated=clipped is not None,
         moments=known.words,
         doubts=doubts,
         not_for_release=known.private,
@@ -158,12 +142,37 @@ def invite(
     )
 
 
-def _near(
+def _candidates(
+    alike: Alike, clipped: ClippedCourse | None, found: Invitation, spread: Array, clips: bool
+) -> list[Coalition]:
+    """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
+    told = [each for each in (*found.ladder, *found.others, found.best) if np.isfinite(each.cost)]
+    coalitions = list({each.members: each for each in (*told, found.everybody)}.values())
+    tuned = alike.free.shape[1] > 1
+    if not tuned:
+        return coalitions
+    around: tuple[float, ...] = SLOWER
+    if clipped is not None:
+        coalitions = retuned(alike, clipped, coalitions, spread)
+    elif alike.by_rounds:
+        around = BOTH_WAYS if clips else ()
+    return coalitions + [replace(each, rho=f * each.rho) for f in around for each in coalitions]
+
+
+def _cost(
     alike: Alike, clipped: ClippedCourse | None, it: Coalition, records: Array, spread: Array
 ) -> float | None:
-    """Return the cost by moments of a coalition that learns one-on-one at a ρ of its own."""
+    """Return the cost by moments of a coalition; None where it is not known of this step."""
     who, rho = np.array(it.members) - 1, np.array([it.rho])
     held, answers = records[who], float(it.answers)
+    if alike.by_rounds:
+        at = np.flatnonzero(alike.rho[len(who) - 1] == it.rho)
+        at = at[[alike.courses[place].updates == it.updates for place in at.tolist()]]
+        if len(at) == 0:
+            return None
+        counts, classes = np.ones((1, len(who)), dtype=np.int64), (held, spread[who])
+        cost = float(alike.exact(counts, *classes, at[:1])[0])
+        return cost if np.isfinite(cost) else None
     if clipped is not None:
         noise = np.array([len(who) * answers**2 * spread[who].sum() / held.sum() ** 2])
         psi = clipped.expected_psi(rho, np.array([len(who)]), it.updates, noise)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.forecast.coalition import Coalition, Invitation
-from asyncdp_sim.forecast.contest import Simulated
+from asyncdp_sim.forecast.contest import Played
 from asyncdp_sim.forecast.fair import Division
-from asyncdp_sim.forecast.said import compared, following, gained, source
+from asyncdp_sim.forecast.said import ESTIMATED, compared, following, gained, source
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,15 +17,18 @@ class Trialled:
     Attributes
     ----------
     coalition : Coalition
-    simulated : Simulated
+    simulated : Played
         Its members alone, judged on everybody's rows.
     moments : float or None
-        What moments say; None of the scenario as given.
+        What moments say, where they say anything.
+    basis : str
+        Which moments.
     """
 
     coalition: Coalition
-    simulated: Simulated
+    simulated: Played
     moments: float | None
+    basis: str
 
     def __str__(self) -> str:
         """Return who they are, and what they come to."""
@@ -36,7 +39,7 @@ class Trialled:
         owners = "owner" if len(it.members) == 1 else "owners"
         return (
             f"{len(it.members)} {owners} with {it.records} records, ρ = {it.rho:.4g}, "
-            f"T = {it.updates}, K = {it.answers}: {self.simulated} (by moments {known}); "
+            f"T = {it.updates}, K = {it.answers}: {self.simulated} ({self.basis} {known}); "
             f"{owners} {members}" + (f", … {more} more" * (more > 0))
         )
 
@@ -49,7 +52,7 @@ class Invited:
     ----------
     best, everybody, given : Trialled
         Whom to invite; all owners, at the ρ and T that suit them best of those simulated; and the
-        scenario as it is. Simulated in the same runs, which had no part in the choosing.
+        scenario as it is. Played in the same runs, which had no part in the choosing.
     others : tuple of Trialled
         The next best.
     choices : int
@@ -61,6 +64,8 @@ class Invited:
         is worth ψ(θ_0) less its cost, or nothing where its model would be worse than θ_0.
     clipped : bool
         Whether gradients are clipped.
+    estimated : bool
+        Whether the moments beside a ψ are of clipped gradients.
     moments : str
         Of what data.
     doubts : tuple of str
@@ -79,6 +84,7 @@ class Invited:
     invitation: Invitation
     worth: Division
     clipped: bool
+    estimated: bool
     moments: str
     doubts: tuple[str, ...]
     not_for_release: bool
@@ -107,6 +113,7 @@ class Invited:
             f"moments   ranked {found.ranked} coalitions ({how}){inactive}, {found.worked_out} of "
             f"them exactly; by them another is at most {found.gap:.2%} better than the best, "
             f"{certain} (exact over quick cost {found.ratio[0]:.4g} to {found.ratio[1]:.4g})",
+            *([f"moments   beside ψ are {ESTIMATED}"] if self.estimated else []),
             f"adds most by moments{inactive}: "
             + ", ".join(f"owner {i + 1}: {self._share(i)}" for i in value[:5].tolist()),
             f"adds least by moments{inactive}: "

@@ -3,8 +3,14 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from asyncdp_sim.forecast.contest import Simulated
+from asyncdp_sim.forecast.contest import Played
 from asyncdp_sim.forecast.population import RELEASE
+
+ESTIMATED = (
+    "estimates, no promise: as if all owners had equally many records, and clipped gradients were "
+    "linear around where the model is"
+)
+"""What moments are worth where gradients are clipped."""
 
 
 def gained(gain: tuple[float, float], other: str, this: str) -> str:
@@ -24,7 +30,7 @@ def gained(gain: tuple[float, float], other: str, this: str) -> str:
     return said if ratio - half > 1 else f"{said}: not shown to pay"
 
 
-def following(others: Sequence[tuple[object, Simulated]], best: Simulated) -> list[str]:
+def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str]:
     """Return the next best choices, and how many times as large the ψ of each is."""
     told = []
     for each, simulated in others:
@@ -34,7 +40,7 @@ def following(others: Sequence[tuple[object, Simulated]], best: Simulated) -> li
     return told
 
 
-def compared(best: Simulated, choices: int, of: str) -> str:
+def compared(best: Played, choices: int, of: str) -> str:
     """Return how choices were compared."""
     return (
         f"{len(best.final)} of each choice with a ± (half a 95 % interval), networks and noise "

@@ -144,7 +144,7 @@ FORECASTS = {
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
     "JSON of advice": (("--json", "--tune"), "--json goes with none"),
-    "own moments of advice": (("--own", "--invite"), "common moments: not --own"),
+    "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with neither"),
     "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
     "no sweep": (("--sweep",), "sweep: given nothing; "),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecast.clipping import clipped_course
-from asyncdp_sim.forecast.contest import Simulated, ends
+from asyncdp_sim.forecast.contest import Played, ends
 from asyncdp_sim.forecast.population import population
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.clipped import ClippedCourse
@@ -52,14 +52,14 @@ def test_the_shares_are_as_said(bound):
 )
 def test_they_are_as_near_as_they_say(bound, rho, epsilon):
     case = known(bound, rho, epsilon)
-    runs = Simulated(ends(case.scenario, range(1, 201), dataset=case.dataset))
+    runs = Played(ends(case.scenario, range(1, 201), dataset=case.dataset))
     assert runs.half_width < 0.15 * runs.psi
     assert abs(estimate(case, rho) / runs.psi - 1) < OFF + runs.half_width / runs.psi
 
 
 def test_moments_that_take_clipping_as_inactive_are_seen():
     case = known(HALF, 200.0, 3.0)
-    runs = Simulated(ends(case.scenario, range(1, 101), dataset=case.dataset))
+    runs = Played(ends(case.scenario, range(1, 101), dataset=case.dataset))
     rows = case.problem.records
     inactive = ClippedCourse.of(case.objective, type(rows)(rows.features, rows.targets))
     assert abs(estimate(case, 200.0, inactive) / runs.psi - 1) > 5 * OFF

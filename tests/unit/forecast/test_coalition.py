@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecast.alike import Alike, enough_answers, steps
 from asyncdp_sim.forecast.coalition import Classes, best_coalition
-from asyncdp_sim.forecast.contest import Simulated, ends
+from asyncdp_sim.forecast.contest import Played, ends
 from asyncdp_sim.forecast.decoupled import Course
 from asyncdp_sim.forecast.fair import sampled, shapley
 from asyncdp_sim.forecast.frontier import candidates
@@ -159,10 +159,10 @@ def test_the_headline_agrees_with_an_independent_simulation(raw):
     found = invite(scenario, replicates=40)
     known = population(scenario, "own", private=False)
     for told in (found.best, found.everybody):
-        again = Simulated(trial(known, told.coalition, range(5001, 5201)))
+        again = Played(trial(known, told.coalition, range(5001, 5201)))
         half = float(np.hypot(told.simulated.half_width, again.half_width))
         assert abs(told.simulated.psi - again.psi) <= 1.5 * half
-    given = Simulated(ends(scenario, range(5001, 5201), dataset=known.dataset))
+    given = Played(ends(scenario, range(5001, 5201), dataset=known.dataset))
     half = float(np.hypot(found.given.simulated.half_width, given.half_width))
     assert abs(found.given.simulated.psi - given.psi) <= 1.5 * half
     if raw is LOUD:  # what moments say with clipping taken as inactive is far off

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast.contest import CHOOSING, Simulated, affordable, afresh, winner
+from asyncdp_sim.forecast.contest import CHOOSING, Played, affordable, afresh, winner
 from asyncdp_sim.forecast.said import compared, following, gained, source
 from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -65,7 +65,7 @@ def test_intervals_of_a_ratio_of_paired_means_hold_95_of_100():
         g = np.random.default_rng(trial)
         shared = g.gamma(9.0, size=60) / 9
         one, other = (mean * shared * g.gamma(50.0, size=60) / 50 for mean in (2.0, 1.0))
-        ratio, half = Simulated(one).over(Simulated(other))
+        ratio, half = Played(one).over(Played(other))
         inside += abs(ratio - 2.0) <= half
         alone = 1.984 * 2 * np.sqrt(2 * np.var(shared) / 60)
         wide += half > alone
@@ -74,8 +74,8 @@ def test_intervals_of_a_ratio_of_paired_means_hold_95_of_100():
 
 
 def test_what_diverges_is_told_as_such():
-    lost = Simulated(np.array([1.0, np.inf, 2.0]))
-    fine = Simulated(np.array([1.0, 1.5, 2.0]))
+    lost = Played(np.array([1.0, np.inf, 2.0]))
+    fine = Played(np.array([1.0, 1.5, 2.0]))
     assert str(lost) == "ψ not finite in 1 of 3 runs"
     assert str(fine).startswith("ψ 1.5 ± 1.2")
     assert lost.half_width == np.inf
@@ -87,7 +87,7 @@ def test_what_diverges_is_told_as_such():
 
 
 def test_sentences():
-    best = Simulated(np.array([1.0, 1.2]))
+    best = Played(np.array([1.0, 1.2]))
     assert gained((1.5, 0.2), "as given", "of the best") == (
         "1.5 ± 0.2 times (ψ as given over ψ of the best, in the same runs)"
     )

@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecast import forecast
-from asyncdp_sim.forecast.contest import CHOOSING, Simulated, ends
+from asyncdp_sim.forecast.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecast.design import tune
 from asyncdp_sim.run import run
 from asyncdp_sim.run.problem import build_dataset
@@ -55,7 +55,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
 def test_the_headline_agrees_with_an_independent_simulation(privacy):
     found = tune(scenario(privacy=privacy), lengths=(30, 60), replicates=60)
     again = ends(found.scenario, range(5001, 5201), dataset=build_dataset(found.scenario))
-    independent = Simulated(again)
+    independent = Played(again)
     apart = abs(found.best.simulated.psi - independent.psi)
     assert apart <= 1.5 * np.hypot(found.best.simulated.half_width, independent.half_width)
     assert found.best.simulated.half_width < 0.3 * independent.psi

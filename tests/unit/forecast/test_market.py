@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecast.buying import buy
-from asyncdp_sim.forecast.contest import Simulated, ends
+from asyncdp_sim.forecast.contest import Played, ends
 from asyncdp_sim.forecast.market import Demand, cheapest, demand, lagrange
 from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
@@ -128,7 +128,7 @@ def test_the_headline_agrees_with_an_independent_simulation(sensitivity, target)
     found = buy(scenario, [1.0, 2.0, 5.0], target, replicates=60)
     raw["privacy"]["epsilon"] = found.purchase.epsilon.tolist()
     bought = Scenario.model_validate(raw)
-    again = Simulated(ends(bought, range(5001, 5301), dataset=build_dataset(bought)))
+    again = Played(ends(bought, range(5001, 5301), dataset=build_dataset(bought)))
     half = float(np.hypot(found.simulated.half_width, again.half_width))
     assert abs(found.simulated.psi - again.psi) <= 1.5 * half
     assert abs(again.psi - target) <= 2 * half
@@ -159,11 +159,11 @@ def test_every_sentence_of_a_purchase():
 def test_a_purchase_that_does_not_pay_is_said_not_to():
     scenario = Scenario.model_validate(banks(epsilon=(1.0, 1.0, 1.0)))
     found = buy(scenario, [1.0, 1.0, 1.0], 1.0, replicates=8)
-    eager = replace(found, simulated=Simulated(np.full(8, 2.0)))
+    eager = replace(found, simulated=Played(np.full(8, 2.0)))
     assert eager.verdict == "the target is not reached: these budgets do not pay"
-    cheap = replace(found, given_total=0.0, given=Simulated(np.full(8, 0.5)))
+    cheap = replace(found, given_total=0.0, given=Played(np.full(8, 0.5)))
     assert cheap.verdict == "the given budgets reach the target for no more: buying does not pay"
-    low = replace(found, simulated=Simulated(np.full(8, 0.5)))
+    low = replace(found, simulated=Played(np.full(8, 0.5)))
     assert low.verdict == "the target is undercut"
 
 
