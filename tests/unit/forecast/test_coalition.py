@@ -156,13 +156,13 @@ LOUD = SHY | {"privacy": SHY["privacy"] | {"sensitivity": {"kind": "clip", "boun
 @pytest.mark.parametrize("raw", [SHY, LOUD], ids=["unclipped", "clipped"])
 def test_the_headline_agrees_with_an_independent_simulation(raw):
     scenario = Scenario.model_validate(raw)
-    found = invite(scenario, replicates=40)
+    found = invite(scenario, replicates=24)
     known = population(scenario, "own", private=False)
     for told in (found.best, found.everybody):
-        again = Played(trial(known, told.coalition, range(5001, 5201)))
+        again = Played(trial(known, told.coalition, range(5001, 5121)))
         half = float(np.hypot(told.simulated.half_width, again.half_width))
         assert abs(told.simulated.psi - again.psi) <= 1.5 * half
-    given = Played(ends(scenario, range(5001, 5201), dataset=known.dataset))
+    given = Played(ends(scenario, range(5001, 5121), dataset=known.dataset))
     half = float(np.hypot(found.given.simulated.half_width, given.half_width))
     assert abs(found.given.simulated.psi - given.psi) <= 1.5 * half
     if raw is LOUD:  # what moments say with clipping taken as inactive is far off
@@ -171,7 +171,7 @@ def test_the_headline_agrees_with_an_independent_simulation(raw):
 
 
 def test_every_sentence_of_an_invitation():
-    found = invite(Scenario.model_validate(SHY), replicates=4)
+    found = invite(Scenario.model_validate(SHY), replicates=2)
     told = found.lines("banks.toml")
     heads = ("invite", "everybody", "given", "gain", "gain", "next best", "next best", "runs")
     rest = ("moments", "adds", "adds", "assumed", "data")
@@ -192,7 +192,7 @@ def test_every_sentence_of_an_invitation():
 
 def test_where_nobody_is_better_left_out_the_advice_says_so():
     raw = banks((400, 400), (1.0, 1.0))
-    found = invite(Scenario.model_validate(raw), replicates=30)
+    found = invite(Scenario.model_validate(raw), replicates=8)
     same = "gain      none by leaving anybody out: everybody is the best coalition found"
     assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
     kept = replace(found, best=found.everybody)
