@@ -349,7 +349,6 @@ def _advice(
     if tuning:
         told += tune(scenario, private=private, **how).lines(named)
     if prices is not None and target is not None:
-        how["moments"] = data["moments"]
         told += buy(scenario, prices, target, private=private, **how).lines(named)
     return told
 
