@@ -101,7 +101,8 @@ class Bought:
         ratio = self.with_equal.over(self.simulated)
         inactive = ", clipping taken as inactive" * self.clipped
         known = f"by moments{inactive} {it.psi:.4g}"
-        asked = f"--market C1,C2,… --target {it.target:g}"
+        prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
+        asked = f"--market {prices} --target {it.target:g}"
         return [
             *(
                 f"owner {i + 1}: ε = {epsilon:.4g} for {paid:.4g}"

@@ -154,6 +154,8 @@ def test_every_sentence_of_a_purchase():
         "same for all"
     )
     assert told[9] == "data      synthetic records"
+    unread = replace(found, unchecked=True).lines("banks.toml")[-1]
+    assert "asyncdp forecast banks.toml --market 1,2,5 --target 0.6 --private" in unread
 
 
 def test_a_purchase_that_does_not_pay_is_said_not_to():
