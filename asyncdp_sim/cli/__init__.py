@@ -1,5 +1,6 @@
 """The command line: argument parsing, progress, tables on screen; nothing else."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -194,9 +195,10 @@ def forecast_command(
         typer.Option("--private", help="Read a real table's private records: not for release."),
     ] = False,
     inviting: Annotated[
-        bool, typer.Option("--invite", help="Whom to invite, and what each adds.")
+        bool,
+        typer.Option("--invite", help="Whom to invite, by runs, and what each adds."),
     ] = False,
-    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T.")] = False,
+    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T, by runs.")] = False,
     market: Annotated[
         str | None,
         typer.Option(
@@ -230,7 +232,7 @@ def forecast_command(
     if own and common:
         raise typer.BadParameter("allowed is one of --own and --common")
     if (inviting or tuning) and (own or heterogeneity is not None):
-        raise typer.BadParameter("--invite and --tune take common moments: not --own")
+        raise typer.BadParameter("--own and --heterogeneity go with neither --invite nor --tune")
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
     prices = None if market is None else price_list(market)
@@ -246,8 +248,13 @@ def forecast_command(
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
     if advising:
-        with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
-            told = _advice(scenario.base(), data, inviting, tuning, prices, target)
+        named = shlex.join([str(file), *(part for path in settings for part in ("--set", path))])
+        with blaming(file), _stderr().status(f"forecasting {scenario.id}") as shown:
+            told = _advice(
+                scenario.base(), data, inviting, tuning, prices, target, named,
+                workers=workers,
+                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+            )  # fmt: skip
         typer.echo("\n".join(told))
         return
     with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
@@ -342,21 +349,24 @@ def _advice(
     tuning: bool,
     prices: tuple[float, ...] | None,
     target: float | None,
+    named: str,
+    **how: Any,
 ) -> list[str]:
     """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for."""
+    from asyncdp_sim.forecast.buying import buy
     from asyncdp_sim.forecast.design import tune
     from asyncdp_sim.forecast.invite import invite
-    from asyncdp_sim.forecast.market import buy
 
     private = data["private"]
     told: list[str] = []
     if inviting:
-        told += invite(scenario, private=private).lines()
+        told += invite(scenario, private=private, **how).lines(named)
     if tuning:
-        told += tune(scenario, private=private).lines()
+        told += tune(scenario, private=private, **how).lines(named)
     if prices is not None and target is not None:
-        bought = buy(scenario, prices, target, moments=data["moments"], private=private)
-        told += bought.lines()
+        known: Any = data["moments"] or "own"  # budgets are bought owner by owner
+        bought = buy(scenario, prices, target, moments=known, private=private, **how)
+        told += bought.lines(named)
     return told
 
 

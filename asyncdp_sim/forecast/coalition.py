@@ -12,6 +12,8 @@ from asyncdp_sim.forecast.frontier import candidates
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
+LADDER = 8
+"""Sizes from one owner to all, in equal ratios, of each of which the best coalition is kept."""
 EXHAUSTIVE = 2**15
 """Coalitions that are all ranked: of 15 owners, or of more where some are alike."""
 THOROUGH = 200_000
@@ -65,6 +67,8 @@ class Invitation:
     everybody : Coalition
     others : tuple of Coalition
         The next best of those that were worked out exactly, in order.
+    ladder : tuple of Coalition
+        The best of several sizes by the quick cost: a spread of candidates, should moments be off.
     bound : float
         That no coalition's cost is below, with any of the choices of ρ and T. Proven where
         ``proven``; else it is the quick cost's proven bound, times the least ratio of exact to
@@ -82,6 +86,7 @@ class Invitation:
     best: Coalition
     everybody: Coalition
     others: tuple[Coalition, ...]
+    ladder: tuple[Coalition, ...]
     bound: float
     proven: bool
     ratio: tuple[float, float]
@@ -177,12 +182,13 @@ def best_coalition(
         raise SpecError([Fault("algorithm.rho", "a step with which learning diverges", "lower it")])
     order = np.argsort(quick, kind="stable")
     everybody = int(np.argmax(counts.sum(axis=1)))
+    ladder = _ladder(counts, quick)
     if len(order) <= 2 * exact:
         rows = order
     else:
         finite = order[: int(np.isfinite(quick).sum())]
         spaced = finite[np.linspace(0, len(finite) - 1, exact).astype(np.int64)]
-        rows = np.unique(np.concatenate([order[:exact], spaced, [everybody]]))
+        rows = np.unique(np.concatenate([order[:exact], spaced, [everybody], ladder]))
     thorough = complete and len(counts) * alike.free.shape[1] * len(classes.sizes) ** 2 <= THOROUGH
     if thorough:
         rows = np.arange(len(counts))
@@ -218,6 +224,7 @@ def best_coalition(
         best=coalition(int(ranked[0])),
         everybody=coalition(everybody),
         others=tuple(coalition(int(row)) for row in ranked[1 : shown + 1]),
+        ladder=tuple(coalition(int(row)) for row in ladder if np.isfinite(worth[int(row)])),
         bound=bound,
         proven=proven,
         ratio=(low, high),
@@ -225,6 +232,14 @@ def best_coalition(
         worked_out=len(rows),
         exhaustive=complete,
     )
+
+
+def _ladder(counts: Whole, quick: Array) -> Whole:
+    """Return the place of the quickest cost of each of some sizes."""
+    size = counts.sum(axis=1)
+    wanted = np.unique(np.rint(np.geomspace(1, size.max(), LADDER)).astype(np.int64))
+    found = [np.flatnonzero(size == each) for each in wanted.tolist()]
+    return np.array([rows[np.argmin(quick[rows])] for rows in found if len(rows) > 0])
 
 
 def _quick(alike: Alike, classes: Classes, counts: Whole) -> tuple[Array, Whole]:

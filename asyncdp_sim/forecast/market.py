@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import AsyncDPError, Fault, SpecError
 from asyncdp_sim.forecast.assumptions import broken, choice
-from asyncdp_sim.forecast.expected import Recursions
-from asyncdp_sim.forecast.population import RELEASE, Moments, population
+from asyncdp_sim.forecast.population import Moments, Population, population
 from asyncdp_sim.forecast.synchronous import synchronous
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.scenario import Scenario
@@ -59,10 +58,6 @@ class Purchase:
     price_of_target : float
         −d Σ c_i ε_i/d target = c_i ε_i³/(2 loss_i) of every owner that is at no limit: what a ψ
         lower by one unit costs, in the limit; 0 where all are at a limit.
-    moments : str
-        Of what data; empty of prices without a scenario.
-    not_for_release : bool
-        Whether private records were read.
     """
 
     epsilon: Array
@@ -70,26 +65,11 @@ class Purchase:
     psi: float
     target: float
     price_of_target: float
-    moments: str = ""
-    not_for_release: bool = False
 
     @property
     def total(self) -> float:
         """Σ c_i ε_i."""
         return float(self.paid.sum())
-
-    def lines(self) -> list[str]:
-        """Return the purchase in words."""
-        told = [
-            f"owner {i + 1}: ε = {epsilon:.4g} for {paid:.4g}"
-            for i, (epsilon, paid) in enumerate(zip(self.epsilon, self.paid, strict=True))
-        ]
-        return [
-            *told,
-            f"ψ = {self.psi:.4g} (target {self.target:g}) for {self.total:.5g} in all; "
-            f"at the margin {self.price_of_target:.4g} for each unit of ψ",
-            f"data {self.moments}" + (f": {RELEASE}" if self.not_for_release else ""),
-        ]
 
 
 def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False) -> Demand:
@@ -103,8 +83,20 @@ def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False
         As :func:`~asyncdp_sim.forecast.forecast`.
     """
     known = population(scenario.base(), moments, private=private)
+    return priced(known, broken(known))
+
+
+def priced(known: Population, doubts: Sequence[str]) -> Demand:
+    """Return what noise costs by moments, clipping taken as inactive.
+
+    Raises
+    ------
+    SpecError
+        If there are doubts, or noise is not Laplace's at a fixed number of answers.
+    """
+    doubts = list(doubts)
     scenario, objective, chosen = known.scenario, known.objective, choice(known)
-    doubts, privacy, algorithm = broken(known), scenario.privacy, scenario.algorithm
+    privacy, algorithm = scenario.privacy, scenario.algorithm
     if privacy.mechanism != "laplace" or privacy.budget.kind == "until-spent":
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
@@ -135,50 +127,6 @@ def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False
         given = f"{algorithm.rho:g}"
         raise SpecError([Fault("algorithm.rho", given, "no prices: the learning diverges")])
     return Demand(free, np.asarray(gain * unit / judge.least))
-
-
-def buy(
-    scenario: Scenario,
-    prices: Sequence[float] | Array,
-    target: float,
-    *,
-    least: float = 0.0,
-    most: float = np.inf,
-    moments: Moments = None,
-    private: bool = False,
-) -> Purchase:
-    """Return the cheapest budgets with which a scenario reaches an expected ψ.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        Its own ε do not matter.
-    prices, target, least, most
-        As for :func:`cheapest`.
-    moments, private
-        As for :func:`~asyncdp_sim.forecast.forecast`.
-
-    Raises
-    ------
-    SpecError
-        As :func:`demand` and :func:`cheapest`, or if at these budgets the projection onto Θ may
-        act, of which the moments know nothing.
-    DataError
-        As :func:`~asyncdp_sim.forecast.forecast`.
-    """
-    wanted = demand(scenario, moments=moments, private=private)
-    found = cheapest(wanted, prices, target, least=least, most=most)
-    noisy = scenario.base().privacy.model_copy(update={"epsilon": tuple(found.epsilon.tolist())})
-    bought = scenario.base().model_copy(update={"privacy": noisy})
-    known = population(bought, moments, private=private)
-    objective, chosen = known.objective, choice(known)
-    if objective is None or isinstance(chosen, str):
-        raise TypeError("demand() lets no such scenario pass")
-    bound = objective.theta_max
-    if bound is not None and Recursions().expect(known, objective, chosen).refuted(bound):
-        allowed = f"the noise of ψ = {target:g} may reach beyond: allowed is a larger Θ, or less ψ"
-        raise SpecError([Fault("model.theta_max", f"{bound:g}", allowed)])
-    return replace(found, moments=known.words, not_for_release=known.private)
 
 
 def cheapest(

@@ -1,21 +1,32 @@
 """A coalition on trial: simulated runs of its members alone, judged on everybody's rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecast.coalition import Coalition
+from asyncdp_sim.forecast.contest import ends
 from asyncdp_sim.forecast.population import Population
 from asyncdp_sim.privacy.budget import Budget, Horizon, PerOwnerCap
-from asyncdp_sim.run import run
+from asyncdp_sim.run.workers import Map
+from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 
 
-def trial(known: Population, coalition: Coalition, replicates: int, *, workers: int = 1) -> Array:
-    """Return ψ at the end of every simulated run of a coalition, shape (R,).
+def trial(
+    known: Population,
+    coalition: Coalition,
+    numbers: Sequence[int],
+    *,
+    workers: int = 1,
+    run_map: Map | None = None,
+) -> Array:
+    """Return ψ at the end of simulated runs of a coalition, shape (R,).
 
     The members learn by themselves, from their own records and with their own moments, at the ρ, T
     and K that the coalition was forecast with; gradients are clipped where the scenario says so.
@@ -26,10 +37,21 @@ def trial(known: Population, coalition: Coalition, replicates: int, *, workers: 
     known : Population
         All owners.
     coalition : Coalition
-    replicates : int
-        R ≥ 1.
+    numbers : sequence of int
+        Of the replicates.
     workers : int
         Processes.
+    run_map : callable, optional
+        A ``map`` over so many processes that are there already.
+    """
+    scenario, dataset = by_themselves(known, coalition)
+    return ends(scenario, numbers, dataset=dataset, workers=workers, run_map=run_map)
+
+
+def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Dataset]:
+    """Return the scenario of a coalition's members alone, and its records.
+
+    Those of all others stay, as rows of nobody, for f and θ*.
     """
     scenario, data = known.scenario, known.dataset
     chosen = [member - 1 for member in coalition.members]
@@ -45,7 +67,7 @@ def trial(known: Population, coalition: Coalition, replicates: int, *, workers: 
     sizes, length = tuple(len(data.targets[i]) for i in chosen), coalition.updates
     changes: dict[str, dict[str, Any]] = {
         "owners": {"count": len(chosen), "records": sizes},
-        "run": {"replicates": replicates, "updates": length, "record_every": length},
+        "run": {"updates": length},
         "algorithm": {"rho" if hasattr(scenario.algorithm, "rho") else "step": coalition.rho},
         "privacy": {"epsilon": epsilon, "budget": budget, "learner": None},
     }
@@ -67,7 +89,4 @@ def trial(known: Population, coalition: Coalition, replicates: int, *, workers: 
         unowned_features=np.concatenate(features) if len(features) > 0 else None,
         unowned_targets=np.concatenate(targets) if len(targets) > 0 else None,
     )
-    outcome = run(alone, workers=workers, dataset=dataset)
-    curve = outcome.learned.curve
-    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    return np.array(curve["relative_fitness"][last], dtype=float)
+    return alone, dataset

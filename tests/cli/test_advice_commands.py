@@ -104,8 +104,39 @@ def test_private_records_are_read_only_where_that_is_asked_for(
 
 
 def test_advice(command: Command) -> None:
-    assert "invite" in command.done("forecast", "exact.toml", "--invite").out
-    assert "gain" in command.done("forecast", "exact.toml", "--tune").out
+    invited = command.done("forecast", "exact.toml", "--invite", "--workers", "1").out
+    assert invited.startswith("invite    ")
+    assert "in the same runs" in invited
+    tuned = command.done("forecast", "exact.toml", "--tune").out.splitlines()
+    assert tuned[0].startswith("best      ρ = ")
+    assert " ± " in tuned[0]
+    assert "(by moments " in tuned[0]
+
+
+def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth(
+    command: Command,
+) -> None:
+    clip = ("--set", 'privacy.sensitivity={kind="clip",bound=3.0}')
+    bought = command.done("forecast", "exact.toml", "--market", "1,1,1", "--target", "30", *clip)
+    assert "(by moments, clipping taken as inactive " in bought.out
+    assert "budgets were scaled in other runs to reach the target" in bought.out
+
+
+def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
+    command: Command, here: Path
+) -> None:
+    (here / "loans.csv").write_text("never read", encoding="utf-8")
+    lending = (
+        'data={kind="lending",path="loans.csv",encoding="plain",features=3,public_records=40,'
+        'preprocessing="pca",split="in-order"}'
+    )
+    sizes = ("--set", "owners.records=100", "--set", "run.updates=6")
+    said = command.done("forecast", "exact.toml", "--tune", "--set", lending, *sizes).out
+    assert "data      the table's synthetic twin" in said
+    check = said.splitlines()[-1]
+    assert check.startswith("unchecked on the table itself, whose records were not read; ")
+    assert "asyncdp forecast exact.toml --set 'data={kind=" in check
+    assert " --tune --private (what that says is not for release)" in check
 
 
 def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
@@ -128,7 +159,7 @@ FORECASTS = {
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
     "JSON of advice": (("--json", "--tune"), "--json goes with none"),
-    "own moments of advice": (("--own", "--invite"), "common moments: not --own"),
+    "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with neither"),
     "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
     "no sweep": (("--sweep",), "sweep: given nothing; "),

@@ -52,7 +52,9 @@ def test_the_four_cases_of_collab_are_forecast_as_they_are_simulated(case, first
     assert told.proven
     assert told.gap == 0.0
     alone = next(each for each in (told.best, *told.others) if each.members == (1,))
-    best, all_three, lone = (trial(known, each, 100) for each in (told.best, told.everybody, alone))
+    best, all_three, lone = (
+        trial(known, each, range(1, 101)) for each in (told.best, told.everybody, alone)
+    )
     require([score(f"{case}, everybody", all_three, told.everybody.cost)], error=0.14)
     if members != (1, 2, 3):  # everybody is the worse for those that are left out
         assert score("everybody", all_three - best.mean(), 0.0, 1.0).z > 5
@@ -77,7 +79,7 @@ def test_gossip_of_unequal_owners_costs_what_its_simulation_does():
     raw = banks((4000, 9000, 3000), (3.0, 6.0, 1.0))
     known = population(Scenario.model_validate(raw), "common", private=False)
     told = found(known).everybody
-    require([score("everybody", trial(known, told, 300), told.cost)], error=0.1)
+    require([score("everybody", trial(known, told, range(1, 301)), told.cost)], error=0.1)
 
 
 def missing(halves, n=400, p=3):

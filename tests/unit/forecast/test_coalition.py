@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from math import factorial
 
 import numpy as np
@@ -7,13 +8,15 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecast.alike import Alike, enough_answers, steps
 from asyncdp_sim.forecast.coalition import Classes, best_coalition
+from asyncdp_sim.forecast.contest import Played, ends
 from asyncdp_sim.forecast.decoupled import Course
 from asyncdp_sim.forecast.fair import sampled, shapley
 from asyncdp_sim.forecast.frontier import candidates
 from asyncdp_sim.forecast.invite import invite
 from asyncdp_sim.forecast.one_size import one_size
-from asyncdp_sim.forecast.population import pooled
+from asyncdp_sim.forecast.population import pooled, population
 from asyncdp_sim.forecast.rounds import rounds
+from asyncdp_sim.forecast.trial import trial
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.descent import Schedule
 from asyncdp_sim.theory.descent import moments as descended
@@ -137,11 +140,65 @@ def test_many_owners_are_collected_greedily():
 
 
 def test_a_small_and_shy_owner_is_not_invited_and_adds_less_than_nothing():
-    found = invite(Scenario.model_validate(banks((3000, 3000, 100), (5.0, 5.0, 0.05))))
+    raw = banks((3000, 3000, 100), (5.0, 5.0, 0.05))
+    found = invite(Scenario.model_validate(raw), replicates=10)
     assert 3 not in found.invitation.best.members
+    assert 3 not in found.best.coalition.members
     assert found.worth.share[2] < 0 < found.worth.share[0]
     assert found.worth.share[0] == pytest.approx(found.worth.share[1], rel=1e-9)
     assert any("one truth" in line for line in found.lines())
+
+
+SHY = banks((3000, 3000, 100), (5.0, 5.0, 0.05))
+LOUD = SHY | {"privacy": SHY["privacy"] | {"sensitivity": {"kind": "clip", "bound": 1.0}}}
+
+
+@pytest.mark.parametrize("raw", [SHY, LOUD], ids=["unclipped", "clipped"])
+def test_the_headline_agrees_with_an_independent_simulation(raw):
+    scenario = Scenario.model_validate(raw)
+    found = invite(scenario, replicates=24)
+    known = population(scenario, "own", private=False)
+    for told in (found.best, found.everybody):
+        again = Played(trial(known, told.coalition, range(5001, 5121)))
+        half = float(np.hypot(told.simulated.half_width, again.half_width))
+        assert abs(told.simulated.psi - again.psi) <= 1.5 * half
+    given = Played(ends(scenario, range(5001, 5121), dataset=known.dataset))
+    half = float(np.hypot(found.given.simulated.half_width, given.half_width))
+    assert abs(found.given.simulated.psi - given.psi) <= 1.5 * half
+    if raw is LOUD:  # what moments say with clipping taken as inactive is far off
+        assert found.invitation.best.cost < 0.5 * found.best.simulated.psi
+        assert found.best.moments == pytest.approx(found.best.simulated.psi, rel=0.35)
+
+
+def test_every_sentence_of_an_invitation():
+    found = invite(Scenario.model_validate(SHY), replicates=2)
+    told = found.lines("banks.toml")
+    heads = ("invite", "everybody", "given", "gain", "gain", "next best", "next best", "runs")
+    rest = ("moments", "adds", "adds", "assumed", "data")
+    assert [line[: len(head)] for line, head in zip(told, heads + rest, strict=True)] == [
+        *heads,
+        *rest,
+    ]
+    members = len(found.best.coalition.members)
+    assert told[0].startswith(f"invite    {members} owner")
+    assert "(by moments " in told[0]
+    assert told[2].startswith("given     3 owners with 6100 records, ρ = 30, T = 60, K = 60: ψ ")
+    assert " times (ψ of everybody over ψ of whom to invite, in the same runs)" in told[3]
+    assert " times (ψ as given over ψ of whom to invite, in the same runs)" in told[4]
+    assert told[7].endswith(f"chose the best of {found.choices} coalitions, ρ and T")
+    assert told[8].startswith("moments   ranked 5 coalitions (all), 5 of them exactly; by them ")
+    assert told[-1] == "data      synthetic records"
+
+
+def test_where_nobody_is_better_left_out_the_advice_says_so():
+    raw = banks((400, 400), (1.0, 1.0))
+    found = invite(Scenario.model_validate(raw), replicates=8)
+    same = "gain      none by leaving anybody out: everybody is the best coalition found"
+    assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
+    kept = replace(found, best=found.everybody)
+    assert same in kept.lines()
+    own = replace(found, best=found.given)
+    assert "gain      none by another ρ or T: no better choice was found" in own.lines()
 
 
 def test_answers_are_enough_and_no_more():
@@ -157,7 +214,10 @@ def test_answers_are_enough_and_no_more():
 def test_clipping_is_granted_in_words_and_other_doubts_are_refused():
     raw = banks()
     raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 5.0}
-    assert any("clipped" in doubt for doubt in invite(Scenario.model_validate(raw)).doubts)
+    found = invite(Scenario.model_validate(raw), replicates=4)
+    assert any("clipped" in doubt for doubt in found.doubts)
+    ranked = next(line for line in found.lines() if line.startswith("moments"))
+    assert ", clipping taken as inactive, " in ranked
     raw = banks()
     raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
     with pytest.raises(SpecError, match="no exact moments"):

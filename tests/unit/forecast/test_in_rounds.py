@@ -201,9 +201,11 @@ def test_an_early_model_that_leaves_the_box_is_seen_behind_the_average():
 
 
 def test_a_parameter_server_is_told_whom_to_invite():
-    found = invite(together("parameter-server", privacy={"epsilon": [5.0, 5.0, 0.05]}))
+    found = invite(
+        together("parameter-server", privacy={"epsilon": [5.0, 5.0, 0.05]}), replicates=4
+    )
     assert 3 not in found.invitation.best.members
-    plain = invite(together("parameter-server"), tuned=False).invitation.everybody
+    plain = invite(together("parameter-server"), tuned=False, replicates=4).invitation.everybody
     assert plain.rho == 0.2
     assert plain.cost == pytest.approx(told(together("parameter-server")).psi[-1], rel=1e-9)
 

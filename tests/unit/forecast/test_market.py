@@ -1,10 +1,14 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecast.market import Demand, buy, cheapest, demand, lagrange
+from asyncdp_sim.forecast.buying import buy
+from asyncdp_sim.forecast.contest import Played, ends
+from asyncdp_sim.forecast.market import Demand, cheapest, demand, lagrange
+from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from scenarios import data_market
 from tests.unit.forecast.banks import banks
@@ -104,10 +108,72 @@ def test_budgets_that_are_bought_reach_the_target_in_a_forecast():
 
     raw = banks()
     target = 2 * demand(Scenario.model_validate(raw)).free
-    found = buy(Scenario.model_validate(raw), [1.0, 2.0, 5.0], target)
-    raw["privacy"]["epsilon"] = found.epsilon.tolist()
-    assert forecast(Scenario.model_validate(raw)).psi == pytest.approx(target, rel=1e-9)
-    assert len(found.lines()) == 5
+    found = buy(Scenario.model_validate(raw), [1.0, 2.0, 5.0], target, replicates=4)
+    raw["privacy"]["epsilon"] = found.purchase.epsilon.tolist()
+    exact = forecast(Scenario.model_validate(raw), moments="own").psi
+    assert exact == pytest.approx(target, rel=1e-9)
+    assert found.purchase.psi == pytest.approx(target, rel=1e-9)
+
+
+CLIPPED = {"kind": "clip", "bound": 4.0}
+"""By moments that take it as inactive ψ is a tenth of what is simulated."""
+
+
+@pytest.mark.parametrize(("sensitivity", "target"), [(None, 0.6), (CLIPPED, 0.6)])
+def test_the_headline_agrees_with_an_independent_simulation(sensitivity, target):
+    raw = banks()
+    if sensitivity is not None:
+        raw["privacy"]["sensitivity"] = sensitivity
+    scenario = Scenario.model_validate(raw)
+    found = buy(scenario, [1.0, 2.0, 5.0], target, replicates=40)
+    raw["privacy"]["epsilon"] = found.purchase.epsilon.tolist()
+    bought = Scenario.model_validate(raw)
+    again = Played(ends(bought, range(5001, 5151), dataset=build_dataset(bought)))
+    half = float(np.hypot(found.simulated.half_width, again.half_width))
+    assert abs(found.simulated.psi - again.psi) <= 1.5 * half
+    assert abs(again.psi - target) <= 2 * half
+    assert half < 0.5 * target
+    inactive = ", clipping taken as inactive" if sensitivity else ""
+    assert f"(by moments{inactive} {found.purchase.psi:.4g})" in "\n".join(found.lines())
+    assert found.scaled == (sensitivity is not None)
+    if sensitivity is not None:  # what moments promise is not what is measured
+        assert abs(found.purchase.psi - again.psi) > 2 * half
+
+
+def test_every_sentence_of_a_purchase():
+    found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
+    told = found.lines("banks.toml")
+    assert [line.split()[0] for line in told] == [
+        *("owner", "owner", "owner", "bought", "equal", "given", "gain", "margin", "runs", "data"),
+    ]
+    equal = found.purchase.total / 8
+    assert told[4].startswith(f"equal     ε = {equal:.4g} for everybody, for the same money: ψ ")
+    assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")
+    assert told[8] == (
+        "runs      4 of each choice with a ± (half a 95 % interval), networks and noise being the "
+        "same for all"
+    )
+    assert told[9] == "data      synthetic records"
+    unread = replace(found, unchecked=True).lines("banks.toml")[-1]
+    assert "asyncdp forecast banks.toml --market 1,2,5 --target 0.6 --private" in unread
+
+
+def test_a_purchase_that_does_not_pay_is_said_not_to():
+    scenario = Scenario.model_validate(banks(epsilon=(1.0, 1.0, 1.0)))
+    found = buy(scenario, [1.0, 1.0, 1.0], 1.0, replicates=8)
+    eager = replace(found, simulated=Played(np.full(8, 2.0)))
+    assert eager.verdict == "the target is not reached: these budgets do not pay"
+    cheap = replace(found, given_total=0.0, given=Played(np.full(8, 0.5)))
+    assert cheap.verdict == "the given budgets reach the target for no more: buying does not pay"
+    low = replace(found, simulated=Played(np.full(8, 0.5)))
+    assert low.verdict == "the target is undercut"
+
+
+def test_a_target_that_clipping_puts_out_of_reach_is_refused():
+    raw = banks()
+    raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 0.1}
+    with pytest.raises(SpecError, match="the simulated ψ without noise"):
+        buy(Scenario.model_validate(raw), [1.0, 1.0, 1.0], 0.05, replicates=4)
 
 
 def test_budgets_so_small_that_the_projection_may_act_are_not_sold():

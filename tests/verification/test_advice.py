@@ -1,0 +1,115 @@
+"""Advice held to independent simulations: pooled coverage of the headlines' 95 % intervals.
+
+Each headline is of the choice that won, in runs that had no part in the choosing. Were it of the
+runs that chose, the best of many would look better than it is, and the coverage would tell.
+"""
+
+import secrets
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecast.buying import buy
+from asyncdp_sim.forecast.contest import CHOOSING, Played, ends
+from asyncdp_sim.forecast.design import tune
+from asyncdp_sim.forecast.invite import invite
+from asyncdp_sim.forecast.population import population
+from asyncdp_sim.forecast.trial import trial
+from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.scenario import Scenario
+from tests.unit.forecast.banks import banks
+
+RUNS, REFEREES = 60, 400
+"""Runs behind a headline, and behind what it is compared with, other ones."""
+
+
+def scenario(seed):
+    """Return a small scenario, of random owners, step, budget and bound; half of them clipped."""
+    g = np.random.default_rng(seed)
+    n = int(g.integers(2, 6))
+    records = tuple(g.integers(150, 1500, n).tolist())
+    epsilon = tuple(np.round(10 ** g.uniform(-0.3, 0.7, n), 3).tolist())
+    raw = banks(records, epsilon, int(g.integers(20, 90)), float(10 ** g.uniform(0.7, 2)))
+    raw["run"]["seed"] = int(seed) + 1
+    if seed % 2 == 1:
+        bound = float(10 ** g.uniform(-0.3, 0.7))
+        raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": bound}
+    if g.random() < 0.5:
+        raw["privacy"]["budget"] = {"kind": "per-owner-cap", "answers": raw["run"]["updates"]}
+    return Scenario.model_validate(raw)
+
+
+def tuned(asked):
+    found = tune(asked, lengths=(10, 40), replicates=RUNS)
+    return found.best.simulated, partial(ends, found.scenario, dataset=build_dataset(asked))
+
+
+def invited(asked):
+    found, known = invite(asked, replicates=RUNS), population(asked, "own", private=False)
+    best = partial(trial, known, found.best.coalition)
+    if found.best is found.given:
+        best = partial(ends, asked, dataset=known.dataset)
+    return found.best.simulated, best
+
+
+def bought(asked):
+    dataset, owners = build_dataset(asked), asked.owners.count
+    free = asked.privacy.model_copy(update={"epsilon": (np.inf,) * owners})
+    calm = asked.model_copy(update={"privacy": free})
+    target = 1.5 * float(ends(calm, range(1, 41), dataset=dataset).mean())
+    found = buy(asked, [1.0] * owners, target, replicates=RUNS)
+    paid = asked.privacy.model_copy(update={"epsilon": tuple(found.purchase.epsilon.tolist())})
+    told = asked.model_copy(update={"privacy": paid})
+    return found.simulated, partial(ends, told, dataset=dataset)
+
+
+def covered(advise, seeds):
+    """Return, of each headline, its z against other runs, whether it covers, and its width."""
+    rows = []
+    for seed in seeds:
+        try:
+            headline, play = advise(scenario(seed))
+        except SpecError:  # of the market alone: noise that may reach the bound, or no target
+            continue
+        referee = Played(play(range(7001, 7001 + REFEREES)))
+        both = float(np.hypot(headline.half_width, referee.half_width))
+        apart = headline.psi - referee.psi
+        rows.append((1.96 * apart / both, abs(apart) <= both, headline.half_width / referee.psi))
+    return np.array(rows)
+
+
+@pytest.mark.nightly
+def test_headlines_cover_what_independent_runs_give():
+    seed = secrets.randbelow(10**6)
+    print(f"fresh seed {seed}")
+    starts = {tuned: seed, invited: seed + 1000, bought: seed + 2000}  # one headline a scenario
+    each = {advise: covered(advise, range(at, at + 104)) for advise, at in starts.items()}
+    for advise, rows in each.items():
+        print(f"{advise.__name__}: {int(rows[:, 1].sum())} of {len(rows)}, mean z "
+              f"{rows[:, 0].mean():.2f}, half width {np.median(rows[:, 2]):.1%}")  # fmt: skip
+    rows = np.concatenate(list(each.values()))
+    assert len(rows) >= 300
+    assert binom.cdf(int(rows[:, 1].sum()), len(rows), 0.95) > 0.01
+    assert np.median(rows[:, 2]) < 0.25
+    assert abs(rows[:, 0].mean()) < 4 / np.sqrt(len(rows))  # neither optimism nor pessimism
+
+
+@pytest.mark.nightly
+def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
+    """Planted bug: what is told of the winner is of the runs that made it win."""
+    monkeypatch.setattr(
+        "asyncdp_sim.forecast.invite.afresh",
+        lambda play, _: Played(play(range(CHOOSING, CHOOSING + 8))),
+    )
+    monkeypatch.setattr("asyncdp_sim.forecast.invite.winner", most_lucky)
+    rows = covered(invited, range(60))
+    assert rows[:, 0].mean() * np.sqrt(len(rows)) < -4
+
+
+def most_lucky(plays, *_):
+    """Return the places of choices by eight runs each."""
+    means = [float(play(range(CHOOSING, CHOOSING + 8)).mean()) for play in plays]
+    return np.argsort(means, kind="stable").tolist()
