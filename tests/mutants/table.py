@@ -402,10 +402,17 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/run/held_out.py",
-        "(1 - y * np.sign(z)) / 2)",
+        "(np.abs(y) - y * np.sign(z)) / 2)",
         "(y != np.sign(z)).astype(float))",
         "a prediction of 0 counts as a whole error",
         ("tests/unit/run",),
+    ),
+    Mutant(
+        "asyncdp_sim/run/account.py",
+        "places = [problem.task.objective.optimum[None], learned.starts, learned.models]",
+        "places = [problem.task.objective.optimum[None], learned.starts]",
+        "a declared bound is not looked at in the final models",
+        ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
         "asyncdp_sim/run/split.py",
