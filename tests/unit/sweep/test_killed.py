@@ -108,7 +108,7 @@ def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
 
 
 def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path: Path) -> None:
-    killed_and_continued(tmp_path, 16, 2, seed=1)
+    killed_and_continued(tmp_path, 12, 1, seed=1)
 
 
 @pytest.mark.nightly
