@@ -1,11 +1,13 @@
 """A sweep that is killed, again and again, and goes on."""
 
+import os
 import random
 import secrets
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -25,18 +27,19 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
     file, out = folder / "many.toml", folder / "killed"
     swept = f'[sweep]\n"privacy.epsilon" = {epsilons}\n"run.seed" = [3, 4, 5, 6]\n'
     file.write_text(f"{SMALL}\n{swept}", encoding="utf-8")
-    command = [sys.executable, "-m", "asyncdp_sim", "sweep", str(file), "--workers", "2", "--out"]
+    command = [sys.executable, "-m", "asyncdp_sim", "sweep", str(file)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     kept: dict[Path, int] = {}
     for kill in range(kills):
         enough = (kill + draw.random()) * cells / kills
-        running = subprocess.Popen([*command, str(out)], **quiet)  # type: ignore[call-overload]
+        started = [*command, "--workers", "2", "--out", str(out)]
+        running = subprocess.Popen(started, start_new_session=True, **quiet)  # type: ignore[call-overload]
         while running.poll() is None and len(list(out.glob("cell-*"))) < enough:
             time.sleep(0.005)
         time.sleep(0.05 * draw.random())
         running.send_signal(signal.SIGKILL)
         running.wait()
-        time.sleep(0.3)  # its workers notice, and end too
+        await_workers(running.pid)
         for path in finished(out):
             if path.suffix == ".parquet":
                 pq.read_table(path)
@@ -45,10 +48,19 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
         found = {path: path.stat().st_mtime_ns for path in finished(out) if path.parent != out}
         assert all(found.get(path) == when for path, when in kept.items())  # nothing again
         kept = found
-    subprocess.run([*command, str(out)], **quiet, check=True)  # type: ignore[call-overload]
-    subprocess.run([*command, str(folder / "whole")], **quiet, check=True)  # type: ignore[call-overload]
+    for place in (out, folder / "whole"):  # whatever the number of workers
+        subprocess.run([*command, "--out", str(place)], **quiet, check=True)  # type: ignore[call-overload]
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
     assert contents(out) == contents(folder / "whole")
+
+
+def await_workers(group: int) -> None:
+    """Wait until the workers of a killed sweep have noticed and ended, ten seconds at most."""
+    late = time.monotonic() + 10
+    with suppress(ProcessLookupError):
+        while time.monotonic() < late:
+            os.killpg(group, 0)
+            time.sleep(0.02)
 
 
 def finished(out: Path) -> list[Path]:
