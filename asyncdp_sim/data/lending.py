@@ -2,25 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import model_validator
 
 from asyncdp_sim.data import lending_plain, lending_published
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.lending_columns import NEEDED, loan_rows, require_columns
+from asyncdp_sim.data.lending_drift import TABLE_ROWS, drifting
 from asyncdp_sim.data.lending_twin import Encoding, twin_table
 from asyncdp_sim.data.recipe import TableRecipe, raw_values
 from asyncdp_sim.data.splitting import ByColumn
 from asyncdp_sim.data.swap import Swap
 from asyncdp_sim.data.tables import column_names, first_line, read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-TABLE_ROWS = 42_535
-"""The twin's least number of rows with ``public_overlap``: that of the table it is made from."""
 
 
 class LendingData(TableRecipe):
@@ -33,11 +33,23 @@ class LendingData(TableRecipe):
         the synthetic twin, with as many rows as the owners and the public need.
     encoding : {"plain", "as-published"}
         See :mod:`~asyncdp_sim.data.lending_plain` and :mod:`~asyncdp_sim.data.lending_published`.
+    drift : bool
+        Whether the owners' rows of the synthetic twin drift as the real table's do, which are in
+        order of date, so that banks are not alike; true for the twin alone, without ``path``. See
+        :mod:`~asyncdp_sim.data.lending_drift`.
     """
 
     kind: Literal["lending"] = "lending"
     path: str | None = None
     encoding: Encoding = "plain"
+    drift: bool = False
+
+    @model_validator(mode="after")
+    def _a_real_table_has_its_own_drift(self) -> Self:
+        if self.drift and self.path is not None:
+            allowed = "allowed is false with data.path: a table that is read has a drift of its own"
+            raise faults_of([Fault("drift", "true", allowed)])
+        return self
 
     def build(
         self,
@@ -104,7 +116,8 @@ class LendingData(TableRecipe):
         if self.public_overlap:
             # As in the real table: owners reach the public rows only when they need so many rows.
             body = max(body, TABLE_ROWS) - self.public_records
-        table = twin_table(self.encoding, max(body, 0), self.public_records, streams)
+        law = drifting(self.encoding) if self.drift else None
+        table = twin_table(self.encoding, max(body, 0), self.public_records, streams, law)
         return self._dataset(
             table if swap is None else swap.in_table(table),
             _no_values,

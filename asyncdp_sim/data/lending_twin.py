@@ -10,15 +10,16 @@ There are two laws, because the real table's rows run from 2011 down to 2007 and
 the public ones, differ from the others: ``body`` (rows 1…32,534) and ``public`` (the last 10,001).
 This is what slows learning in the directions where the public rows vary more than the owners'.
 
-What it does not reproduce: dependence beyond pairs, and drift within the body.
+What it does not reproduce: dependence beyond pairs, and drift within the body, which
+:mod:`asyncdp_sim.data.lending_drift` has where it is asked for.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -67,6 +68,13 @@ class Variable:
             into[:, j] = chosen == j
 
 
+class Law(Protocol):
+    """What draws a table's rows."""
+
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows into zeroed arrays; the first rows are the same however many are drawn."""
+
+
 @dataclass(frozen=True, eq=False)
 class Twin:
     """The calibrated law of a row of one part of the table.
@@ -98,19 +106,39 @@ class Twin:
         generator : numpy.random.Generator
             Consumed in whole chunks of :data:`CHUNK_ROWS`.
         """
+        for start, normals in chunks(generator, len(target), len(self.variables)):
+            rows = slice(start, min(start + CHUNK_ROWS, len(target)))
+            self.fill(matrix[rows], target[rows], normals, 0)
+
+    def fill(self, matrix: Array, target: Array, normals: Array, first: int) -> None:
+        """Make rows of a chunk's normals, from that numbered ``first`` on.
+
+        Parameters
+        ----------
+        matrix, target : NDArray
+            (rows, columns), zeroed, and (rows,), filled in place.
+        normals : NDArray
+            (:data:`CHUNK_ROWS`, variables).
+        first : int
+            0…CHUNK_ROWS − rows.
+        """
         place = {name: j for j, name in enumerate(self.columns)}
         firsts = [place[variable.columns[0]] for variable in self.variables[:-1]]
-        for start in range(0, len(target), CHUNK_ROWS):
-            normals = generator.standard_normal((CHUNK_ROWS, len(self.variables)))
-            stop = min(start + CHUNK_ROWS, len(target))
-            latent = (self.factor @ normals.T)[:, : stop - start]
-            rows = matrix[start:stop]
-            for variable, first, z in zip(self.variables[:-1], firsts, latent[:-1], strict=True):
-                variable.write(z, rows[:, first : first + len(variable.columns)])
-            for name, parts in self.sums.items():
-                for part in parts:
-                    rows[:, place[name]] += rows[:, place[part]]
-            self.variables[-1].write(latent[-1], target[start:stop, None])
+        latent = (self.factor @ normals.T)[:, first : first + len(target)]
+        for variable, column, z in zip(self.variables[:-1], firsts, latent[:-1], strict=True):
+            variable.write(z, matrix[:, column : column + len(variable.columns)])
+        for name, parts in self.sums.items():
+            for part in parts:
+                matrix[:, place[name]] += matrix[:, place[part]]
+        self.variables[-1].write(latent[-1], target[:, None])
+
+
+def chunks(
+    generator: np.random.Generator, n_rows: int, n_variables: int
+) -> Iterator[tuple[int, Array]]:
+    """Yield each chunk's first row and its normals, (:data:`CHUNK_ROWS`, variables)."""
+    for start in range(0, n_rows, CHUNK_ROWS):
+        yield start, generator.standard_normal((CHUNK_ROWS, n_variables))
 
 
 NOTE = (
@@ -120,7 +148,11 @@ NOTE = (
 
 
 def twin_table(
-    encoding: Encoding, body_rows: int, public_rows: int, streams: Streams | Scope
+    encoding: Encoding,
+    body_rows: int,
+    public_rows: int,
+    streams: Streams | Scope,
+    law: Law | None = None,
 ) -> Encoded:
     """Draw a table: body rows, then public rows.
 
@@ -135,14 +167,17 @@ def twin_table(
         ≥ 0; from the streams ``("data", "twin")`` and ``("data", "twin", "public")``.
     streams : Streams or Scope
         The run's random streams.
+    law : Law, optional
+        Of the body's rows; the encoding's, the same for all of them, where absent.
     """
-    body, public = calibrated(encoding, "body"), calibrated(encoding, "public")
-    matrix = np.zeros((body_rows + public_rows, len(body.columns)), order="F")
+    body = calibrated(encoding, "body") if law is None else law
+    public = calibrated(encoding, "public")
+    matrix = np.zeros((body_rows + public_rows, len(public.columns)), order="F")
     target = np.zeros(body_rows + public_rows)
     body.write(matrix[:body_rows], target[:body_rows], streams.generator("data", "twin"))
     generator = streams.generator("data", "twin", "public")
     public.write(matrix[body_rows:], target[body_rows:], generator)
-    return Encoded(matrix, target, body.columns, (NOTE,))
+    return Encoded(matrix, target, public.columns, (NOTE,))
 
 
 @cache

@@ -137,7 +137,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         "async-07", "Async, figure 7", "async-07",
         CLAIMS_7,
         figure_7, VARIANTS_OF_MANY,
-        small=('sweep."owners.count"=[2, 4, 16]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
+        small=('sweep."owners.count"=[2, 4, 8, 16]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
     ),
 )  # fmt: skip
 """In the paper's order."""

@@ -164,15 +164,30 @@ def test_the_crossing_is_found(
 
 
 @pytest.mark.parametrize(
-    ("expected", "reaches"), [((8.0, 2.0, 1.1), True), ((8.0, 0.9, 1.1), False)]
+    ("expected", "left", "reaches"),
+    [((8.0, 2.0, 1.1), 0.0, True), ((8.0, 0.9, 1.1), 0.0, False), ((8.0, 2.0, 1.1), 0.2, False)],
 )
-def test_no_crossing_is_excused_where_exact_moments_have_none(
-    expected: tuple[float, ...], reaches: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_crossing_is_excused_where_noise_alone_costs_more(
+    expected: tuple[float, ...],
+    left: float,
+    reaches: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not where what has not been learned makes up the rest."""
+    exact = Reference("", "", lambda cell: expected[cell.number])
+    monkeypatch.setattr(reasons, "exactly", lambda _: exact)
+    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+    sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
+    low, high = reasons.too_noisy(10.0).reaches([sweep])
+    assert (low <= np.inf <= high) is reaches
+
+
+@pytest.mark.parametrize(("expected", "share"), [((8.0, 2.0, 1.1), 0.0), ((8.0, 0.9, 1.1), 0.5)])
+def test_the_headline_is_excused_as_far_as_exact_moments_go(
+    expected: tuple[float, ...], share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
-    sweep = banks(tmp_path, (2, 4, 16), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
-    low, high = reasons.never(10.0).reaches([sweep])
-    assert (low <= np.inf <= high) is reaches
-    gaining = reasons.HEADLINE.reaches([banks(tmp_path / "more", (4, 16, 32), *[(1.0,) * 3] * 2)])
-    assert gaining == (0.0, 0.0 if reaches else 0.5)
+    gaining = reasons.HEADLINE.reaches([banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)])
+    assert gaining == (0.0, share)

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from analysis.source import Sweep
+from asyncdp_sim.forecast import grid
 from asyncdp_sim.run import run
-from asyncdp_sim.sweep import sweep
 from scenarios import entry
 from scenarios.papers import FIGURES
-from scenarios.papers.async_lending_claims import crossing
 from scenarios.papers.claims import Judged
 from scenarios.papers.collab import DOMAIN_BOUND, LARGEST
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
@@ -89,30 +87,28 @@ def test_figure_3_relative_to_its_start_and_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_banks_that_are_not_alike_gain(tmp_path: Path) -> None:
-    """The twin's rows in the order of their rates: bank 1 has the lowest, and θ_1* is far off."""
-    from asyncdp_sim.data.lending_twin import calibrated
-    from asyncdp_sim.streams import Streams
-
-    rows = 40_000
-    law = calibrated("as-published", "body")
-    matrix, target = np.zeros((rows, len(law.columns)), order="F"), np.zeros(rows)
-    law.write(matrix, target, Streams(3).generator("data", "twin"))
-    order = np.argsort(target, kind="stable")
-    public = np.random.default_rng(3).permutation(rows)[:2000]
-    chosen = np.concatenate([order, public])
-    import pandas as pd
-
-    frame = pd.DataFrame(matrix[chosen], columns=list(law.columns)).assign(int_rate=target[chosen])
-    frame.to_parquet(tmp_path / "ordered.parquet")
-    path = (tmp_path / "ordered.parquet").as_posix()
-    more = (
-        f'data={{ kind = "table", path = "{path}", target = "int_rate", features = 10, '
-        'public_records = 2000, preprocessing = "eigen-uncentred" }',
-        'sweep."owners.count"=[2, 4]', 'sweep."privacy.epsilon"=[2.5, 10.0]', "run.replicates=4",
-    )  # fmt: skip
-    sweep(NAMED["async-07"].scenario(AS_PUBLISHED, full=False, more=more), tmp_path / "ordered")
-    assert crossing(10.0)(Sweep.read(tmp_path / "ordered")) < 7
+@pytest.mark.parametrize("variant", [AS_PUBLISHED, AS_WRITTEN])
+def test_without_drift_banks_are_alike_and_none_gains(variant: str) -> None:
+    """At ε = 10; at ε = 2.5 none does either way, by noise alone, and of 64 also without any."""
+    for drift in ("false", "true"):
+        more = (
+            f"data.drift={drift}", 'sweep."owners.count"=[2, 8, 64]',
+            'sweep."privacy.epsilon"=[2.5, 10.0]',
+        )  # fmt: skip
+        points = grid(
+            NAMED["async-07"].scenario(variant, full=True, more=more), moments="own", private=True
+        )
+        for point in points:
+            assert point.psi is not None
+            assert point.noise_free is not None
+            assert point.alone is not None
+            own, count = point.alone[0], point.values["owners.count"]
+            epsilon = point.values["privacy.epsilon"]
+            assert (point.psi < own) is (drift == "true" and epsilon == 10 and count == 8), point
+            if epsilon == 2.5:
+                assert point.psi - point.noise_free > own
+            if count == 64:
+                assert point.noise_free > own
 
 
 @pytest.mark.nightly
