@@ -104,7 +104,8 @@ def test_without_drift_banks_are_alike_and_none_gains(variant: str) -> None:
             assert point.alone is not None
             own, count = point.alone[0], point.values["owners.count"]
             epsilon = point.values["privacy.epsilon"]
-            assert (point.psi < own) is (drift == "true" and epsilon == 10 and count == 8), point
+            pays = drift == "true" and epsilon == 10 and count == 8
+            assert bool(point.psi < own) is pays, point
             if epsilon == 2.5:
                 assert point.psi - point.noise_free > own
             if count == 64:
