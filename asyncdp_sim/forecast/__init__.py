@@ -34,7 +34,7 @@ class Forecast:
     quantiles : dict
         Of ψ at the end, by level.
     noise_free : float
-        Expected ψ at the end without noise.
+        Expected ψ at the end without noise; what is clipped stays so.
     curve : array (J,)
         Expected ψ of the model, and
     times : array (J,)

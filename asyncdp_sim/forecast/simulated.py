@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecast.population import Population
-from asyncdp_sim.run import run
+from asyncdp_sim.run import run, run_without_noise
 
 Array = npt.NDArray[np.float64]
 REPLICATES = 100
@@ -53,21 +53,19 @@ class Simulated:
 def simulated(population: Population, workers: int) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
-    The runs without noise are over the same networks.
+    The runs without noise are over the same networks, and clip what those with noise clip.
     """
     scenario = population.scenario
     wanted = scenario.run.model_copy(update={"replicates": REPLICATES})
     scenario = scenario.model_copy(update={"run": wanted})
     loud = run(scenario, workers=workers)
-    exact = scenario.privacy.model_copy(update={"mechanism": "none"})
-    calm = scenario.model_copy(update={"privacy": exact})
-    silent = run(calm, workers=workers, traces=loud.traces)
+    silent = run_without_noise(loud, workers=workers)
     return Simulated(
         final=_final(loud.learned.curve),
         psi=_mean(loud.learned.curve, "relative_fitness"),
         times=_mean(loud.learned.curve, "time"),
         answers=np.mean([trace.released for trace in loud.traces], axis=0),
-        noise_free=float(_final(silent.learned.curve).mean()),
+        noise_free=float(_final(silent.curve).mean()),
         ends=_last(loud.learned.curve, "time"),
     )
 

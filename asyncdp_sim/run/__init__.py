@@ -12,7 +12,13 @@ from asyncdp_sim.run.finished import finished
 from asyncdp_sim.run.outcome import Outcome, Ready, all_numbers
 from asyncdp_sim.run.problem import build_dataset
 from asyncdp_sim.run.replaying import made_again, numbers_of, require_same
-from asyncdp_sim.run.replicates import learn_all, learn_together, live_all, simulate_all
+from asyncdp_sim.run.replicates import (
+    Learned,
+    learn_all,
+    learn_together,
+    live_all,
+    simulate_all,
+)
 from asyncdp_sim.run.workers import Map, one_thread, processes
 from asyncdp_sim.run.writing import manifest, write
 from asyncdp_sim.scenario import Scenario
@@ -73,6 +79,27 @@ def run(
             learned = learn_all(task, seed, chosen, traces, **pool)
         behaved = summarise(traces, scenario.network.airtime)
         return ready.outcome(chosen, traces, behaved, learned, **pool)
+
+
+def run_without_noise(outcome: Outcome, *, workers: int = 1) -> Learned:
+    """Learn an outcome's replicates once more, with no noise on answers and all else as it was.
+
+    Where learning is replayed it is over the same traces; where it is live, who talks to whom may
+    change with the models.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    """
+    scenario, task = outcome.scenario, outcome.problem.task.without_noise()
+    seed, numbers = scenario.run.seed, outcome.numbers
+    with one_thread(), processes(workers) as mapped:
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        if scenario.run.learning == "live":
+            return live_all(scenario.network, task, seed, numbers, events=False, **pool)[1]
+        return learn_all(task, seed, numbers, outcome.traces, **pool)
 
 
 def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterator[Outcome]:
@@ -155,5 +182,6 @@ __all__ = [
     "require_same",
     "run",
     "run_together",
+    "run_without_noise",
     "write",
 ]

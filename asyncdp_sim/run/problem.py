@@ -1,6 +1,6 @@
 """From a scenario and its data to what the replicates need."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Quadratic, Records
 from asyncdp_sim.privacy import Clip, Declared, Domain, Gaussian, Pure
-from asyncdp_sim.privacy.mechanisms import Mechanism
+from asyncdp_sim.privacy.mechanisms import Mechanism, NoNoise
 from asyncdp_sim.run.held_out import HeldOut, held_out
 from asyncdp_sim.run.scored import ScoredOnAll
 from asyncdp_sim.scenario import Scenario
@@ -61,6 +61,14 @@ class Task:
     threshold: float | None = None
     target: Target | None = None
     watched: Records | None = None
+
+    def without_noise(self) -> "Task":
+        """Return the same with no noise on answers; clipping and the domain stay as they are.
+
+        ``privacy.mechanism = "none"`` is something else: nothing is clipped or scaled there.
+        """
+        silent = NoNoise(np.zeros(self.objective.n_owners))
+        return replace(self, reply=replace(self.reply, noise=silent))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from asyncdp_sim.learning.algorithms import ParameterServer, Steps
 from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.run.problem import Task
 from asyncdp_sim.run.replicates import Numbers, blocks
 from asyncdp_sim.run.workers import Map
@@ -104,9 +103,7 @@ def split_psi(
     psi = _psi(task, models)
     if not np.isfinite(psi).all():
         return Split(reason="the model diverged")
-    quiet = replace(
-        task, reply=replace(task.reply, noise=NoNoise(np.zeros(task.objective.n_owners)))
-    )
+    quiet = task.without_noise()
     no_limit = _no_limit(algorithm, traces)
     most = REPETITIONS if no_limit is None else 1
     parts = blocks(len(numbers), workers)
