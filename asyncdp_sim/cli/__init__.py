@@ -305,14 +305,14 @@ def audit_command(
 
 @app.command("replay")
 def replay_command(
-    directory: Annotated[Path, typer.Argument(help="Result directory.", metavar="DIR")],
+    directory: Annotated[Path, typer.Argument(help="Of a result or a sweep.", metavar="DIR")],
     workers: Workers = 1,
     settings: Annotated[
         list[str],
         typer.Option("--set", help="Where a table lies now: data.path=…", metavar="PATH=VALUE"),
     ] = [],  # noqa: B006
 ) -> None:
-    """Make a result again from its manifest, and compare all of it."""
+    """Make a result or a sweep again from its manifest, and compare all of it."""
     from asyncdp_sim.sweep import reproduce_all
 
     results = reproduce_all(directory, workers=workers, settings=settings, on_note=_note)

@@ -7,7 +7,12 @@ import typer
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default=False)]
 Out = Annotated[
-    Path | None, typer.Option("--out", help="Result directory; must not exist.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Result directory: a new one, or one that this very command has finished.",
+        show_default=False,
+    ),
 ]
 
 
@@ -16,7 +21,7 @@ Place = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Result directory, or a URL that fsspec knows; must not exist, or be unfinished.",
+        help="Result directory, or a URL that fsspec knows: a new one, or one of this very sweep.",
         show_default=False,
     ),
 ]

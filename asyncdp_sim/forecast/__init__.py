@@ -14,6 +14,8 @@ from asyncdp_sim.forecast.worked import Worked, worked_out
 from asyncdp_sim.scenario import Scenario
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"
+"""What is said where common moments were asked for, or are the default, and runs are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Forecast:
         How it was found.
     doubts : tuple of str
         Why exact moments do not apply, or given who updates when alone, and what common moments
-        leave out; none where they are exact.
+        leave out, or that runs are not of them; none where they are exact.
     moments : str
         Of what data.
     not_for_release : bool
@@ -131,8 +133,9 @@ def forecast(
     found = worked_out(known, heterogeneity)
     if isinstance(found, Worked):
         return _by_moments(known, found, target)
+    doubts = [*found, *[RECORDS] * known.common]
     known = population(scenario.base(), "own", private=private, dataset=known.dataset)
-    return _by_runs(known, found, target, workers)
+    return _by_runs(known, doubts, target, workers)
 
 
 def _by_moments(known: Population, found: Worked, target: float | None) -> Forecast:

@@ -104,7 +104,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     if synchronous(algorithm):
         doubts.append("budgets of learning in rounds have no prices here")
     if len(doubts) > 0:
-        raise SpecError([Fault("", doubt, "no prices by exact moments") for doubt in doubts])
+        given, why = "a scenario that cannot be priced", "prices are by exact moments, but"
+        raise SpecError([Fault("", given, f"{why} {doubt}") for doubt in doubts])
     if objective is None or isinstance(chosen, str) or not isinstance(algorithm, AsyncGossip):
         raise TypeError("broken() lets no such scenario pass")
     process = gossip_map_of(

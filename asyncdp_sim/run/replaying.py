@@ -118,16 +118,26 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     if "mixed_versions" in keys:
         yield "by several versions (mixed_versions in manifest.json)"
     whole = {(each.place, each.kept) for each in found if each.file == "manifest.json"}
-    parts = [(each, "versions." * each.file.endswith(VERSIONS)) for each in found]
-    inside = {
-        str(Path(each.file).parent)
-        for each, prefix in parts
-        if each.of_circumstances and (f"{prefix}{each.place}", each.kept) not in whole
-    } - {"."}
-    if len(inside) > 0:
-        more = f" and {len(inside) - _MOST} more" if len(inside) > _MOST else ""
-        named = ", ".join(sorted(inside)[:_MOST])
-        yield f"in part by other versions, or elsewhere ({named}{more})"
+    parts: dict[str, list[str]] = {}
+    for each in found:
+        place = "versions." * each.file.endswith(VERSIONS) + each.place
+        folder = str(Path(each.file).parent)
+        if each.of_circumstances and folder != "." and (place, each.kept) not in whole:
+            parts.setdefault(_made(place, each), []).append(folder)
+    for made, folders in parts.items():
+        named = sorted(set(folders))
+        more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+        yield f"in part {made} ({', '.join(named[:_MOST])}{more})"
+
+
+def _made(place: str, differs: Difference) -> str:
+    """Return how a part of a sweep was made, from one place of its circumstances."""
+    key, _, name = place.partition(".")
+    if key == "versions" and name != "":
+        return f"with {name} {differs.kept}, here {differs.again}"
+    if key == "git_commit":
+        return f"at commit {differs.kept}, here {differs.again}"
+    return "by other versions, or elsewhere"
 
 
 def _found(

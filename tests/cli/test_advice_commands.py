@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.forecast import RECORDS
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
@@ -85,6 +86,10 @@ def test_a_forecast_by_runs_says_why(command: Command) -> None:
     assert "simulated runs" in shown
     assert "because" in shown
     assert "clipped gradients are not linear in the model" in shown
+    assert "runs need records" not in shown
+    common = command.done("forecast", "sound.toml", "--common").out.splitlines()
+    [line] = sorted(set(common) - set(shown.splitlines()))
+    assert line.split(maxsplit=1)[1] == RECORDS
 
 
 def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:

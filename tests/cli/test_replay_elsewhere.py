@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.provenance import versions
 from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweep import sweep
@@ -83,9 +84,14 @@ def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
     file = made / "old" / "s" / "cell-0001" / "manifest.json"
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace('"numpy": "', '"numpy": "0.'), encoding="utf-8")
+    [trace] = (made / "old" / "s" / "traces").glob("*/versions.json")
+    kept = trace.read_text(encoding="utf-8")
+    trace.write_text(kept.replace('"simpy": "', '"simpy": "0.'), encoding="utf-8")
     said = command.done("replay", "old/s")
-    assert said.lines == [
-        "note: old/s was made in part by other versions, or elsewhere (cell-0001)"
+    here, folder = versions(), trace.parent.relative_to(made / "old" / "s")
+    assert sorted(said.lines) == [
+        f"note: old/s was made in part with {name} 0.{here[name]}, here {here[name]} ({where})"
+        for name, where in (("numpy", "cell-0001"), ("simpy", folder))
     ]
 
 
