@@ -46,7 +46,7 @@ def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scena
     directory : Path
         A result or a sweep.
     settings : sequence of str
-        Where data files lie now, as ``data.path=…``; else they are looked for where
+        Where data files lie now, as ``data.path=…``; all others are looked for where
         ``scenario.toml`` says, and by their names beside the result, beside its sweep, and in the
         working directory. A file is what was read if its SHA-256 is the manifest's.
 
@@ -61,7 +61,7 @@ def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scena
     scenario = _stated(directory, settings)
     with TemporaryDirectory(prefix="asyncdp-replay-") as temporary:
         folder = Path(temporary)
-        places = dict(_found(directory, manifest, scenario, folder))
+        places = dict(_found(directory, manifest, scenario, folder, stated=_keys(settings)))
         scenario = placed(scenario, places)
         said = manifest["scenario"]
         differ = list(between("scenario.toml", described(scenario), said, "manifest"))
@@ -141,9 +141,17 @@ def _made(place: str, differs: Difference) -> str:
 
 
 def _found(
-    directory: Path, manifest: Mapping[str, Any], scenario: Scenario, folder: Path
+    directory: Path,
+    manifest: Mapping[str, Any],
+    scenario: Scenario,
+    folder: Path,
+    *,
+    stated: set[str],
 ) -> Iterator[tuple[str, str]]:
-    """Yield from each path of a data file to where it lies now, under the name it had then."""
+    """Yield from each path of a data file to where it lies now, under the name it had then.
+
+    A path at one of the keys ``stated`` is taken at its word, and looked for nowhere else.
+    """
     paths = data_files(scenario)
     ours = leaves(jsonable(unplaced(scenario, {path: f"{_SHA}{path}" for path in paths})))
     theirs = leaves(manifest["scenario"])
@@ -154,9 +162,11 @@ def _found(
         name, _, wanted = str(theirs.get(key)).rpartition(_SHA)
         name = name.strip() or str(theirs.get(field))
         given = Path(os.path.normpath(path))
-        there = [p for p in (given, *(at / given.name for at in beside)) if p.is_file()]
+        others = () if field in stated else (at / given.name for at in beside)
+        there = [p for p in (given, *others) if p.is_file()]
         if len(there) == 0:
-            said = f"there is no such file, here or beside the result; say where: {_SET}"
+            looked = "" if field in stated else ", here or beside the result"
+            said = f"there is no such file{looked}; say where: {_SET}"
             raise DataError([Fault(field, repr(str(given)), said)], str(directory))
         same = next((p for p in there if source_of(str(p)).sha256 == wanted), None)
         if same is None:
@@ -168,6 +178,11 @@ def _found(
 
 
 _SET = "--set data.path=…"
+
+
+def _keys(settings: Sequence[str]) -> set[str]:
+    """Return what is set."""
+    return {setting.partition("=")[0].strip() for setting in settings}
 
 
 def _named(file: Path, folder: Path, number: int, name: str) -> Path:

@@ -69,6 +69,22 @@ def test_another_table_is_refused(result: str, command: Command, made: Path) -> 
     assert line.startswith(f"old/{result}: not reproduced: the data file differs (")
 
 
+def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made: Path) -> None:
+    """The right table lies beside the result, under the name of the wrong one that is named."""
+    (made / "elsewhere").mkdir()
+    rates(made / "elsewhere" / "rates.csv", 1.0)
+    said = command("replay", "old/r", "--set", "data.path=elsewhere/rates.csv")
+    assert said.code == 3
+    [line] = said.lines
+    wrong = made / "elsewhere" / "rates.csv"
+    assert line.startswith(f"old/r: not reproduced: the data file differs ({wrong} has SHA-256")
+    said = command("replay", "old/r", "--set", "data.path=nowhere/rates.csv")
+    assert said.code == 2
+    [line] = said.lines
+    nowhere = str(made / "nowhere" / "rates.csv")
+    assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; say")
+
+
 def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
     (made / "old" / "rates.csv").unlink()
     said = command("replay", "old/r")
