@@ -378,6 +378,13 @@ MUTANTS = (
         "the spread of runs for the error of their mean",
         ("tests/unit/forecast/test_simulated.py",),
     ),
+    Mutant(
+        "asyncdp_sim/run/problem.py",
+        "return replace(self, reply=replace(self.reply, noise=silent))",
+        "return replace(self, reply=replace(self.reply))",
+        "without noise has noise",
+        ("tests/unit/forecast/test_simulated.py",),
+    ),
     # run
     Mutant(
         "asyncdp_sim/run/account.py",
