@@ -19,6 +19,7 @@ from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
 N, T = 3, 6
+EXACT = "exact-as-published"
 BUDGETS = [0.3, 1.2, 7.0]
 ALGORITHMS = {
     "rounds": {"kind": "collab-2", "step": 0.1},
@@ -128,6 +129,8 @@ def test_the_audit_holds_a_copy_to_its_part():
     assert "of owner 3:" in told[0]
     assert f"{7 / 18:.4g} claimed: " in told[0]
     assert f"{7 / 3:.4g} claimed: " in told[1]
+    assert not found.exceeded, found.lines()
+    assert not audit(copies(own=EXACT)[1], answers=100, runs=8, confidence=0.99).exceeded
     with pytest.raises(SpecError, match="claims a finite ε"):
         audit(scenario(epsilon=float("inf")), answers=100, runs=8, confidence=0.99)
 
