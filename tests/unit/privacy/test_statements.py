@@ -257,3 +257,10 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
     for row in report(tmp_path / "s")[1:]:
         assert row.split()[-2:] == ["NO", "inf"]
+
+
+def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -> None:
+    for name, privacy in (("none", {"mechanism": "none"}), ("inf", {"epsilon": inf})):
+        write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
+        [told] = [line for line in report(tmp_path / name) if line.startswith("budget spent")]
+        assert told.split(maxsplit=2)[-1] == "no finite budget"
