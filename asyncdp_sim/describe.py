@@ -232,17 +232,21 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
 
 def _together(scenario: Scenario) -> Iterator[str]:
     """Say of what all this is said: of one replicate of one cell."""
-    asked = float(scenario.privacy.asked(scenario.owners.count).max())
-    if scenario.privacy.noise == "scalar-as-published":
-        return
-    timed = scenario.timing_unaccounted is None
-    delta = scenario.privacy.delta if scenario.privacy.mechanism == "gaussian" else 0
-    summary = {"epsilon_true": asked, "delta": delta, "timing_accounted": timed}
-    cell = {"scenario": scenario.plain(), "summary": summary}
-    some = range(2 if len(scenario.sweep) > 0 else 1)
-    alone = composition([cell | {"digest": number} for number in some])
-    if alone is not None and "run.seed" not in scenario.sweep:
+    cells = [scenario.cell(chosen) for chosen in scenario.grid()]
+    hoped = [_hoped(cell) | {"digest": number} for number, cell in enumerate(cells or [scenario])]
+    alone = composition(hoped)
+    if alone is not None:
         yield f"that is said of {alone}"
+
+
+def _hoped(scenario: Scenario) -> dict[str, Any]:
+    """Return what a manifest says of a run in which no bound is exceeded and nothing diverges."""
+    privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
+    told = privacy.noise == "scalar-as-published" or scenario.data.unsound is not None
+    epsilon = np.inf if told else float(privacy.asked(scenario.owners.count).max())
+    delta = privacy.delta if privacy.mechanism == "gaussian" else 0
+    summary = {"epsilon_true": epsilon, "delta": delta, "timing_accounted": timed}
+    return {"scenario": scenario.plain(), "summary": summary}
 
 
 def _claims(scenario: Scenario) -> Iterator[str]:
@@ -284,6 +288,8 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
         yield f"trigger: {scenario.trigger.words()}"
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
+    if scenario.data.unsound is not None:
+        yield f"not private, no finite ε: {scenario.data.unsound}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -125,6 +125,8 @@ def _verdict(said: Label) -> str:
 
 def _spent(figures: Mapping[str, Any]) -> str:
     """Return what was charged, which is for answers, and never for when they come."""
+    if figures["max_spent_ratio"] is None:
+        return "no finite budget"
     charged = f"at most {_figure(figures['max_spent_ratio'])} of ε"
     return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 

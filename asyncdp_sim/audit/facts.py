@@ -105,8 +105,9 @@ def own_noise(without: int) -> Fact:
 def same_noise(scenario: Scenario, problem: Problem) -> Fact:
     """Judge whether runs send what the attacked mechanism gives, and learn of nothing else.
 
-    The j-th answer that is used is the gradient at its query, hidden by row j of the run's stream
-    ``noise``; and replay, which is what a run's models come from, ends where live learning does.
+    The j-th answer that is used is the gradient at its query, hidden by row j of the run's noise,
+    or of its copy's; and replay, which is what a run's models come from, ends where live learning
+    does.
     """
     for number in range(1, RUNS + 1):
         odd = _odd(scenario, problem, number)
@@ -128,7 +129,7 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
     if view.used > 0:
         owners = view.owners[used]
         exact = task.reply.gradients.gradient(owners, view.points[used])
-        source = streams().within(*name).generator("noise")
+        [source] = task.reply.noise_of([streams().within(*name)])
         due = noise.hide(owners, exact, noise.rows(source, view.used, size))
         with np.errstate(invalid="ignore"):
             off = np.abs(due - view.answers[used]).max(axis=1)

@@ -1,6 +1,6 @@
 """The answer without training: how good, how soon, at what privacy cost, and who profits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -63,6 +63,8 @@ class Forecast:
         Whether private records were read.
     timing : str, optional
         What timing tells of records that nobody pays for: no finite ε holds then.
+    unsound : str, optional
+        Why one private record has a say in what is made of others: no finite ε either.
     """
 
     psi: float
@@ -84,6 +86,7 @@ class Forecast:
     moments: str
     not_for_release: bool
     timing: str | None = None
+    unsound: str | None = None
 
     @property
     def cost_of_privacy(self) -> float:
@@ -132,10 +135,12 @@ def forecast(
     known = population(scenario.base(), moments, private=private)
     found = worked_out(known, heterogeneity)
     if isinstance(found, Worked):
-        return _by_moments(known, found, target)
-    doubts = [*found, *[RECORDS] * known.common]
-    known = population(scenario.base(), "own", private=private, dataset=known.dataset)
-    return _by_runs(known, doubts, target, workers)
+        said = _by_moments(known, found, target)
+    else:
+        doubts = [*found, *[RECORDS] * known.common]
+        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
+        said = _by_runs(known, doubts, target, workers)
+    return replace(said, unsound=scenario.base().data.unsound)
 
 
 def _by_moments(known: Population, found: Worked, target: float | None) -> Forecast:

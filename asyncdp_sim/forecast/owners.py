@@ -31,8 +31,8 @@ class OwnerForecast:
     profits : bool
         Whether the expected ψ of the private model is below that.
     epsilon_needed : float or None
-        The least ε from which on the owner profits, all budgets having grown in proportion. None
-        where it does not profit however small the noise is.
+        The least ε from which on the owner profits, all budgets having grown in proportion; ∞
+        where its own is. None where it does not profit however small the noise is.
     """
 
     owner: int
@@ -104,6 +104,7 @@ def prospects(
     cost = max(expected - noise_free, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = accountant.quieter(np.sqrt(cost / np.maximum(alone - noise_free, 0.0)))
+    needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None
         found.append(
@@ -114,7 +115,7 @@ def prospects(
                 epsilon_spent=float(spent[i]) if hidden else inf,
                 alone=value,
                 profits=expected < value,
-                epsilon_needed=float(needed[i]) if np.isfinite(needed[i]) else None,
+                epsilon_needed=float(needed[i]) if value > noise_free else None,
             )
         )
     return found

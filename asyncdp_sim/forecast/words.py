@@ -42,8 +42,10 @@ def lines(found: Forecast) -> list[str]:
     if len(found.owners) > 0:
         who = sum(owner.profits for owner in found.owners)
         rows.append(("owners that profit", f"{who} of {len(found.owners)}"))
-    if found.timing is not None:
-        rows += [("private", "NO (no finite ε)"), ("because", f"{UNTIMED}{found.timing}")]
+    breaks = [] if found.unsound is None else [found.unsound]
+    breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
+    if len(breaks) > 0:
+        rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
     rows += [
         ("method", found.method),
         *(("because", doubt) for doubt in found.doubts),

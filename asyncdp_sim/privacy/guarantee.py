@@ -135,7 +135,8 @@ def guarantee(
     if len(silent) > 0:
         published = len(silent) == 1 < len(records)
         plays = ", as published, where it plays the learner itself" if published else ""
-        breaks.append(f"ε = ∞ for {_owners(silent)}: their answers are exact{plays}")
+        whose = "its" if len(silent) == 1 else "their"
+        breaks.append(f"ε = ∞ for {_owners(silent)}: {whose} answers are exact{plays}")
     true = accountant.together(accountant.answers, privacy.overlap, factors)
     open_to_all = _public(public_rows_of_owner)
     if diverged > 0:

@@ -146,7 +146,8 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     """Return what the label does not speak of: several replicates, or cells, published together.
 
     Replicates read the same records with noise of their own, so that (ε, δ) adds up at most; cells
-    of one seed have their noise in common, so that two of them may tell a step exactly.
+    of one seed have their noise in common, so that two of them may tell a step exactly. But copies
+    with different learners have noise of their own.
 
     Returns
     -------
@@ -154,8 +155,7 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         None where nothing is hidden, or there is one replicate of one cell only.
     """
     distinct = list({each.get("digest", id(each)): each for each in manifests}.values())
-    noisy = [each for each in distinct if isfinite(_true_epsilon(each))]
-    if len(noisy) == 0:
+    if not any(isfinite(_true_epsilon(each)) for each in distinct):
         return None
     if len(distinct) == 1:
         count = _replicates(distinct[0])
@@ -165,8 +165,8 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         return (
             f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
         )
-    seeds = [each["scenario"].get("run", {}).get("seed") for each in noisy]
-    if len(set(seeds)) < len(seeds):
+    drawn = [_stream(each) for each in distinct if min(_epsilons(each)) < inf]
+    if len(set(drawn)) < len(drawn):
         return "each replicate of each cell on its own; cells share noise: together not private"
     return "each replicate of each cell on its own; what is published of several adds up"
 
@@ -284,6 +284,13 @@ def _copies(manifest: Manifest) -> int:
     if given is None:
         return 1
     return OwnLearner.model_validate(given).parts(int(manifest["scenario"]["owners"]["count"]))
+
+
+def _stream(manifest: Manifest) -> tuple[Any, Any]:
+    """Return what decides the noise that is drawn: the seed, and whose copy it is."""
+    scenario = manifest["scenario"]
+    learner = scenario["privacy"].get("learner") or {}
+    return scenario.get("run", {}).get("seed"), learner.get("owner")
 
 
 def _claimed(manifest: Manifest) -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,16 +10,18 @@ import pytest
 from asyncdp_sim.audit import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecast import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.run import Ready, manifest, run, run_together
 from asyncdp_sim.run.problem import build_dataset, prepare
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
 N, T = 3, 6
+EXACT = "exact-as-published"
 BUDGETS = [0.3, 1.2, 7.0]
 ALGORITHMS = {
     "rounds": {"kind": "collab-2", "step": 0.1},
@@ -128,6 +131,8 @@ def test_the_audit_holds_a_copy_to_its_part():
     assert "of owner 3:" in told[0]
     assert f"{7 / 18:.4g} claimed: " in told[0]
     assert f"{7 / 3:.4g} claimed: " in told[1]
+    assert not found.exceeded, found.lines()
+    assert not audit(copies(own=EXACT)[1], answers=100, runs=8, confidence=0.99).exceeded
     with pytest.raises(SpecError, match="claims a finite ε"):
         audit(scenario(epsilon=float("inf")), answers=100, runs=8, confidence=0.99)
 
@@ -175,3 +180,15 @@ def test_gossip_without_a_learner_has_no_copies():
     raw["privacy"]["learner"] = {"owner": 1}
     with pytest.raises(SpecError, match=r"privacy\.learner: given a table; allowed is nothing"):
         parse(Scenario, raw)
+
+
+def test_who_profits_in_a_copy_does_so_from_an_epsilon_that_it_has():
+    """Also the learner, whose own answers are exact: "never" would contradict that it profits."""
+    root = Path(__file__).parents[3] / "scenarios" / "catalogue"
+    every = load(root / "every-owner-a-learner.toml")[0]
+    named = {chosen["variant"]["name"]: chosen for chosen in every.grid()}
+    owners = forecast(every.cell(named["learner 2, own exact"])).owners
+    assert [owner.profits for owner in owners] == [False, True, True, True]
+    assert owners[1].epsilon_needed == float("inf")
+    for owner in owners:
+        assert owner.profits == (owner.epsilon_needed <= owner.epsilon)

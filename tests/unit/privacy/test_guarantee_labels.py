@@ -262,11 +262,11 @@ def test_infinite_budgets_in_words() -> None:
     """One owner of several plays the learner, as published; all owners are plainly not private."""
     [one] = judged(kind="clip", epsilon=(inf, 2.0)).reasons
     plays = "as published, where it plays the learner itself"
-    assert one == f"ε = ∞ for owner 1: their answers are exact, {plays}"
+    assert one == f"ε = ∞ for owner 1: its answers are exact, {plays}"
     [both] = judged(kind="clip", epsilon=(inf, inf)).reasons
     assert both == "ε = ∞ for owners 1, 2: their answers are exact"
     [alone] = judged(kind="clip", epsilon=(inf,), public=(0,)).reasons
-    assert alone == "ε = ∞ for owner 1: their answers are exact"
+    assert alone == "ε = ∞ for owner 1: its answers are exact"
 
 
 def test_obfuscation_is_no_guarantee() -> None:

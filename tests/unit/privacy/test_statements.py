@@ -99,6 +99,51 @@ def test_cells_of_other_seeds_do_not_share_noise() -> None:
     assert "share noise" not in label(manifests).text
 
 
+def copy(owner: int, own: str = "noised", epsilon: float = 1.5) -> Scenario:
+    learner = {"owner": owner, "own": own}
+    return scenario(run={"replicates": 1}, privacy={"epsilon": epsilon, "learner": learner})
+
+
+ALONE = scenario(run={"replicates": 1})
+ADDS_UP = "each replicate of each cell on its own; what is published of several adds up"
+SHARED = "each replicate of each cell on its own; cells share noise: together not private"
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ((ALONE, copy(1), copy(2)), ADDS_UP),
+        ((ALONE, copy(1), copy(1, epsilon=3.0)), SHARED),
+        ((copy(1), copy(1, "exact-as-published")), SHARED),
+        ((copy(1), copy(2, "exact-as-published")), ADDS_UP),
+    ],
+)
+def test_copies_with_other_learners_have_noise_of_their_own(
+    cells: tuple[Scenario, ...], said: str, tmp_path: Path
+) -> None:
+    """Whoever answers exactly in a copy, the others' noise there is that of the copy."""
+    rows = []
+    for cell in cells:
+        task = prepare(cell, build_dataset(cell)).task
+        scope = Streams(cell.run.seed).within("replicate", 1)
+        turn, point = Turn(np.array([1])), np.zeros((1, 2))
+        exact = task.reply.gradients.gradient(turn.owners, point.copy())
+        noisy = Answers(task.reply, [scope], 2).noisy(turn, point)
+        scale = float(task.reply.noise.scale[1])  # owner 2's
+        rows += [(noisy - exact) / scale] if scale > 0 else []
+    alike = any(np.allclose(a, b) for i, a in enumerate(rows) for b in rows[:i])
+    assert alike is (said == SHARED)
+    assert composition([manifest(run(cell)) for cell in cells]) == said
+    changes = [
+        {"name": f"{number}", "privacy": cell.plain()["privacy"]}
+        for number, cell in enumerate(cells)
+    ]
+    swept = scenario(run={"replicates": 1}, sweep={"variant": changes})
+    assert f"that is said of {said}" in describe(swept)
+    sweep(swept, tmp_path / "s")
+    assert f"{said[0].upper()}{said[1:]}." in report(tmp_path / "s")
+
+
 def neighbours() -> tuple[Scenario, Dataset, Dataset]:
     """Owner 1's first record replaced by its opposite, both clipped: the largest move there is."""
     asked = scenario()
@@ -212,3 +257,10 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
     for row in report(tmp_path / "s")[1:]:
         assert row.split()[-2:] == ["NO", "inf"]
+
+
+def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -> None:
+    for name, privacy in (("none", {"mechanism": "none"}), ("inf", {"epsilon": inf})):
+        write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
+        [told] = [line for line in report(tmp_path / name) if line.startswith("budget spent")]
+        assert told.split(maxsplit=2)[-1] == "no finite budget"

@@ -7,6 +7,9 @@ import pytest
 
 from analysis.captions import settings
 from analysis.source import Result, open_directory
+from asyncdp_sim.describe import describe
+from asyncdp_sim.forecast import forecast
+from asyncdp_sim.forecast.words import lines
 from asyncdp_sim.run import run, write
 from asyncdp_sim.scenario import load
 from tests.unit.data.discharges import many as discharges
@@ -115,3 +118,9 @@ def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -
         said.startswith("not private: encoding as-published of a file: rows with anything missing")
         for said in found.warnings
     )
+    why = f"not private, no finite ε: {scenario.data.unsound}"
+    assert why in describe(scenario)
+    assert not any(line.startswith("that is said of") for line in describe(scenario))
+    foreseen = lines(forecast(scenario))
+    assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
+    assert sum(str(scenario.data.unsound) in line for line in foreseen) == 1
