@@ -114,8 +114,8 @@ class Bought:
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
             f"gain      {gained(ratio, 'with equal budgets', 'with those bought')}",
             f"margin    {it.price_of_target:.4g} for each unit of ψ less",
-            f"runs      {len(runs)} of each choice with a ± (half a 95 % interval), networks and "
-            "noise being the same for all"
+            f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
+            "networks and noise being the same for all"
             + ("; budgets were scaled in other runs to reach the target" * self.scaled),
             *source(
                 self.moments,

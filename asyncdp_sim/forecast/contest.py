@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.forecast.interval import half_width
 from asyncdp_sim.privacy import Clip
 from asyncdp_sim.run import run
 from asyncdp_sim.run.workers import Map
@@ -55,7 +56,7 @@ class Played:
 
     @property
     def half_width(self) -> float:
-        """Of the 95 % interval of the mean."""
+        """The longer half of the 95 % interval of the mean."""
         return half_width(self.final)
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class Played:
         return f"ψ {self.psi:.4g} ± {self.half_width:.2g}"
 
     def over(self, other: "Played") -> tuple[float, float]:
-        """Return the mean over that of another choice in the same runs, and its half width.
+        """Return the mean over that of another choice in the same runs, and its ±, as of a mean.
 
         The quotient a/b of means has about the variance of the mean of (a_r − (a/b) b_r)/b.
         """
@@ -75,15 +76,6 @@ class Played:
         if not np.isfinite(ratio):
             return ratio, 0.0
         return ratio, half_width(self.final - ratio * other.final) / abs(other.psi)
-
-
-def half_width(values: Array) -> float:
-    """Return that of the 95 % interval of the mean, by Student's t; infinite where that is."""
-    from scipy.special import stdtrit  # a slow import
-
-    if not np.isfinite(values).all():
-        return float("inf")
-    return float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def winner(plays: Sequence[Play], most: int, tell: Tell = lambda _: None) -> list[int]:

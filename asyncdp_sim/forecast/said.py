@@ -43,8 +43,8 @@ def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str
 def compared(best: Played, choices: int, of: str) -> str:
     """Return how choices were compared."""
     return (
-        f"{len(best.final)} of each choice with a ± (half a 95 % interval), networks and noise "
-        f"being the same for all; other runs chose the best of {choices} {of}"
+        f"{len(best.final)} of each choice with a ± (longer half of a 95 % interval), networks and "
+        f"noise being the same for all; other runs chose the best of {choices} {of}"
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecast.interval import half_width
 from asyncdp_sim.forecast.population import Population
 from asyncdp_sim.run import run, run_without_noise
 
@@ -41,13 +42,13 @@ class Simulated:
 
     @property
     def half_width(self) -> float:
-        """Of the 95 % interval of the mean ψ at the end."""
-        return _half_width(self.final)
+        """The longer half of the 95 % interval of the mean ψ at the end."""
+        return half_width(self.final)
 
     @property
     def time_half_width(self) -> float:
-        """Of the 95 % interval of the mean time of the last update."""
-        return _half_width(self.ends)
+        """The longer half of the 95 % interval of the mean time of the last update."""
+        return half_width(self.ends)
 
 
 def simulated(population: Population, workers: int) -> Simulated:
@@ -68,12 +69,6 @@ def simulated(population: Population, workers: int) -> Simulated:
         noise_free=float(_final(silent.curve).mean()),
         ends=_last(loud.learned.curve, "time"),
     )
-
-
-def _half_width(values: Array) -> float:
-    if not np.isfinite(values).all():
-        return float("inf")
-    return float(1.984 * values.std(ddof=1) / len(values) ** 0.5)
 
 
 def _last(curve: npt.NDArray[np.void], column: str) -> Array:

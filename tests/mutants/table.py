@@ -372,11 +372,18 @@ MUTANTS = (
         ("tests/unit/forecast/test_simulated.py",),
     ),
     Mutant(
-        "asyncdp_sim/forecast/simulated.py",
-        "return float(1.984 * values.std(ddof=1) / len(values) ** 0.5)",
-        "return float(1.984 * values.std(ddof=1))",
+        "asyncdp_sim/forecast/interval.py",
+        "0.975)) / np.sqrt(runs)",
+        "0.975))",
         "the spread of runs for the error of their mean",
-        ("tests/unit/forecast/test_simulated.py",),
+        ("tests/unit/forecast/test_interval.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecast/interval.py",
+        "if abs(skewness) > 1e-6:",
+        "if abs(skewness) > 1e6:",
+        "intervals by Student's t of runs that are skewed",
+        ("tests/unit/forecast/test_interval.py",),
     ),
     Mutant(
         "asyncdp_sim/run/problem.py",

@@ -165,8 +165,8 @@ def test_every_sentence_of_the_advice():
         *("tried", "tried", "assumed", "data"),
     ]
     assert told[5] == (
-        "runs      2 of each choice with a ± (half a 95 % interval), networks and noise being the "
-        "same for all; other runs chose the best of 9 choices of ρ and T"
+        "runs      2 of each choice with a ± (longer half of a 95 % interval), networks and noise "
+        "being the same for all; other runs chose the best of 9 choices of ρ and T"
     )
     assert told[6] == (
         "moments   estimates, no promise: as if all owners had equally many records, and clipped "

@@ -150,8 +150,8 @@ def test_every_sentence_of_a_purchase():
     assert told[4].startswith(f"equal     ε = {equal:.4g} for everybody, for the same money: ψ ")
     assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")
     assert told[8] == (
-        "runs      4 of each choice with a ± (half a 95 % interval), networks and noise being the "
-        "same for all"
+        "runs      4 of each choice with a ± (longer half of a 95 % interval), networks and noise "
+        "being the same for all"
     )
     assert told[9] == "data      synthetic records"
     unread = replace(found, unchecked=True).lines("banks.toml")[-1]

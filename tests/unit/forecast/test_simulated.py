@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecast import forecast
-from asyncdp_sim.forecast.simulated import REPLICATES, _final, _half_width, _mean
+from asyncdp_sim.forecast.simulated import REPLICATES, _final, _mean
 from asyncdp_sim.run import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -21,14 +21,6 @@ CURVE = np.array(
 def test_a_run_that_has_ended_stays_where_it_ended() -> None:
     assert _mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
     assert _final(CURVE).tolist() == [2.0, 3.0]
-
-
-def test_a_half_width_is_of_the_mean() -> None:
-    """Of 100 values with standard deviation s: t(0.975; 99) s/√100."""
-    values = np.tile([1.0, 3.0], 50)
-    spread = np.sqrt(100 / 99)
-    assert _half_width(values) == pytest.approx(1.984 * spread / 10)
-    assert _half_width(np.append(values, np.inf)) == np.inf
 
 
 TRUSTED = {
