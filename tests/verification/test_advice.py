@@ -125,7 +125,7 @@ def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
         lambda play, _: Played(play(range(CHOOSING, CHOOSING + 8))),
     )
     monkeypatch.setattr("asyncdp_sim.forecast.invite.winner", most_lucky)
-    rows, _ = covered(invited, range(60))
+    rows, _ = covered(invited, range(240))
     assert rows[:, 0].mean() * np.sqrt(len(rows)) < -4
 
 

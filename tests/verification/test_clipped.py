@@ -52,7 +52,7 @@ def test_the_shares_are_as_said(bound):
 )
 def test_they_are_as_near_as_they_say(bound, rho, epsilon):
     case = known(bound, rho, epsilon)
-    runs = Played(ends(case.scenario, range(1, 121), dataset=case.dataset))
+    runs = Played(ends(case.scenario, range(1, 201), dataset=case.dataset))
     assert runs.half_width < 0.2 * runs.psi
     assert abs(estimate(case, rho) / runs.psi - 1) < OFF + runs.half_width / runs.psi
 
