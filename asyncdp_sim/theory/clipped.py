@@ -13,8 +13,8 @@ Left out is that clip bends, and that owners that have answered often are unlike
 not. Against simulation E ψ is within 6 % for owners alike with normal records, be half of all
 gradients clipped at the optimum or nine in ten (``tests/verification/test_clipped.py``). On the
 twin of ``lending-sound`` (ε = 1) it was within 10 % from a quarter of its best ρ up to that, for T
-of 30, 100 and 300, and for T = 300 up to twice that. Bolder steps at T of 30 and 100 learn worse
-than it says: ψ was 1.1 to 1.3 times as large at 1.4 times the best ρ, and 1.4 to 1.7 times from
+of 30, 100 and 300 (± 9 %), and for T = 300 up to twice that. At T of 30 and 100 bolder ones learn
+worse than it says: ψ was 1.1 to 1.3 times as large at 1.4 times the best ρ, 1.4 to 1.7 times from
 twice to ten times it. Where sizes are unequal and targets have a long tail, as hospitals have, it
 may be off by a factor of two, and finds the best step all the same.
 """
