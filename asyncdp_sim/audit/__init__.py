@@ -13,6 +13,7 @@ from asyncdp_sim.audit.whole_run import OnPart, audit_run
 from asyncdp_sim.audit.worst import made_up
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.run.workers import processes
 from asyncdp_sim.scenario import Scenario
 
 
@@ -116,14 +117,15 @@ def audit(
     doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict
     dataset, problem = build_dataset(scenario), pairs[0].first
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
-    attacked = [
-        audit_run(
-            scenario, pair, runs, doubt,
-            what=what, stream=stream, workers=workers,
-            on_part=_shifted(on_part, place, len(pairs)),
-        )
-        for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
-    ]  # fmt: skip
+    with processes(workers) as run_map:
+        attacked = [
+            audit_run(
+                scenario, pair, runs, doubt,
+                what=what, stream=stream, workers=workers, run_map=run_map,
+                on_part=_shifted(on_part, place, len(pairs)),
+            )
+            for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
+        ]  # fmt: skip
     facts = (
         budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0)),
         ledger_holds(max(each.short for each in attacked)),

@@ -16,7 +16,7 @@ from asyncdp_sim.audit.overheard import View, overhear
 from asyncdp_sim.audit.per_answer import ratio
 from asyncdp_sim.privacy.attack import Pair, attack, most_shown
 from asyncdp_sim.run.replicates import blocks
-from asyncdp_sim.run.workers import processes
+from asyncdp_sim.run.workers import Map
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
@@ -63,6 +63,7 @@ def audit_run(
     what: str = "the whole run",
     stream: str = "run",
     workers: int = 1,
+    run_map: Map,
     on_part: OnPart | None = None,
 ) -> Attacked:
     """Attack everything that the owner of the differing record does in a whole run.
@@ -81,6 +82,8 @@ def audit_run(
         The name of their random streams.
     workers : int
         Processes, ≥ 1; does not change the result.
+    run_map : callable
+        A ``map`` over so many; see :func:`~asyncdp_sim.run.workers.processes`.
     on_part : callable, optional
         Told how many runs are done, and of how many.
     """
@@ -90,18 +93,17 @@ def audit_run(
     parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
     sides: list[Array] = []
     most, short, bare = np.zeros(scenario.owners.count, dtype=np.int64), Short(), 0
-    with processes(workers) as run_map:
-        for side in (0, 1):
-            found: list[_Part] = []
-            for at in range(0, len(parts), workers):
-                attacked = partial(_attacked, scenario, pair, stream, side)
-                found += run_map(attacked, parts[at : at + workers])
-                if on_part is not None:
-                    on_part(side * runs + sum(each[0].shape[1] for each in found), 2 * runs)
-            sides.append(np.concatenate([part[0] for part in found], axis=1))
-            most = np.max([most, *(part[1] for part in found)], axis=0)
-            short = max(short, *(part[2] for part in found))
-            bare += sum(part[3] for part in found)
+    for side in (0, 1):
+        found: list[_Part] = []
+        for at in range(0, len(parts), workers):
+            attacked = partial(_attacked, scenario, pair, stream, side)
+            found += run_map(attacked, parts[at : at + workers])
+            if on_part is not None:
+                on_part(side * runs + sum(each[0].shape[1] for each in found), 2 * runs)
+        sides.append(np.concatenate([part[0] for part in found], axis=1))
+        most = np.max([most, *(part[1] for part in found)], axis=0)
+        short = max(short, *(part[2] for part in found))
+        bare += sum(part[3] for part in found)
     scores: dict[str, Pair] = {
         name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
     }

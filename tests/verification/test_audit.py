@@ -90,6 +90,7 @@ def test_a_declared_bound_that_holds_is_not() -> None:
     assert whole(found) == pytest.approx(0.0, abs=0.2)  # far from what the bound would allow
 
 
+@pytest.mark.nightly  # by default test_audit_faults plants less: noise × 0.8
 def test_half_the_sensitivity_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """C/n for 2C/n: the true ε is twice the claim."""
     right = privacy_spec.laplace_scale
@@ -129,6 +130,7 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
     assert whole(found) > 0.6  # of about 1.1 that 2000 runs show, and 1 that is claimed
 
 
+@pytest.mark.nightly  # by default test_audit_faults plants a quota given back
 def test_more_releases_than_the_noise_was_scaled_for_are_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
