@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from analysis import foreseen
-from analysis.draw import draw_all
-from analysis.picture import save
 from asyncdp_sim.errors import Fault, InputError
+from asyncdp_sim.figures.draw import draw_all
+from asyncdp_sim.figures.kit.picture import save
+from asyncdp_sim.figures.runs import forecast
 
 
 def main(arguments: list[str]) -> int:
@@ -37,7 +37,7 @@ def draw_forecast(file: Path) -> list[Path]:
     ResultError
         If the file is no forecast, or nothing can be written.
     """
-    return [save(each, file.with_suffix("")) for each in foreseen.pictures(foreseen.read(file))]
+    return [save(each, file.with_suffix("")) for each in forecast.pictures(forecast.read(file))]
 
 
 if __name__ == "__main__":

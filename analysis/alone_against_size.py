@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.convergence import Line
-from analysis.direct import end_labels
-from analysis.labels import label
-from analysis.picture import Picture
-from analysis.source import not_a_result
-from analysis.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
-from analysis.words import as_float
+from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import not_a_result
+from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
+from asyncdp_sim.figures.runs.convergence import Line
 
 Array = npt.NDArray[np.float64]
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from analysis.convergence import Line, quartiles
-from analysis.direct import end_labels
-from analysis.labels import label
-from analysis.picture import Picture
-from analysis.style import THEORY, canvas, colours, plain_numbers, style
-from analysis.words import number
+from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_numbers, style
+from asyncdp_sim.figures.runs.convergence import Line, quartiles
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "

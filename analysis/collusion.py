@@ -10,11 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analysis.labels import label
-from analysis.picture import Picture
-from analysis.source import Result
-from analysis.style import BAND, MARKERS, THEORY, canvas, colours, small_panels, style
-from analysis.words import number
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    MARKERS,
+    THEORY,
+    canvas,
+    colours,
+    small_panels,
+    style,
+)
 from asyncdp_sim.privacy.collusion import advantage_bound, averaging_advantage
 
 Array = npt.NDArray[np.float64]

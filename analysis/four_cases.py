@@ -13,13 +13,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.labels import label
-from analysis.outcomes import mean_psi_at_end
-from analysis.picture import Picture
-from analysis.source import Cell, Sweep, not_a_result
-from analysis.style import BLUE, THEORY, style
-from analysis.surface import PSI
-from analysis.words import number, numbers
+from asyncdp_sim.figures.kit.numbers import number, numbers
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
+from asyncdp_sim.figures.kit.style import BLUE, THEORY, style
+from asyncdp_sim.figures.sweeps.psi_surface import PSI
 
 Array = npt.NDArray[np.float64]
 NUMBERS = ("(i)", "(ii)", "(iii)", "(iv)")

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
-from analysis.labels import Label
-from analysis.picture import Picture
-from analysis.style import BAND, MARKERS, OKABE_ITO, small_panels, style
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import Label
+from asyncdp_sim.figures.kit.style import BAND, MARKERS, OKABE_ITO, small_panels, style
 
 Array = npt.NDArray[np.float64]
 

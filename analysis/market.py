@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from analysis.labels import label
-from analysis.outcomes import mean_psi_at_end
-from analysis.picture import Picture
-from analysis.source import Result
-from analysis.style import (
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import (
     BAND,
     BLUE,
     MARKERS,
@@ -23,7 +24,6 @@ from analysis.style import (
     plain_numbers,
     style,
 )
-from analysis.words import number
 
 Array = npt.NDArray[np.float64]
 

@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.labels import label
-from analysis.picture import Picture
-from analysis.source import Result
-from analysis.style import FEW_OWNERS, canvas, style
-from analysis.timing import first_with_updates, window
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style
+from asyncdp_sim.figures.runs.timing import first_with_updates, window
 from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]

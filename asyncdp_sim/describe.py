@@ -11,18 +11,18 @@ import numpy.typing as npt
 from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.learning.algorithms.polar import matrices_of
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.conflicts import superposable
-from asyncdp_sim.network.graphs_connected import Graph
+from asyncdp_sim.network.compatibility import superposable
+from asyncdp_sim.network.graphs.connected import Graph
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.privacy import Gaussian
 from asyncdp_sim.privacy.label import UNTIMED, composition, record_unit
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.polar import disagreement_left
+from asyncdp_sim.theory.formulas.polar import disagreement_left
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.gossip_spectrum import contraction
+from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction
-from asyncdp_sim.theory.predictions import predict
-from asyncdp_sim.theory.spectral import contraction
-from asyncdp_sim.theory.updating import shares
 
 
 def describe(scenario: Scenario) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import asyncdp_sim
-from asyncdp_sim.data.tables import source_of
+from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.scenario import Scenario, data_files, jsonable, unplaced
 from asyncdp_sim.trace import Trace
 

@@ -9,14 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-from analysis import draw_all
 from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.figures import draw_all
 from asyncdp_sim.provenance import default_directory, described, digest
 from asyncdp_sim.report import notes, report
 from asyncdp_sim.result import read_manifest, require_free
-from asyncdp_sim.run import run, write
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from scenarios.catalogue import catalogue, entry
 from scenarios.papers import FIGURES
 from scenarios.papers.verify import as_text, verify

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis import captions
 from analysis.collusion import Learned, averaging, by_epsilon
-from analysis.picture import save, write
-from analysis.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.figures.kit import captions
+from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.collusion import Recovered, from_exchanges, from_rounds
-from asyncdp_sim.privacy.tap import Tap
-from asyncdp_sim.run.problem import Problem, build_dataset, prepare
+from asyncdp_sim.privacy.transcript import Tap
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Scope, Streams
 

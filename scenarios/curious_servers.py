@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.curious import NO_GUARANTEE, Known, by_servers, one_more
-from analysis.picture import save, write
+from analysis.curious_servers import NO_GUARANTEE, Known, by_servers, one_more
 from asyncdp_sim.errors import InputError
+from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
 from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.streams import Streams

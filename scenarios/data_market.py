@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis import captions
 from analysis.market import Bargains, Offers, bargains, market
-from analysis.picture import save, write
-from analysis.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.errors import Fault, InputError
-from asyncdp_sim.forecast.bargain import Game
-from asyncdp_sim.forecast.market import Demand, cheapest, demand, lagrange
+from asyncdp_sim.figures.kit import captions
+from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
+from asyncdp_sim.forecasts.advice.bargain import Game
+from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
 from asyncdp_sim.scenario import Scenario, load
 
 PRICES = (1.0, 1.0, 2.0, 0.5, 1.0, 0.25)

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from analysis.growth import MEMORY, NOTHING_PRIVATE, Growth, Panel, growth
-from analysis.picture import save, write
 from asyncdp_sim.data import Dataset, GaussianData
 from asyncdp_sim.errors import InputError
+from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import Quadratic

@@ -58,7 +58,7 @@ def run_command(
 ) -> None:
     """Simulate one scenario and learn; write a result directory. A finished one is done."""
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.run import finished, run, write
+    from asyncdp_sim.runs import finished, run, write
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
@@ -107,7 +107,7 @@ def sweep_command(
     from rich.progress import Progress
 
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.sweep import status, sweep
+    from asyncdp_sim.sweeps import status, sweep
 
     if file.is_dir():
         if out is not None:
@@ -221,7 +221,7 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
 ) -> None:
     """Say how good, how soon, and who profits, without training on private records."""
-    from asyncdp_sim.forecast import forecast, grid, words
+    from asyncdp_sim.forecasts import forecast, grid, words
 
     advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
@@ -282,7 +282,7 @@ def audit_command(
     """Attack a scenario's privacy: lower bounds on ε beside what it claims."""
     from rich.progress import Progress
 
-    from asyncdp_sim.audit import audit
+    from asyncdp_sim.audits import audit
 
     scenario = _load(file, settings)
     if len(scenario.sweep) > 0:
@@ -313,7 +313,7 @@ def replay_command(
     ] = [],  # noqa: B006
 ) -> None:
     """Make a result or a sweep again from its manifest, and compare all of it."""
-    from asyncdp_sim.sweep import reproduce_all
+    from asyncdp_sim.sweeps import reproduce_all
 
     results = reproduce_all(directory, workers=workers, settings=settings, on_note=_note)
     which = "" if results == 1 else f" in {results} cells"
@@ -353,9 +353,9 @@ def _advice(
     **how: Any,
 ) -> list[str]:
     """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for."""
-    from asyncdp_sim.forecast.buying import buy
-    from asyncdp_sim.forecast.design import tune
-    from asyncdp_sim.forecast.invite import invite
+    from asyncdp_sim.forecasts.advice.buying import buy
+    from asyncdp_sim.forecasts.advice.invite import invite
+    from asyncdp_sim.forecasts.advice.tune import tune
 
     private = data["private"]
     told: list[str] = []

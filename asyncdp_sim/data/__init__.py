@@ -5,13 +5,13 @@ from typing import Annotated
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, Source
-from asyncdp_sim.data.fraud import FraudData
+from asyncdp_sim.data.fraud.recipe import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
-from asyncdp_sim.data.generic import TableData
-from asyncdp_sim.data.hospital import HospitalData
-from asyncdp_sim.data.lending import LendingData
-from asyncdp_sim.data.splitting import ByColumn
-from asyncdp_sim.data.swap import Swap
+from asyncdp_sim.data.hospital.recipe import HospitalData
+from asyncdp_sim.data.lending.recipe import LendingData
+from asyncdp_sim.data.tables.generic import TableData
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.splitting import ByColumn
 
 DataSpec = Annotated[
     LendingData | HospitalData | FraudData | TableData | GaussianData, Field(discriminator="kind")

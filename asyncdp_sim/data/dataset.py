@@ -61,7 +61,7 @@ class Dataset:
         none are.
     rows : tuple of NDArray
         For every owner the table rows, from 0, of its ``features``, (n_i,) int64; numbered as in
-        :class:`~asyncdp_sim.data.swap.Swap`.
+        :class:`~asyncdp_sim.data.tables.neighbour.Swap`.
     unowned_features, unowned_targets : NDArray, optional
         Rows of no owner, (m, p) and (m,), which count in f, θ* and ψ all the same: nobody trains
         on them. None where ``score_on`` is "participants", or where every row has an owner.

@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
-from asyncdp_sim.data.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.splitting import require_records
-from asyncdp_sim.data.swap import Swap
+from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.splitting import require_records
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import NonNegative, Spec
 from asyncdp_sim.streams import Scope, Streams

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Indices
-from asyncdp_sim.learning.stacked import Block, Stack
+from asyncdp_sim.learning.fused.numpy_loop import Block, Stack
 from asyncdp_sim.learning.watch import Reads
 
 

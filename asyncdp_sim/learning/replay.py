@@ -8,8 +8,8 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
-from asyncdp_sim.learning.lockstep import Lesson, fused, learn
-from asyncdp_sim.learning.path import Path
+from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
+from asyncdp_sim.learning.trajectory import Path
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace

@@ -8,11 +8,11 @@ from itertools import repeat
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.loss import Loss, losses
+from asyncdp_sim.network.delivery_policy import Losses, Manner
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.link import Link
-from asyncdp_sim.network.manner import Losses, Manner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
-from asyncdp_sim.network.learning import Broadcast, Learning
-from asyncdp_sim.network.servers_ahead import Ahead
+from asyncdp_sim.network.live_hooks import Broadcast, Learning
+from asyncdp_sim.network.servers.ahead import Ahead
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
+from asyncdp_sim.network.answer_timeout import Patience
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.delivery_policy import Losses, Manner
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.learning import Broadcast
-from asyncdp_sim.network.manner import Losses, Manner
+from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.patience import Patience
 from asyncdp_sim.trace import Detail, EventKind, Exchange, Outcome
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.

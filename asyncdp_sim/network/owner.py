@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.learning import Broadcast
+from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.trace import Detail, EventKind
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
-from asyncdp_sim.network.crowd import Crowd
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.learning import Learning
+from asyncdp_sim.network.live_hooks import Learning
 from asyncdp_sim.network.owner import live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
+from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, to_ticks

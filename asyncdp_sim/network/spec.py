@@ -11,7 +11,7 @@ from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.conflicts import conflicts
+from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request

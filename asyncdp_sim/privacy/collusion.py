@@ -16,7 +16,7 @@ from math import sqrt, tanh
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, GossipSteps, Indices
-from asyncdp_sim.privacy.tap import Transcript
+from asyncdp_sim.privacy.transcript import Transcript
 
 
 @dataclass(frozen=True, eq=False)

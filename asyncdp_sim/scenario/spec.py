@@ -7,20 +7,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from asyncdp_sim.data import SYNTHETIC, DataSpec, held_out
-from asyncdp_sim.data.splitting import ByColumn
+from asyncdp_sim.data import SYNTHETIC, DataSpec
+from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.data.tables.splitting import ByColumn
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers, Lengths
+from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm, NoisyStatistics, Polar
 from asyncdp_sim.learning.algorithms.noisy_statistics import answer_numbers
-from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.conflicts import conflicts
+from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.latency import Latency, Laws, Payload
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
@@ -32,7 +33,7 @@ from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import Spec, parse, per_owner, wrong_length
-from asyncdp_sim.theory.updating import shares
+from asyncdp_sim.theory.predict.update_order import shares
 
 
 class Scenario(Spec):

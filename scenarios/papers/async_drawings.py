@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from analysis import space_time, stars
-from analysis.picture import Picture
-from analysis.source import VARIANT, Result, Sweep
+from analysis import stars
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
+from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.spans import LOCK, Span, spans
 from asyncdp_sim.streams import Streams
@@ -211,7 +212,7 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
         drawn.append(stars.sequence(found, name=f"sequence-{name}"))
         start, end = WINDOW
         drawn.append(
-            space_time.diagram(
+            diagram.diagram(
                 found, start=start, end=end, happened=happened(found), name=f"space-time-{name}"
             )
         )

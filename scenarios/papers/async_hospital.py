@@ -5,13 +5,14 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from analysis import alone_against_size, convergence, timing
-from analysis.convergence import Line
-from analysis.markers import markers
-from analysis.picture import Picture
-from analysis.source import Cell, Sweep
-from analysis.surface import Reference
-from asyncdp_sim.run.problem import build_dataset
+from analysis import alone_against_size
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Cell, Sweep
+from asyncdp_sim.figures.runs import convergence, timing
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.sweeps.psi_lines import markers
+from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.async_lending_claims import BY_CHANCE, PROMISE
 from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from analysis import convergence, timing
-from analysis.convergence import Line
-from analysis.markers import markers
-from analysis.picture import Picture
-from analysis.source import Sweep
-from analysis.surface import Reference, surface
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.runs import convergence, timing
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.sweeps.psi_lines import markers
+from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from scenarios.papers.async_lending_claims import (
     ALONE,
     CLAIMS_3,

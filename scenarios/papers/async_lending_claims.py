@@ -7,11 +7,11 @@ from math import isfinite
 
 import numpy as np
 
-from analysis.convergence import quartiles
-from analysis.markers import series_of
-from analysis.source import Cell, Sweep
-from analysis.surface import Grid, Reference, grid, ratios, slopes
-from analysis.words import as_float
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.source import Cell, Sweep
+from asyncdp_sim.figures.runs.convergence import quartiles
+from asyncdp_sim.figures.sweeps.psi_lines import series_of
+from asyncdp_sim.figures.sweeps.psi_surface import Grid, Reference, grid, ratios, slopes
 from scenarios.papers import async_lending_reasons as reasons
 from scenarios.papers.async_lending_reasons import (
     ANSWERS,

@@ -15,14 +15,14 @@ from math import exp, log
 import numpy as np
 
 from analysis.boxes import by_iteration
-from analysis.convergence import Line
 from analysis.four_cases import four_cases
-from analysis.markers import markers
-from analysis.outcomes import mean_psi_at_end
-from analysis.picture import Picture
-from analysis.source import Cell, Sweep
-from analysis.surface import Reference, surface
-from analysis.words import number
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Cell, Sweep
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.sweeps.psi_lines import markers
+from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from scenarios.papers import collab_claims as claims
 from scenarios.papers.claims import Claim, Reason
 from scenarios.papers.collab_claims import BOUNDED, EPSILON, RECORDS, TEXT

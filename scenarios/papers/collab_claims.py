@@ -7,10 +7,10 @@ from math import isfinite
 import numpy as np
 
 from analysis.four_cases import Case, cases
-from analysis.markers import series_of
-from analysis.outcomes import mean_psi_at_end
-from analysis.source import Sweep
-from analysis.surface import grid
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.sweeps.psi_lines import series_of
+from asyncdp_sim.figures.sweeps.psi_surface import grid
 from scenarios.papers.claims import Claim, Measure, Range, Reason, private
 from scenarios.papers.exact import flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis import convergence
-from analysis.convergence import Line
-from analysis.picture import Picture
-from analysis.source import VARIANT, Result, Sweep
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
+from asyncdp_sim.figures.runs import convergence
+from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.theory.descent import Schedule, moments
+from asyncdp_sim.theory.moments.synchronous import Schedule, moments
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 
-from analysis.words import as_float
-from asyncdp_sim.run import run
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
 

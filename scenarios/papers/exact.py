@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.markers import series_of, slope
-from analysis.source import Cell, Result, Sweep
-from analysis.surface import Reference
-from asyncdp_sim.forecast import grid
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
+from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.forecasts import grid
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import load
 

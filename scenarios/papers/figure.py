@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.picture import Picture
-from analysis.source import Sweep
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
 from scenarios.papers.claims import Claim

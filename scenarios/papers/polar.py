@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from analysis.convergence import Line, by_update, quartiles
-from analysis.picture import Picture
-from analysis.source import VARIANT, Sweep
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import VARIANT, Sweep
+from asyncdp_sim.figures.runs.convergence import Line, by_update, quartiles
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
 

@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis import captions
-from analysis.picture import save, write
-from analysis.source import Sweep
+from asyncdp_sim.figures.kit import captions
+from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.provenance import described, digest
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (
     OVERVIEW,

@@ -147,7 +147,7 @@ def test_an_impossible_place_is_refused_before_the_work(
     command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "asyncdp_sim.run.outcome.prepare", lambda *_: pytest.fail("it began to work")
+        "asyncdp_sim.runs.outcome.prepare", lambda *_: pytest.fail("it began to work")
     )
     said = command("run", "good.toml", "--out", here / "good.toml" / "below")
     assert said.code == 2

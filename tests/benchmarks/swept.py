@@ -9,7 +9,7 @@ _CODE = """
 import json, resource, sys, time
 from pathlib import Path
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 if __name__ == "__main__":
     file, directory, workers, *settings = sys.argv[1:]
     scenario, _ = load(Path(file), settings)

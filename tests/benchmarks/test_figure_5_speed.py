@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from scenarios import entry
 from tests.benchmarks.loops import from_records, gossip
 from tests.benchmarks.ratio import best_times, report

@@ -4,14 +4,14 @@ import numba
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning import compiled, stacked
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.fused import numba_loop, numpy_loop
+from asyncdp_sim.learning.fused.learn import Lesson, learn
+from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.lockstep import Lesson, learn
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import fold
-from asyncdp_sim.learning.together import replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
@@ -116,7 +116,7 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
         return central
 
     def ours():
-        return next(learn(traces, [lesson], scopes, stacked.LOOP))
+        return next(learn(traces, [lesson], scopes, numpy_loop.LOOP))
 
     loop, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * loop / REPLICATES}
@@ -156,7 +156,7 @@ def test_compiled_replay_against_bare_compiled_loop(problem, recorded, record_pr
         return loop(owners, draws, objective.gram, objective.moment, *numbers)
 
     def ours():
-        return next(learn(traces, [lesson], scopes, compiled.LOOP))
+        return next(learn(traces, [lesson], scopes, numba_loop.LOOP))
 
     fastest, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * fastest / REPLICATES}

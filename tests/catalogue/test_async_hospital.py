@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.source import Sweep
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.run import run
-from asyncdp_sim.run.problem import build_dataset, prepare
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.sweeps import sweep
 from scenarios import entry
 from scenarios.papers import async_hospital
 from scenarios.papers.async_hospital import FIGURES

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.source import Cell, Result, Sweep
-from analysis.surface import Reference
-from asyncdp_sim.forecast.assumptions import RARE
-from asyncdp_sim.theory.silence import Releases
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.forecasts.exact.assumptions import RARE
+from asyncdp_sim.theory.moments.releases import Releases
 from scenarios import entry
 from scenarios.papers import async_lending_reasons as reasons
 from scenarios.papers.async_lending import FIGURES

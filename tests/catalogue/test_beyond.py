@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.run import Outcome, run
-from asyncdp_sim.run.honest import owner_figures
-from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.runs import Outcome, run
+from asyncdp_sim.runs.honest import owner_figures
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 

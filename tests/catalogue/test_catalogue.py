@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.run import run, write
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from scenarios import Entry, catalogue, entry
 from tests.cli.command import Command
 

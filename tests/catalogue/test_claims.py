@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.outcomes import mean_psi_at_end
-from analysis.source import Cell, Result, Sweep
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from scenarios.papers import FIGURES
 from scenarios.papers import claims as judging
 from scenarios.papers.claims import Claim, Judged, Reason, judge

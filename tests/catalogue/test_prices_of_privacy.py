@@ -1,8 +1,8 @@
 """What the entries on budgets and soundness promise, at fewer replicates."""
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.run import Outcome, run
-from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.runs import Outcome, run
+from asyncdp_sim.runs.problem import build_dataset
 from scenarios import entry
 
 

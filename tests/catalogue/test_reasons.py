@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.source import Sweep
-from asyncdp_sim.forecast import grid
-from asyncdp_sim.run import run
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.forecasts import grid
+from asyncdp_sim.runs import run
 from scenarios import entry
 from scenarios.papers import FIGURES
 from scenarios.papers.claims import Judged

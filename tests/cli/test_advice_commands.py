@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.forecast import RECORDS
+from asyncdp_sim.forecasts import RECORDS
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 

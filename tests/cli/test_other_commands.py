@@ -181,7 +181,7 @@ def test_help_of_a_command(command: Command) -> None:
     [
         "import asyncdp_sim",
         "import asyncdp_sim.cli",
-        "import asyncdp_sim.run, asyncdp_sim.sweep, asyncdp_sim.scenario",
+        "import asyncdp_sim.runs, asyncdp_sim.sweeps, asyncdp_sim.scenario",
         "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)",
     ],
 )

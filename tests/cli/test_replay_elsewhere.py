@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.provenance import versions
-from asyncdp_sim.run import run, write
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, rates
 

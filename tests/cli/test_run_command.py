@@ -365,7 +365,7 @@ def test_a_failure_in_writing_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize(
-    "where", ["asyncdp_sim.run.learn_all", "asyncdp_sim.run.writing.optimum_columns"]
+    "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
 )
 def test_an_interruption_exits_130_and_leaves_nothing_behind(
     where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch

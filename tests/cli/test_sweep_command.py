@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.run import Outcome, write
+from asyncdp_sim.runs import Outcome, write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 
@@ -227,7 +227,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
         written.append(directory.name)
 
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
         with pytest.raises(KeyboardInterrupt):
             sweep(scenario, here / "broken")
     done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
@@ -240,7 +240,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     stop_after = 6
     told: list[tuple[int, int]] = []
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
         sweep(
             scenario, here / "broken", on_cell=lambda cell, total: told.append((cell.number, total))
         )
@@ -261,7 +261,7 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(
         write(outcome, directory, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweep.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
         said = command("sweep", "sweep.toml", "--out", "broken")
     assert said.code == 130
     assert said.lines == ["interrupted"]

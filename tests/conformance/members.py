@@ -10,14 +10,14 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.learning.acceptance import AcceptanceSpec
+from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
-from asyncdp_sim.learning.conduct import Adversary
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
-from asyncdp_sim.network.graphs import GossipGraph
+from asyncdp_sim.network.graphs.kinds import GossipGraph
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology

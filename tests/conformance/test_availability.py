@@ -13,7 +13,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.spec import Spec, parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.updating import shares
+from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from tests.conformance.members import DATA, examples, kind, members, said
 

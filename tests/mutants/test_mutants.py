@@ -9,8 +9,8 @@ from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.table import MUTANTS
 
 PACKAGES = (
-    "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecast",
-    "measures", "run", "sweep", "scenario", "report", "describe", "timeline", "analysis",
+    "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",
+    "measures", "runs", "sweeps", "scenario", "report", "describe", "timeline", "figures",
 )  # fmt: skip
 
 

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData, pieces
-from asyncdp_sim.data.columns import cell_or_nan, map_text
-from asyncdp_sim.data.neighbour import write_neighbour
-from asyncdp_sim.data.pieces import read_csv
-from asyncdp_sim.data.recipe import TableRecipe
+from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
+from asyncdp_sim.data.tables import csv_chunks
+from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.neighbour_file import write_neighbour
+from asyncdp_sim.data.tables.table_recipe import TableRecipe
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, map_text
 from asyncdp_sim.streams import Streams
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans
@@ -74,7 +75,7 @@ EXAMPLES = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read, and types guessed, piece by piece: here a cell's piece is a few rows."""
-    monkeypatch.setattr(pieces, "PIECE_ROWS", 4)
+    monkeypatch.setattr(csv_chunks, "PIECE_ROWS", 4)
 
 
 def often(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import dump
 from tests.cli.command import Command, program
 from tests.reproducibility.runs import rows, scenario, tables, written
@@ -176,7 +176,7 @@ def test_what_the_network_does_not_know_changes_no_update(changes: dict, tmp_pat
 
 
 def test_keeping_events_changes_no_other_table(tmp_path: Path) -> None:
-    from asyncdp_sim.run import write
+    from asyncdp_sim.runs import write
 
     kept = written(scenario(), tmp_path / "kept")
     write(run(scenario()), tmp_path / "bare")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecast import Forecast, forecast
+from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.provenance import digest
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

@@ -16,15 +16,15 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecast.buying import buy
-from asyncdp_sim.forecast.contest import CHOOSING, Played, ends
-from asyncdp_sim.forecast.design import tune
-from asyncdp_sim.forecast.invite import invite
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.trial import trial
-from asyncdp_sim.run.problem import build_dataset
+from asyncdp_sim.forecasts.advice.buying import buy
+from asyncdp_sim.forecasts.advice.coalition_trial import trial
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
+from asyncdp_sim.forecasts.advice.invite import invite
+from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
-from tests.unit.forecast.banks import banks
+from tests.unit.forecasts.banks import banks
 
 REFEREES = 400
 """Runs that a headline, of as many as users get, is compared with; other ones."""
@@ -121,10 +121,10 @@ def test_headlines_cover_what_independent_runs_give():
 def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
     """Planted bug: what is told of the winner is of the runs that made it win."""
     monkeypatch.setattr(
-        "asyncdp_sim.forecast.invite.afresh",
+        "asyncdp_sim.forecasts.advice.invite.afresh",
         lambda play, _: Played(play(range(CHOOSING, CHOOSING + 8))),
     )
-    monkeypatch.setattr("asyncdp_sim.forecast.invite.winner", most_lucky)
+    monkeypatch.setattr("asyncdp_sim.forecasts.advice.invite.winner", most_lucky)
     rows, _ = covered(invited, range(240))
     assert rows[:, 0].mean() * np.sqrt(len(rows)) < -4
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import asyncdp_sim.audit as audit_package
-from asyncdp_sim.audit import Audit, audit, whole_run
-from asyncdp_sim.audit.neighbours import neighbours
+import asyncdp_sim.audits as audit_package
+from asyncdp_sim.audits import Audit, audit, whole_run
+from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.attack import Claim, attack

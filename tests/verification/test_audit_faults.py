@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audit import Audit, audit
+from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.path import Recording
+from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accounting import Pure

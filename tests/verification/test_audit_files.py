@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.audit import Audit, audit
-from asyncdp_sim.audit.neighbours import neighbours
-from asyncdp_sim.data import generic
-from asyncdp_sim.data.columns import cells
+from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits.neighbours import neighbours
+from asyncdp_sim.data.tables import generic
+from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command

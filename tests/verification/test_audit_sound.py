@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audit import audit
-from asyncdp_sim.audit.claims import owed
+from asyncdp_sim.audits import audit
+from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry

@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.theory.availability import (
+from asyncdp_sim.theory.formulas.availability import (
     diurnal_integral,
     on_fraction,
     on_off_dispersion,

@@ -12,13 +12,18 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.theory import bounds_collab
-from asyncdp_sim.theory.bound_fits import fit
-from asyncdp_sim.theory.bounds import answer_noise, excess_bound, step_sizes, with_transient
-from asyncdp_sim.theory.bounds_printed import as_printed, privacy_term, shape
-from asyncdp_sim.theory.bounds_smooth import quadratic_slopes, sharpened
-from asyncdp_sim.theory.gossip import gossip_map
-from asyncdp_sim.theory.moments import moments
+from asyncdp_sim.theory.bounds import collab_theorem2
+from asyncdp_sim.theory.bounds.async_as_printed import as_printed, privacy_term, shape
+from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
+from asyncdp_sim.theory.bounds.async_theorem2 import (
+    answer_noise,
+    excess_bound,
+    step_sizes,
+    with_transient,
+)
+from asyncdp_sim.theory.bounds.fits import fit
+from asyncdp_sim.theory.moments.gossip_map import gossip_map
+from asyncdp_sim.theory.moments.per_update import moments
 
 PROBLEMS = 200
 
@@ -356,7 +361,7 @@ def rounds(problem, convexity=1.0):
         move = np.eye(p) - 2 * step * hessian
         second = move @ second @ move.T + step**2 * noise / p * np.eye(p)
     bend = np.linalg.eigvalsh(hessian).tolist()
-    bound = bounds_collab.with_transient(
+    bound = collab_theorem2.with_transient(
         noise,
         convexity=min(2 * bend[0] * convexity, 2 * bend[-1]),
         smoothness=2 * bend[-1],
@@ -393,7 +398,7 @@ class TestCollab:
 
     def test_the_printed_bound_fails_where_the_transient_matters(self):
         problem = replace(random_problem(1), variance=0 * random_problem(1).variance)
-        said = bounds_collab.as_printed(
+        said = collab_theorem2.as_printed(
             100, np.full(len(problem.weights), np.inf), gradient_bound=1, convexity=1, rho=1
         )
         assert said == 0  # ε' > 0 for T large enough …

@@ -14,7 +14,12 @@ from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast
-from asyncdp_sim.theory.broadcast import broadcast, clean_given, no_collision_given, responders
+from asyncdp_sim.theory.formulas.broadcast import (
+    broadcast,
+    clean_given,
+    no_collision_given,
+    responders,
+)
 from asyncdp_sim.trace import Outcome
 from asyncdp_sim.units import to_ticks
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast.clipping import clipped_course
-from asyncdp_sim.forecast.contest import Played, ends
-from asyncdp_sim.forecast.population import population
+from asyncdp_sim.forecasts.advice.contest import Played, ends
+from asyncdp_sim.forecasts.exact.clipping import clipped_course
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.clipped import ClippedCourse
-from tests.unit.forecast.banks import banks
+from asyncdp_sim.theory.moments.clipped import ClippedCourse
+from tests.unit.forecasts.banks import banks
 
 HALF, MOST = 2.5, 0.3
 """Clipping bounds under which about half, and nine in ten, of all gradients are at the optimum."""

@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast.coalition import best_coalition
-from asyncdp_sim.forecast.decoupled import Course
-from asyncdp_sim.forecast.invite import prepared
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.trial import trial
+from asyncdp_sim.forecasts.advice.coalition import best_coalition
+from asyncdp_sim.forecasts.advice.coalition_trial import trial
+from asyncdp_sim.forecasts.advice.invite import prepared
+from asyncdp_sim.forecasts.exact.many_groups import Course
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Scenario
-from tests.unit.forecast.banks import banks
+from tests.unit.forecasts.banks import banks
 from tests.verification.zscores import require, score, seen
 
 CASES = dict(

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.forecast import forecast, grid
-from asyncdp_sim.forecast.assumptions import BUDGETS_END
-from asyncdp_sim.forecast.given import given
-from asyncdp_sim.forecast.orders import orders
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.unlike import unlike
-from asyncdp_sim.run import run
+from asyncdp_sim.forecasts import forecast, grid
+from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END
+from asyncdp_sim.forecasts.exact.given_orders import given
+from asyncdp_sim.forecasts.exact.simulated_orders import orders
+from asyncdp_sim.forecasts.exact.unlike_owners import unlike
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.measures import updates_until_all
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.theory.contribution import all_contributed, answers, mean_until_all
+from asyncdp_sim.theory.formulas.coupon_collector import all_contributed, answers, mean_until_all
 
 from .networks import FavouringClock, RegularClock, network, runs
 from .shared import shared

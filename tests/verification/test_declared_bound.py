@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.learning import compiled, stacked, watch
+from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.fused import numba_loop, numpy_loop
+from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.lockstep import Lesson, fused, learn
 from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.objectives.perceptron import Perceptron
@@ -29,9 +30,9 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.report import report
-from asyncdp_sim.run import Outcome, manifest, run, write
-from asyncdp_sim.run.account import judge, summary, warnings
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs import Outcome, manifest, run, write
+from asyncdp_sim.runs.account import judge, summary, warnings
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
@@ -252,7 +253,7 @@ def test_every_loop_meets_the_same(part: str, loop: str, monkeypatch: pytest.Mon
     if loop == "answer by answer":
         fold(outcome.traces, lesson, scopes())
     else:
-        chosen = stacked.LOOP if loop == "numpy" else compiled.LOOP
+        chosen = numpy_loop.LOOP if loop == "numpy" else numba_loop.LOOP
         next(learn(outcome.traces, [lesson], scopes, replace(chosen, rows=2, numbers=60)))
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
     assert seen.met().queries == len(queries(outcome.scenario))
@@ -451,7 +452,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> N
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in watch.ANSWERED if fate is not Fate.lost)
     monkeypatch.setattr(watch, "ANSWERED", few)
-    monkeypatch.setattr("asyncdp_sim.run.account.ANSWERED", few)
+    monkeypatch.setattr("asyncdp_sim.runs.account.ANSWERED", few)
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast.exact import exact
-from asyncdp_sim.forecast.expected import Recursions
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.synchronous import scheduled, step_of
+from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.exact.schedules import scheduled, step_of
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.descent import moments
+from asyncdp_sim.theory.moments.synchronous import moments
 
 from .shared import shared
 from .zscores import require, score, seen

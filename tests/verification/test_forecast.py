@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast import forecast, grid
-from asyncdp_sim.forecast.assumptions import BUDGETS_END, choice
-from asyncdp_sim.forecast.expected import Recursions
-from asyncdp_sim.forecast.owners import value_alone
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.run import run
+from asyncdp_sim.forecasts import forecast, grid
+from asyncdp_sim.forecasts.advice.who_profits import value_alone
+from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END, choice
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 

@@ -17,14 +17,14 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs import Complete, Edges, Geometric, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring, Star
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory import spectral
-from asyncdp_sim.theory.predictions import predicted
+from asyncdp_sim.theory.predict import gossip_spectrum
+from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace.vocabulary import UPDATES
 from asyncdp_sim.units import to_units
 
@@ -111,7 +111,7 @@ def averages(graph, traces, seed, kind=Spreading):
     path = replay(traces, steps, Reply(flat, SILENT), scopes, 1)
     edges = [(a - graph.nodes(N)[0], b - graph.nodes(N)[0]) for a, b in graph.edges(N)]
     start = (np.eye(size) - 1 / size) / 12
-    exact = spectral.disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
+    exact = gossip_spectrum.disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
     return [score(f"{graph.kind} at {k}", path.central[k, :, 0], exact[k]) for k in KS]
 
 
@@ -323,7 +323,7 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
     The gaps are 0.091 (complete), 0.018, 0.011 (ring) and 0.003 (line).
     """
     graphs = [Complete(), Geometric(radius=0.5, graph=3), Ring(), LINE]
-    gaps = [1 - spectral.contraction(Gossip(graph=graph), 12) for graph in graphs]
+    gaps = [1 - gossip_spectrum.contraction(Gossip(graph=graph), 12) for graph in graphs]
     assert gaps == sorted(gaps, reverse=True)
     found = []
     for graph in graphs:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audit.overheard import View, overhear
+from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
-from asyncdp_sim.run.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

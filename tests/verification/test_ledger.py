@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy import spent
-from asyncdp_sim.run import run, write
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.trace import EventKind

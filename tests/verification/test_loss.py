@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.channels.loss import GilbertElliott
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory import loss as theory
+from asyncdp_sim.theory.formulas import packet_loss as theory
 from asyncdp_sim.trace import Outcome
 
 from .networks import network, runs

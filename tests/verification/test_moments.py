@@ -12,8 +12,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.moments import moments
-from asyncdp_sim.theory.noise_gain import noise_gain
+from asyncdp_sim.theory.moments.noise_gain import noise_gain
+from asyncdp_sim.theory.moments.per_update import moments
 
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs

@@ -15,7 +15,7 @@ import pytest
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

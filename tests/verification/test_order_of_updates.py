@@ -13,10 +13,10 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.capped import capped_moments
-from asyncdp_sim.theory.moments import moments
-from asyncdp_sim.theory.ordered import ordered
-from asyncdp_sim.theory.updating import mean_gap, releases
+from asyncdp_sim.theory.moments.given_order import ordered
+from asyncdp_sim.theory.moments.per_update import moments
+from asyncdp_sim.theory.moments.with_budgets import capped_moments
+from asyncdp_sim.theory.predict.update_order import mean_gap, releases
 from asyncdp_sim.trace import Outcome
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_units

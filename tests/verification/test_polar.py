@@ -17,13 +17,13 @@ from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.graphs import Edges, Ring
-from asyncdp_sim.network.graphs_of_servers import InTurn
+from asyncdp_sim.network.graphs.kinds import Edges, Ring
+from asyncdp_sim.network.graphs.of_servers import InTurn
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.polar import (
+from asyncdp_sim.theory.formulas.polar import (
     Obfuscation,
     disagreement,
     lemma_3,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network import simulate
-from asyncdp_sim.run.problem import build_dataset, prepare
-from asyncdp_sim.run.replicates import learn_all
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.replicates import learn_all
 from asyncdp_sim.streams import Streams
 from scenarios import entry
 

@@ -13,8 +13,8 @@ import pytest
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.predictions import predict
-from asyncdp_sim.theory.updating import releases
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.trace import EventKind, Trace
 
 Fields = dict[str, Any]

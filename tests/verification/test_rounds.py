@@ -18,8 +18,8 @@ from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Rounds, rounds
-from asyncdp_sim.theory.predictions import predicted
-from asyncdp_sim.theory.rounds import mean_gap, mean_round
+from asyncdp_sim.theory.formulas.rounds import mean_gap, mean_round
+from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import Outcome
 
 from .networks import network, runs

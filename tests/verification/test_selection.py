@@ -20,7 +20,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.updating import shares as shares_of
+from asyncdp_sim.theory.predict.update_order import shares as shares_of
 
 SIGMA, T, RUNS = 0.02, 10_000, 20
 OBJECTIVE = Quadratic.from_records(

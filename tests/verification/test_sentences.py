@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecast.assumptions import BUDGETS_END, ENDS_EARLY, broken
-from asyncdp_sim.forecast.exact import exact
-from asyncdp_sim.forecast.expected import Recursions
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.run import run
-from asyncdp_sim.run.outcome import Outcome
+from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END, ENDS_EARLY, broken
+from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.outcome import Outcome
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 

@@ -9,11 +9,11 @@ from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.run import split
-from asyncdp_sim.run.problem import Task
-from asyncdp_sim.run.split import split_psi
+from asyncdp_sim.runs import split
+from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.moments import moments
+from asyncdp_sim.theory.moments.per_update import moments
 
 from .gossip_cases import Case, OwnersOnly, correlated
 from .zscores import Score, require, seen

@@ -8,7 +8,7 @@ from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory.staleness import (
+from asyncdp_sim.theory.formulas.staleness import (
     always_busy_mean,
     one_at_a_time,
     overlapping,

@@ -5,10 +5,10 @@ import numpy as np
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.crowd import Crowd
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.theory.availability import on_fraction, on_off_dispersion
-from asyncdp_sim.theory.lock import refusing_unequal
+from asyncdp_sim.network.superposed import Crowd
+from asyncdp_sim.theory.formulas.availability import on_fraction, on_off_dispersion
+from asyncdp_sim.theory.formulas.lock import refusing_unequal
 from asyncdp_sim.units import to_units
 
 from .networks import network, runs

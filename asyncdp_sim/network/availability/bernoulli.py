@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.availability.is_online import Looks
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.streams import Scope

@@ -10,10 +10,10 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.availability.bernoulli import Probability
+from asyncdp_sim.network.availability.is_online import Looks
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Finite, Several, Spec, per_owner, wrong_length
 from asyncdp_sim.streams import Scope

@@ -11,10 +11,10 @@ from pydantic import model_validator
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.availability.is_online import Looks
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Exponential, Law, Source, too_short
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.looks import Looks
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.delivery_policy import Manner
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.learning import Broadcast as Query
 from asyncdp_sim.network.link import Link
-from asyncdp_sim.network.manner import Manner
+from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Duration, Spec
 from asyncdp_sim.streams import Scope

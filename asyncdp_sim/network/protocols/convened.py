@@ -6,8 +6,8 @@ Owners do not act on their clocks; they are asked, woken or served, one attempt 
 from typing import Any
 
 from asyncdp_sim.kernel import Activity
+from asyncdp_sim.network.delivery_policy import Manner
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
 

@@ -15,7 +15,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Moment, Priority
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, ScriptedClock
-from asyncdp_sim.network.graphs import Edge, GossipGraph
+from asyncdp_sim.network.graphs.kinds import Edge, GossipGraph
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.convened import Convened

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from asyncdp_sim.kernel import Activity, Moment, Priority
+from asyncdp_sim.network.delivery_policy import Manner
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.manner import Manner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope

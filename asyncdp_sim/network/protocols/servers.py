@@ -13,7 +13,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.channels.loss import loss_shares
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs_of_servers import (
+from asyncdp_sim.network.graphs.of_servers import (
     Neighbours,
     ServerGraph,
     faults_of_servers,
@@ -24,7 +24,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.convened import Convened
-from asyncdp_sim.network.servers import Client, Server, Together
+from asyncdp_sim.network.servers.server import Client, Server, Together
 from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Scope
 

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data import Swap, dataset, fraud, fraud_calibrate
+from asyncdp_sim.data import Swap, dataset
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.fraud import FraudData
-from asyncdp_sim.data.fraud_columns import FEATURES, transactions
-from asyncdp_sim.data.fraud_twin import (
+from asyncdp_sim.data.fraud import calibrate, recipe
+from asyncdp_sim.data.fraud.columns import FEATURES, transactions
+from asyncdp_sim.data.fraud.recipe import FraudData
+from asyncdp_sim.data.fraud.twin import (
     CHUNK_ROWS,
     COMPONENTS,
     FRAUD_SHARE,
@@ -22,14 +23,14 @@ from asyncdp_sim.data.fraud_twin import (
     from_json,
     twin_table,
 )
-from asyncdp_sim.data.tables import read_table
+from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import SVM
 from asyncdp_sim.streams import Streams
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")
-SHIPPED = resources.files("asyncdp_sim.data").joinpath("fraud_twin.json")
+SHIPPED = resources.files("asyncdp_sim.data.fraud").joinpath("twin.json")
 
 TINY = pd.DataFrame(
     {
@@ -100,7 +101,7 @@ def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, field
     spec = FraudData(path=save(tmp_path, frame), public_records=40, split=split, **fields)
     records = (1, 2, 60, 31)  # of so few as one or two none are held out
     drained = spec.build(4, records, Streams(1), swap)
-    monkeypatch.setattr(fraud, "transactions", lambda *a: replace(transactions(*a), drain=None))
+    monkeypatch.setattr(recipe, "transactions", lambda *a: replace(transactions(*a), drain=None))
     kept = spec.build(4, records, Streams(1), swap)
     assert drained.records == ((1, 2, 48, 25) if "held_out" in fields else records)
     for name in ("features", "targets", "held_out_features", "held_out_targets", "rows"):
@@ -239,7 +240,7 @@ def test_a_row_is_the_same_however_many_are_drawn():
 
 
 def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(fraud, "TABLE_ROWS", 3000)
+    monkeypatch.setattr(recipe, "TABLE_ROWS", 3000)
     counts = [
         twin((n, 2 * n), public_records=1000, public_overlap=True).public_rows_of_owner
         for n in (500, 900, 1500)
@@ -256,7 +257,7 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
 def test_the_law_has_the_moments_that_it_is_made_from():
     """Exactly: over both classes the components' mean is 0 and their covariance diagonal."""
     law, share = calibrated(), FRAUD_SHARE
-    published = np.array(fraud_calibrate.DEVIATION.split(), dtype=float)
+    published = np.array(calibrate.DEVIATION.split(), dtype=float)
     genuine = law.genuine_factor @ law.genuine_factor.T
     genuine += np.outer(law.amount_slope, law.amount_slope)
     frauds = law.fraud_factor @ law.fraud_factor.T
@@ -286,11 +287,11 @@ def test_drawn_rows_have_the_laws_moments(drawn):
     for rows, mean in ((genuine, law.genuine_mean), (frauds, law.fraud_mean)):
         error = rows[:, :28].std(axis=0) / np.sqrt(len(rows))
         assert np.all(np.abs(rows[:, :28].mean(axis=0) - mean) < 4 * error)
-    published = np.array(fraud_calibrate.DEVIATION.split(), dtype=float)
+    published = np.array(calibrate.DEVIATION.split(), dtype=float)
     every = np.vstack(drawn)
     assert np.allclose(every[:, :28].std(axis=0) / published, 1, atol=0.1)
     correlation = np.corrcoef(every.T)
-    wanted = np.array(fraud_calibrate.AMOUNT_CORRELATION.split(), dtype=float)
+    wanted = np.array(calibrate.AMOUNT_CORRELATION.split(), dtype=float)
     assert np.allclose(correlation[28, :28], wanted, atol=0.05)
     assert np.allclose(correlation[:28, :28], np.eye(28), atol=0.06)
 
@@ -310,7 +311,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given():
     matrix, target = np.empty((200_000, 29)), np.empty(200_000)
     law.write(matrix, target, np.random.default_rng(5))
     frauds = Encoded(matrix[target > 0], target[target > 0], (*COMPONENTS, "Amount"))
-    again = from_json(json.loads(json.dumps(fraud_calibrate.calibrate(frauds))))
+    again = from_json(json.loads(json.dumps(calibrate.calibrate(frauds))))
     spread = np.sqrt(np.sum(law.fraud_factor**2, axis=1) + law.fraud_severity**2)
     assert np.allclose(
         again.fraud_mean, law.fraud_mean, atol=4 * spread / np.sqrt(len(frauds.target))
@@ -319,13 +320,13 @@ def test_calibration_recovers_the_moments_of_what_it_is_given():
     assert again.genuine_amounts == law.genuine_amounts
     few = Encoded(frauds.matrix[:, 2:], frauds.target, frauds.columns[2:])
     with pytest.raises(ValueError, match="only V2 may be absent"):
-        fraud_calibrate.calibrate(few)
+        calibrate.calibrate(few)
 
 
 @needs_real
 def test_the_shipped_law_is_that_of_the_real_frauds():
     stored = json.loads(SHIPPED.read_text("utf-8"))
-    made = fraud_calibrate.calibrate(transactions(read_table(str(REAL))))
+    made = calibrate.calibrate(transactions(read_table(str(REAL))))
     assert set(made) == set(stored)
     assert made["fraud_covariance"][27] == pytest.approx(stored["fraud_covariance"][27], abs=2e-4)
     assert made["fraud_mean"] == pytest.approx(stored["fraud_mean"], abs=2e-4)

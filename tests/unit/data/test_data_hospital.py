@@ -4,8 +4,8 @@ import pytest
 from discharges import ONE, REAL, RENAMED, THREE, TWO, frame, many, needs_real
 
 from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data.hospital_plain import PRIOR_ROWS
-from asyncdp_sim.data.hospital_published import COLUMNS, mdc_of_drg
+from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, mdc_of_drg
+from asyncdp_sim.data.hospital.encode_plain import PRIOR_ROWS
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
 

@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 from discharges import REAL, needs_real
 
-from asyncdp_sim.data import HospitalData, hospital, hospital_calibrate, hospital_twin
+from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.hospital_calibrate import between_hospitals
-from asyncdp_sim.data.hospital_columns import HOSPITAL, read_discharges
-from asyncdp_sim.data.hospital_plain import encode as encode_plain
-from asyncdp_sim.data.hospital_published import COLUMNS, complete
-from asyncdp_sim.data.hospital_published import encode as encode_published
-from asyncdp_sim.data.hospital_twin import (
+from asyncdp_sim.data.hospital import calibrate, recipe
+from asyncdp_sim.data.hospital import twin as hospital_twin
+from asyncdp_sim.data.hospital.calibrate import between_hospitals
+from asyncdp_sim.data.hospital.columns import HOSPITAL, read_discharges
+from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
+from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
+from asyncdp_sim.data.hospital.encode_plain import encode as encode_plain
+from asyncdp_sim.data.hospital.twin import (
     CHUNK_ROWS,
     LEAST_RECORDS,
     calibrated,
@@ -24,7 +26,7 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
 
 ENCODINGS = ["plain", "as-published"]
-SHIPPED = resources.files("asyncdp_sim.data").joinpath("hospital_twin.json")
+SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 
 
@@ -107,7 +109,7 @@ def test_sizes_are_those_of_hospitals_with_enough_records():
 
 
 def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(hospital, "TABLE_ROWS", 3000)
+    monkeypatch.setattr(recipe, "TABLE_ROWS", 3000)
     for split in ({}, BY_HOSPITAL):
         counts = [
             twin((n, 2 * n), public_records=1000, public_overlap=True, **split).public_rows_of_owner
@@ -130,10 +132,10 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
 
 def test_a_step_is_shared_by_ten_rows_and_keeps_their_mean():
     values = np.repeat([1.0, 2.0, 3.0, 7.0, 8.5], [12, 4, 7, 30, 2])
-    distinct, counts = hospital_calibrate._merged(*np.unique(values, return_counts=True))
+    distinct, counts = calibrate._merged(*np.unique(values, return_counts=True))
     assert counts.tolist() == [12, 11, 32]
     assert distinct == pytest.approx([1, 29 / 11, 227 / 32])
-    whole, _ = hospital_calibrate._merged(*np.unique(np.floor(values), return_counts=True))
+    whole, _ = calibrate._merged(*np.unique(np.floor(values), return_counts=True))
     assert whole.tolist() == [1, 3, 7]
 
 
@@ -151,16 +153,14 @@ def test_the_part_between_hospitals_is_unbiased():
 
 
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
-    monkeypatch.setattr(hospital_calibrate, "HOSPITALS", 400)
-    monkeypatch.setattr(hospital_calibrate, "ROUNDS", 12)
+    monkeypatch.setattr(calibrate, "HOSPITALS", 400)
+    monkeypatch.setattr(calibrate, "ROUNDS", 12)
     drawn = twin_table("as-published", (200,) * 150, 0, 0, Streams(5))
     hospitals = np.repeat(np.arange(150), 200)
     used = [COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(COLUMNS[j] for j in used))
     law = from_json(
-        json.loads(
-            json.dumps(hospital_calibrate.to_json(hospital_calibrate.calibrate(table, hospitals)))
-        )
+        json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals))))
     )
     made = np.zeros((30_000, 4), order="F")
     generator = np.random.default_rng(1)

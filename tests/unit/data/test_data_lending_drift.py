@@ -8,9 +8,10 @@ import pytest
 from loans import REAL, needs_real
 from psi import SIGMA
 
-from asyncdp_sim.data import LendingData, lending_drift
-from asyncdp_sim.data.lending_drift import BLOCK_ROWS, TABLE_ROWS, Drift, drifting, located
-from asyncdp_sim.data.lending_twin import CHUNK_ROWS, calibrated, from_json, twin_table
+from asyncdp_sim.data import LendingData
+from asyncdp_sim.data.lending import drift
+from asyncdp_sim.data.lending.drift import BLOCK_ROWS, TABLE_ROWS, Drift, drifting, located
+from asyncdp_sim.data.lending.twin import CHUNK_ROWS, calibrated, from_json, twin_table
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.streams import Streams
 
@@ -41,8 +42,8 @@ def drawn(law, rows):
 
 def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
-    monkeypatch.setattr(lending_drift, "BLOCK_ROWS", 3000)
-    monkeypatch.setattr(lending_drift, "TABLE_ROWS", 7000)
+    monkeypatch.setattr(drift, "BLOCK_ROWS", 3000)
+    monkeypatch.setattr(drift, "TABLE_ROWS", 7000)
     laws, rows = drifting("plain").blocks[:3], CHUNK_ROWS + 1500
     table = drawn(Drift(laws), rows)
     of_block = np.array([located(row)[0] for row in range(rows)])
@@ -66,7 +67,7 @@ def test_a_real_table_has_its_own_drift():
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_the_shipped_file_holds_laws_alone(encoding):
-    file = resources.files("asyncdp_sim.data").joinpath("lending_drift.json")
+    file = resources.files("asyncdp_sim.data.lending").joinpath("drift.json")
     text = file.read_text("utf-8")
     assert len(text.encode()) < 300_000
     stored = json.loads(text)["encodings"][encoding]

@@ -3,9 +3,9 @@ import pandas as pd
 import pytest
 from loans import ONE, REAL, frame, needs_real
 
-from asyncdp_sim.data import lending_plain, lending_published
-from asyncdp_sim.data.columns import number_in, numeric
-from asyncdp_sim.data.lending_columns import loan_rows, month_of
+from asyncdp_sim.data.lending import encode_as_published, encode_plain
+from asyncdp_sim.data.lending.columns import loan_rows, month_of
+from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from asyncdp_sim.errors import DataError
 
 FEBRUARY_1970 = np.datetime64("1970-02-01")
@@ -16,7 +16,7 @@ def days(text):
 
 
 def published(name):
-    table = lending_published.encode(frame())
+    table = encode_as_published.encode(frame())
     return table.matrix[:, table.columns.index(name)].tolist()
 
 
@@ -49,24 +49,26 @@ def test_each_published_code(name, expected):
 
 
 def test_published_columns_leave_out_identifiers_and_target():
-    table = lending_published.encode(frame())
+    table = encode_as_published.encode(frame())
     dropped = {"id", "member_id", "emp_title", "url", "desc", "purpose", "int_rate"}
     assert dropped.isdisjoint(table.columns)
     assert table.target.tolist() == [10.65, 7.9, 10.65]
-    assert len(lending_published.COLUMNS) == len(set(lending_published.COLUMNS)) == 74 - 7
+    assert len(encode_as_published.COLUMNS) == len(set(encode_as_published.COLUMNS)) == 74 - 7
 
 
 def test_published_row_is_deleted_from_the_full_table_only():
-    n = lending_published.FULL_TABLE_ROWS
-    full, notes = lending_published.without_deleted_row(pd.DataFrame({"row": np.arange(1, n + 1)}))
+    n = encode_as_published.FULL_TABLE_ROWS
+    full, notes = encode_as_published.without_deleted_row(
+        pd.DataFrame({"row": np.arange(1, n + 1)})
+    )
     assert len(full) == n - 1
     assert full["row"].iloc[21_389:21_391].tolist() == [21_390, 21_392]
     assert notes == ("Row 21391 was deleted, as published.",)
-    assert lending_published.without_deleted_row(full)[0] is full
+    assert encode_as_published.without_deleted_row(full)[0] is full
 
 
 def plain():
-    table = lending_plain.encode(frame())
+    table = encode_plain.encode(frame())
     return {name: table.matrix[:, j].tolist() for j, name in enumerate(table.columns)}
 
 
@@ -98,7 +100,7 @@ def test_plain_indicators_of_one_column_exclude_each_other():
 
 
 def test_every_state_is_in_one_division():
-    states = [s for members in lending_plain.DIVISIONS.values() for s in members.split()]
+    states = [s for members in encode_plain.DIVISIONS.values() for s in members.split()]
     assert len(states) == len(set(states)) == 51
 
 
@@ -106,17 +108,15 @@ def test_plain_uses_nothing_that_is_known_only_afterwards():
     changed = frame()
     for name in ("loan_status", "total_pymnt", "grade", "installment", "last_pymnt_d"):
         changed[name] = "X" if changed[name].dtype == object else 0
-    assert np.array_equal(
-        lending_plain.encode(changed).matrix, lending_plain.encode(frame()).matrix
-    )
+    assert np.array_equal(encode_plain.encode(changed).matrix, encode_plain.encode(frame()).matrix)
 
 
 def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
-    for encode in (lending_plain.encode, lending_published.encode):
+    for encode in (encode_plain.encode, encode_as_published.encode):
         assert np.array_equal(encode(frame(ONE)).matrix, encode(frame()).matrix[:1])
 
 
-@pytest.mark.parametrize("encode", [lending_plain.encode, lending_published.encode])
+@pytest.mark.parametrize("encode", [encode_plain.encode, encode_as_published.encode])
 def test_a_missing_essential_column_is_named(encode):
     with pytest.raises(DataError) as caught:
         encode(frame().drop(columns=["annual_inc", "int_rate"]))
@@ -128,9 +128,9 @@ def test_a_missing_essential_column_is_named(encode):
 
 
 def test_absent_columns_are_named_in_a_note():
-    notes = " ".join(lending_plain.encode(frame()).notes)
+    notes = " ".join(encode_plain.encode(frame()).notes)
     assert "tax_liens" in notes
-    assert "tot_cur_bal" in " ".join(lending_published.encode(frame()).notes)
+    assert "tot_cur_bal" in " ".join(encode_as_published.encode(frame()).notes)
 
 
 def test_lines_that_are_no_loans_move_no_loan():
@@ -145,7 +145,7 @@ def test_lines_that_are_no_loans_move_no_loan():
     loans, notes = loan_rows(lines)  # without public rows the last loan is private
     assert list(loans.index) == [0, 1, 2, 3]
     assert notes == ("2 lines without an interest rate are no loans.",)
-    assert np.isnan(lending_plain.encode(loans).target).tolist() == [False, True, False, True]
+    assert np.isnan(encode_plain.encode(loans).target).tolist() == [False, True, False, True]
     with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
         loan_rows(frame().assign(int_rate="?"))
 
@@ -181,10 +181,10 @@ def test_numbers():
 @needs_real
 def test_the_real_table():
     table = pd.read_parquet(REAL)
-    encoded = lending_published.encode(table)
+    encoded = encode_as_published.encode(table)
     assert encoded.matrix.shape == (42_535, 44)
     assert np.isfinite(encoded.matrix).all()
     assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)
-    encoded = lending_plain.encode(table)
+    encoded = encode_plain.encode(table)
     assert encoded.matrix.shape == (42_535, 50)
     assert np.isfinite(encoded.matrix).all()

@@ -6,9 +6,10 @@ import pytest
 from loans import REAL, needs_real
 from psi import final_psi, moments
 
-from asyncdp_sim.data import LendingData, lending_calibrate, lending_plain, lending_published
+from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.lending_twin import CHUNK_ROWS, calibrated, from_json, twin_table
+from asyncdp_sim.data.lending import calibrate, encode_as_published, encode_plain
+from asyncdp_sim.data.lending.twin import CHUNK_ROWS, calibrated, from_json, twin_table
 from asyncdp_sim.streams import Streams
 
 ENCODINGS = ["plain", "as-published"]
@@ -76,7 +77,7 @@ def test_public_overlap_is_that_of_a_table_of_the_real_size():
 
 
 def test_the_shipped_file_is_small_and_holds_no_rows():
-    file = resources.files("asyncdp_sim.data").joinpath("lending_twin.json")
+    file = resources.files("asyncdp_sim.data.lending").joinpath("twin.json")
     text = file.read_text("utf-8")
     assert len(text.encode()) < 150_000
     for parts in json.loads(text)["encodings"].values():
@@ -91,13 +92,11 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
 
 
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
-    monkeypatch.setattr(lending_calibrate, "SAMPLE", 50_000)
+    monkeypatch.setattr(calibrate, "SAMPLE", 50_000)
     drawn = twin_table("plain", 20_000, 0, Streams(5))
     used = [drawn.columns.index(n) for n in ("loan_amnt", "dti", "term", "open_acc")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(drawn.columns[j] for j in used))
-    twin = from_json(
-        json.loads(json.dumps(lending_calibrate.to_json(lending_calibrate.calibrate(table))))
-    )
+    twin = from_json(json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table)))))
     matrix, target = np.zeros((50_000, 4), order="F"), np.zeros(50_000)
     twin.write(matrix, target, np.random.default_rng(1))
     given, made = np.c_[table.matrix, table.target], np.c_[matrix, target]
@@ -109,10 +108,10 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 @needs_real
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_columns_are_the_real_tables(encoding):
-    from asyncdp_sim.data.lending import read_loans
+    from asyncdp_sim.data.lending.recipe import read_loans
 
     frame, _ = read_loans(str(REAL))
-    encode = lending_plain.encode if encoding == "plain" else lending_published.encode
+    encode = encode_plain.encode if encoding == "plain" else encode_as_published.encode
     assert calibrated(encoding, "body").columns == encode(frame).columns
     assert calibrated(encoding, "public").columns == encode(frame).columns
 

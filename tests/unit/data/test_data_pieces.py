@@ -6,8 +6,9 @@ import pytest
 from discharges import many as discharges
 from loans import many
 
-from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset, pieces
-from asyncdp_sim.data.pieces import read_csv
+from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
+from asyncdp_sim.data.tables import csv_chunks
+from asyncdp_sim.data.tables.csv_chunks import read_csv
 from asyncdp_sim.streams import Streams
 
 COLUMNS = {
@@ -39,7 +40,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_ROWS", 3)
+    monkeypatch.setattr(csv_chunks, "PIECE_ROWS", 3)
     monkeypatch.setattr(dataset, "PIECE_ROWS", 7)
 
 
@@ -47,7 +48,7 @@ def small_pieces(monkeypatch):
 @pytest.mark.parametrize("lines", [None, 2])
 def test_pieces_make_the_whole(path, monkeypatch, lines):
     if lines is not None:  # a file may have more rows than counted lines
-        monkeypatch.setattr(pieces, "_lines", lambda _: lines)
+        monkeypatch.setattr(csv_chunks, "_lines", lambda _: lines)
     made = read_csv(path, skip_first_lines=0, wanted=None)
     whole = pd.read_csv(path, low_memory=False)
     assert list(made.columns) == list(whole.columns)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.data.preprocessing import fit
+from asyncdp_sim.data.tables.preprocessing import fit
 from asyncdp_sim.errors import DataError
 
 GENERATOR = np.random.default_rng(1)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.splitting import owner_rows, rows_by_value
+from asyncdp_sim.data.tables.splitting import owner_rows, rows_by_value
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.spec import parse

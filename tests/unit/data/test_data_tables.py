@@ -4,7 +4,7 @@ import hashlib
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.tables import first_line, read_table, source_of
+from asyncdp_sim.data.tables.read import first_line, read_table, source_of
 from asyncdp_sim.errors import DataError
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
-from asyncdp_sim.data.held_out import keep_apart, trained_on
+from asyncdp_sim.data.tables.held_out import keep_apart, trained_on
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

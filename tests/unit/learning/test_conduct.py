@@ -15,9 +15,9 @@ from asyncdp_sim.learning.acceptance import (
     TrimAnswers,
     Trimming,
 )
-from asyncdp_sim.learning.conduct import Flip, Scale
+from asyncdp_sim.learning.adversary import Flip, Scale
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.run import Outcome, run
+from asyncdp_sim.runs import Outcome, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 

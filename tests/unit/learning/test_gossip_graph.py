@@ -13,11 +13,11 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs import Complete, Edges, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring, Star
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

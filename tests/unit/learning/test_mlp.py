@@ -8,8 +8,8 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives import MLP, Model
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.run import manifest, run
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs import manifest, run
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from asyncdp_sim.spec import parse
 from tests.cli.command import Command

@@ -23,11 +23,11 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.result import read_table
-from asyncdp_sim.run import Outcome, manifest, run, write
+from asyncdp_sim.runs import Outcome, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 
 NO_POINTS = np.zeros((1, 2))
 ONCE = {"kind": "per-owner-cap", "answers": 1}

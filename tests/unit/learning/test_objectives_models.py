@@ -8,8 +8,8 @@ import pytest
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Quadratic, Ridge
-from asyncdp_sim.run import run
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

@@ -14,7 +14,7 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

@@ -10,12 +10,12 @@ from asyncdp_sim.learning.algorithms import PolarSteps
 from asyncdp_sim.learning.algorithms.polar import RESOLUTION, averaged, matrices_of
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.graphs import Complete, Edges, Ring
-from asyncdp_sim.network.graphs_of_servers import InTurn, neighbours
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring
+from asyncdp_sim.network.graphs.of_servers import InTurn, neighbours
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.theory.polar import disagreement_left
-from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.formulas.polar import disagreement_left
+from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import EventKind
 from tests.unit.learning.test_polar_live import C, P, T, compare, reply, scopes, steps_of
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning import compiled, lockstep, stacked
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import Reply, Sample
-from asyncdp_sim.learning.lockstep import Lesson, fused, learn
+from asyncdp_sim.learning.fused import learn as fused_learn
+from asyncdp_sim.learning.fused import numba_loop, numpy_loop
+from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
+from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Path, fold, replay
-from asyncdp_sim.learning.together import replay_together
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -28,7 +29,7 @@ from tests.unit.learning.problems import records, traces
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
-LOOPS = {"numpy": stacked.LOOP, "compiled": compiled.LOOP}
+LOOPS = {"numpy": numpy_loop.LOOP, "compiled": numba_loop.LOOP}
 NOISES: dict[str, Mechanism] = {
     "laplace": LaplaceNoise(SCALE),
     "scalar": LaplaceNoise(SCALE, "scalar-as-published"),
@@ -159,7 +160,7 @@ def test_no_size_of_a_block_changes_a_bit(
 def test_no_bound_on_all_blocks_changes_a_bit(
     hundred: list[Trace], name: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lockstep, name, value)
+    monkeypatch.setattr(fused_learn, name, value)
     for loop in LOOPS:
         agree(hundred[:9], CELLS, loop)
 
@@ -182,15 +183,15 @@ def test_what_is_compiled_is_this_loop(hundred: list[Trace]) -> None:
     """The same source as plain Python gives what it gives compiled."""
 
     def plain(
-        stack: stacked.Stack, block: stacked.Block, *, keep: bool
+        stack: numpy_loop.Stack, block: numpy_loop.Block, *, keep: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiled, "_compiled", lambda: compiled.advance_cell)
-            return compiled.advance(stack, block, keep=keep)
+            patch.setattr(numba_loop, "_compiled", lambda: numba_loop.advance_cell)
+            return numba_loop.advance(stack, block, keep=keep)
 
     for cell in CELLS:
         (found,) = learn(
-            hundred[:3], [cell], lambda: scopes(3), replace(compiled.LOOP, advance=plain)
+            hundred[:3], [cell], lambda: scopes(3), replace(numba_loop.LOOP, advance=plain)
         )
         same(found, fold(hundred[:3], cell, scopes(3)))
 
@@ -260,7 +261,7 @@ def test_noise_is_drawn_once_for_all_cells_of_a_block(
     list(replay_together(hundred[:5], cells, lambda: scopes(5)))
     assert sum(drawn) == 5 * horizon
     drawn.clear()
-    monkeypatch.setattr(lockstep, "BYTES", 1)
+    monkeypatch.setattr(fused_learn, "BYTES", 1)
     list(replay_together(hundred[:5], cells, lambda: scopes(5)))
     assert sum(drawn) == 3 * 5 * horizon
 
@@ -268,14 +269,14 @@ def test_noise_is_drawn_once_for_all_cells_of_a_block(
 def test_the_compiled_loop_is_for_large_work_where_numba_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compiled._compiled.cache_clear()
-    assert not compiled.worthwhile(1000, 100)
-    assert compiled.worthwhile(1000, 10_000)
-    assert compiled.worthwhile(100_000, 1)
-    compiled._compiled()
-    assert compiled.worthwhile(1, 1)
-    monkeypatch.setattr(compiled, "find_spec", lambda _: None)
-    assert not compiled.worthwhile(1000, 10_000)
+    numba_loop._compiled.cache_clear()
+    assert not numba_loop.worthwhile(1000, 100)
+    assert numba_loop.worthwhile(1000, 10_000)
+    assert numba_loop.worthwhile(100_000, 1)
+    numba_loop._compiled()
+    assert numba_loop.worthwhile(1, 1)
+    monkeypatch.setattr(numba_loop, "find_spec", lambda _: None)
+    assert not numba_loop.worthwhile(1000, 10_000)
 
 
 def test_where_nothing_can_be_kept_the_loop_is_compiled_anew(
@@ -292,5 +293,5 @@ def test_where_nothing_can_be_kept_the_loop_is_compiled_anew(
         return lambda function: function
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert compiled._compiled.__wrapped__() is compiled.advance_cell
+    assert numba_loop._compiled.__wrapped__() is numba_loop.advance_cell
     assert asked == [True, False]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 
 CASES = range(12)

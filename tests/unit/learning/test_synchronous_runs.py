@@ -9,10 +9,10 @@ import pytest
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.result import read_manifest, read_table
-from asyncdp_sim.run import reproduce, run, write
+from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
-from asyncdp_sim.theory.rounds import mean_round
+from asyncdp_sim.theory.formulas.rounds import mean_round
 
 TEXT = """
 schema = 1

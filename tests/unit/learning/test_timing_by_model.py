@@ -21,13 +21,13 @@ from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.report import report
-from asyncdp_sim.run import Outcome, reproduce, run, write
-from asyncdp_sim.run.problem import Task, build_dataset, prepare
+from asyncdp_sim.runs import Outcome, reproduce, run, write
+from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
-from asyncdp_sim.sweep import sweep
-from asyncdp_sim.sweep.grid import grid
+from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.trace import Ending
 from asyncdp_sim.trace import Outcome as Fate
 from tests.unit.learning.problems import records

@@ -12,10 +12,10 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.spans import EXCHANGE, LOCK, spans
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.ageing import staleness_law
-from asyncdp_sim.theory.facts import Facts
-from asyncdp_sim.theory.predictions import predict
-from asyncdp_sim.theory.updating import gap_law
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.staleness import staleness_law
+from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.timeline import write_timeline
 from asyncdp_sim.trace import EventKind, Outcome, Trace
 

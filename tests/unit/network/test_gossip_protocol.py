@@ -21,15 +21,8 @@ from asyncdp_sim.network.clocks import (
     SaturatedClock,
     ScriptedClock,
 )
-from asyncdp_sim.network.graphs import (
-    Complete,
-    Edges,
-    Geometric,
-    GossipGraph,
-    Ring,
-    Star,
-)
-from asyncdp_sim.network.graphs_file import EdgeFile
+from asyncdp_sim.network.graphs.file import EdgeFile
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, GossipGraph, Ring, Star
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Gossip, Request
 from asyncdp_sim.network.topology import Star as Lines

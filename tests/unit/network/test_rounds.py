@@ -19,8 +19,8 @@ from asyncdp_sim.network.protocols import Push, Rounds, rounds
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.spans import EXCHANGE, spans
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.predictions import predict
-from asyncdp_sim.theory.rounds import mean_round
+from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Recorder, Trace
 from tests.ordering.rounds_cases import joins
 

@@ -11,7 +11,7 @@ from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.run import run
+from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, Outcome, Trace

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network, simulate, stall
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.graphs import Complete
+from asyncdp_sim.network.graphs.kinds import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Request, Rounds
 from asyncdp_sim.spans import COMPUTING, EXCHANGE, LOCK, spans

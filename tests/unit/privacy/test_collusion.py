@@ -16,9 +16,9 @@ from asyncdp_sim.privacy.collusion import (
     from_rounds,
 )
 from asyncdp_sim.privacy.mechanisms import laplace_scale
-from asyncdp_sim.privacy.tap import Tap, Transcript
-from asyncdp_sim.run import run
-from asyncdp_sim.run.problem import Problem
+from asyncdp_sim.privacy.transcript import Tap, Transcript
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import tapped

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.audit import audit
+from asyncdp_sim.audits import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecast import forecast
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.run import Ready, manifest, run, run_together
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs import Ready, manifest, run, run_together
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams

@@ -11,20 +11,20 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.describe import describe
-from asyncdp_sim.forecast import forecast
-from asyncdp_sim.forecast.words import lines
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accounting import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
 from asyncdp_sim.report import report
 from asyncdp_sim.result import read_manifest
-from asyncdp_sim.run import manifest, run, write
-from asyncdp_sim.run.problem import build_dataset, prepare
+from asyncdp_sim.runs import manifest, run, write
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.sweep import sweep
+from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Outcome as Fate
 
 Parts = dict[str, Any]

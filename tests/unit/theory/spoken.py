@@ -10,7 +10,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.star import Star
-from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.predict.all import predict
 
 PUSH = Push()
 OVERLAP = Push(own_tick="overlap")

@@ -7,16 +7,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory import bounds_collab
-from asyncdp_sim.theory.bound_fits import fit
-from asyncdp_sim.theory.bounds import (
-    GeometricBound,
-    answer_noise,
-    excess_bound,
-    step_sizes,
-    with_transient,
-)
-from asyncdp_sim.theory.bounds_printed import (
+from asyncdp_sim.theory.bounds import collab_theorem2
+from asyncdp_sim.theory.bounds.async_as_printed import (
     as_printed,
     horizon_term,
     large_horizon,
@@ -24,8 +16,16 @@ from asyncdp_sim.theory.bounds_printed import (
     privacy_term,
     shape,
 )
-from asyncdp_sim.theory.bounds_smooth import Slopes, quadratic_slopes, sharpened
-from asyncdp_sim.theory.gossip import gossip_map
+from asyncdp_sim.theory.bounds.async_smooth import Slopes, quadratic_slopes, sharpened
+from asyncdp_sim.theory.bounds.async_theorem2 import (
+    GeometricBound,
+    answer_noise,
+    excess_bound,
+    step_sizes,
+    with_transient,
+)
+from asyncdp_sim.theory.bounds.fits import fit
+from asyncdp_sim.theory.moments.gossip_map import gossip_map
 
 UNEQUAL = np.array([0.5, 0.3, 0.2])
 
@@ -266,7 +266,7 @@ class TestPrinted:
 class TestCollab:
     def test_as_printed(self):
         numbers = {"gradient_bound": 3.0, "convexity": 0.5, "rho": 2.0}
-        found = bounds_collab.as_printed(100, [0.5, 2.0], **numbers)
+        found = collab_theorem2.as_printed(100, [0.5, 2.0], **numbers)
         assert near(found, 8 * 9 * 2 / (0.5 * 1e4) * 4.25)
 
     @pytest.mark.parametrize("rho", [0.1, 30.0])
@@ -278,14 +278,14 @@ class TestCollab:
             step = rho / updates**2 / k
             second = (1 - step * curve) ** 2 * second + step**2 * noise
         given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
-        found = bounds_collab.with_transient(noise, **given, start=exact[0])
+        found = collab_theorem2.with_transient(noise, **given, start=exact[0])
         assert near(found, np.array(exact))
 
     @pytest.mark.parametrize("changes", [{"convexity": 3.0}, {"start": -1.0}, {"updates": 0}])
     def test_outside_the_domain(self, changes):
         given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
         with pytest.raises(SpecError, match=next(iter(changes))):
-            bounds_collab.with_transient(0.0, **(given | changes))
+            collab_theorem2.with_transient(0.0, **(given | changes))
 
 
 class TestFit:

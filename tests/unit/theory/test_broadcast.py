@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.broadcast import broadcast, clean_given, no_collision_given, responders
+from asyncdp_sim.theory.formulas.broadcast import (
+    broadcast,
+    clean_given,
+    no_collision_given,
+    responders,
+)
 
 
 def simulated(responders, d, runs, seed):

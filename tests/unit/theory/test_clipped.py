@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.special import roots_hermitenorm
 
-from asyncdp_sim.forecast.decoupled import Course
-from asyncdp_sim.forecast.one_size import one_size
+from asyncdp_sim.forecasts.exact.equal_sizes import one_size
+from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.theory.clipped import ClippedCourse
+from asyncdp_sim.theory.moments.clipped import ClippedCourse
 
 
 def records(clip, n=300, p=2):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.contribution import (
+from asyncdp_sim.theory.formulas.coupon_collector import (
     all_contributed,
     answers,
     mean_until_all,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.bounds_collab import along, with_transient
-from asyncdp_sim.theory.descent import Schedule, moments
+from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
+from asyncdp_sim.theory.moments.synchronous import Schedule, moments
 from tests.verification.gossip_cases import correlated
 
 P, T = 3, 12

@@ -9,7 +9,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Unifo
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.star import Star
-from asyncdp_sim.theory.facts import Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
 BROKEN = Star(latency=0.1, failures=LinkFailures(gap=SLOW, length=SLOW))

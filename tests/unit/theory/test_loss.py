@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.loss import GilbertElliott, delivered, mean_attempts
+from asyncdp_sim.theory.formulas.packet_loss import GilbertElliott, delivered, mean_attempts
 
 BURSTS = GilbertElliott(to_bad=0.1, to_good=0.3, loss_good=0.05, loss_bad=0.8)
 

@@ -5,9 +5,9 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.gossip import gossip_map, gossip_map_of
-from asyncdp_sim.theory.moments import moments
-from asyncdp_sim.theory.noise_gain import noise_gain
+from asyncdp_sim.theory.moments.gossip_map import gossip_map, gossip_map_of
+from asyncdp_sim.theory.moments.noise_gain import noise_gain
+from asyncdp_sim.theory.moments.per_update import moments
 
 
 def problem(n_owners=3, n_features=2, sigma=0.1, theta_max=None):

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import GammaClock
-from asyncdp_sim.theory.predictions import predict, predicted
+from asyncdp_sim.theory.predict.all import predict, predicted
 from tests.unit.theory import predicted_alone, predicted_shared
 from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
 

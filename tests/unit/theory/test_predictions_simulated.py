@@ -18,10 +18,10 @@ from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.star import Star
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.ageing import staleness_law
-from asyncdp_sim.theory.curves import access_curve, endless_curve
-from asyncdp_sim.theory.predictions import predict
-from asyncdp_sim.theory.updating import gap_law, selection, shares
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.channel_curves import access_curve, endless_curve
+from asyncdp_sim.theory.predict.staleness import staleness_law
+from asyncdp_sim.theory.predict.update_order import gap_law, selection, shares
 from tests.properties.networks import FIXED, networks
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.queueing import constant_tail, exponential_tail, fifo_wait
+from asyncdp_sim.theory.formulas.queueing import constant_tail, exponential_tail, fifo_wait
 from tests.verification.chains import flow, stationary
 
 

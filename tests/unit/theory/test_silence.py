@@ -10,8 +10,8 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import DeterministicClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.silence import Releases
-from asyncdp_sim.theory.updating import mean_gap, releases, selection, shares
+from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.update_order import mean_gap, releases, selection, shares
 from tests.unit.theory.spoken import (
     ALOHA,
     BURSTS,

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms.polar import (
     draw_weights,
     secure_consensus,
 )
-from asyncdp_sim.theory.polar import (
+from asyncdp_sim.theory.formulas.polar import (
     Obfuscation,
     disagreement,
     lemma_3,

@@ -11,15 +11,20 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs import Complete, Edges, Geometric, GossipGraph, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, GossipGraph, Ring, Star
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.theory import lock, spectral
-from asyncdp_sim.theory.meetings import meetings
-from asyncdp_sim.theory.predictions import predict
+from asyncdp_sim.theory.formulas import lock
+from asyncdp_sim.theory.predict import gossip_spectrum
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.gossip_meetings import meetings
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
-KNOWN = {Star(): spectral.star, Ring(): spectral.ring, Complete(): spectral.complete}
+KNOWN = {
+    Star(): gossip_spectrum.star,
+    Ring(): gossip_spectrum.ring,
+    Complete(): gossip_spectrum.complete,
+}
 
 
 def averaging(n_nodes, edge):
@@ -45,7 +50,7 @@ class TestSpectrum:
         n_nodes, edges = placed(graph, 4)
         share = np.arange(1.0, len(edges) + 1)
         share /= share.sum()
-        mean = spectral.mean_update(n_nodes, edges, share)
+        mean = gossip_spectrum.mean_update(n_nodes, edges, share)
         slow = sum(p * averaging(n_nodes, edge) for p, edge in zip(share, edges, strict=True))
         assert np.allclose(mean, slow, rtol=0, atol=1e-15)
         assert np.allclose(mean.sum(axis=0), 1, rtol=0, atol=1e-15)
@@ -57,16 +62,16 @@ class TestSpectrum:
             known[i, i] -= 1 / (2 * n)
             known[0, i] = known[i, 0] = 1 / (2 * n)
         n_nodes, edges = placed(Star(), n)
-        assert np.allclose(spectral.mean_update(n_nodes, edges, uniform(edges)), known)
+        assert np.allclose(gossip_spectrum.mean_update(n_nodes, edges, uniform(edges)), known)
 
     @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
     def test_closed_forms(self, graph: GossipGraph, n_owners: int) -> None:
         n_nodes, edges = placed(graph, n_owners)
-        mean = spectral.mean_update(n_nodes, edges, uniform(edges))
+        mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         exact = KNOWN[graph](n_owners)
-        assert spectral.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
-        assert spectral.contraction(Gossip(graph=graph), n_owners) == exact
+        assert gossip_spectrum.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
+        assert gossip_spectrum.contraction(Gossip(graph=graph), n_owners) == exact
 
     @pytest.mark.parametrize(
         ("n_owners", "star", "ring", "complete"),
@@ -82,7 +87,7 @@ class TestSpectrum:
     ) -> None:
         found = [formula(n_owners) for formula in KNOWN.values()]
         assert found == pytest.approx([star, ring, complete], rel=0, abs=1e-12)
-        assert spectral.star(1) == 0
+        assert gossip_spectrum.star(1) == 0
 
     @pytest.mark.parametrize("n_owners", [2, 3, 10])
     def test_lambda_as_printed_is_one(self, n_owners: int) -> None:
@@ -93,31 +98,34 @@ class TestSpectrum:
     def test_it_is_one_less_half_the_algebraic_connectivity_per_edge(self) -> None:
         graph = Geometric(radius=0.6, graph=3)
         known = nx.algebraic_connectivity(graph.build(12), method="lanczos")
-        left = spectral.contraction(Gossip(graph=graph), 12)
+        left = gossip_spectrum.contraction(Gossip(graph=graph), 12)
         assert left == pytest.approx(1 - known / (2 * len(graph.edges(12))), rel=0, abs=1e-9)
 
     def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
         clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
-        left = spectral.contraction(Gossip(graph=Ring(), clock=clock), 4)
+        left = gossip_spectrum.contraction(Gossip(graph=Ring(), clock=clock), 4)
         _, edges = placed(Ring(), 4)
         mean = sum(p * averaging(4, e) for p, e in zip([3, 1, 1, 1], edges, strict=True)) / 6
         assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
-        assert left != pytest.approx(spectral.ring(4))
+        assert left != pytest.approx(gossip_spectrum.ring(4))
 
     @pytest.mark.parametrize(
         ("ask", "key"),
         [
-            (lambda: spectral.star(0), "n_owners"),
-            (lambda: spectral.ring(1), "n_owners"),
-            (lambda: spectral.complete(1), "n_owners"),
-            (lambda: spectral.mean_update(1, [(0, 0)], [1.0]), "n_nodes"),
-            (lambda: spectral.mean_update(3, [(0, 3)], [1.0]), "edges"),
-            (lambda: spectral.mean_update(3, [(1, 1)], [1.0]), "edges"),
-            (lambda: spectral.mean_update(3, [(0, 1)], [0.5]), "shares"),
-            (lambda: spectral.mean_update(3, [(0, 1)], [0.5, 0.5]), "edges"),
-            (lambda: spectral.second_eigenvalue(np.array([[1.0, 1.0], [0.0, 1.0]])), "mean"),
-            (lambda: spectral.disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1), "moment"),
-            (lambda: spectral.disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
+            (lambda: gossip_spectrum.star(0), "n_owners"),
+            (lambda: gossip_spectrum.ring(1), "n_owners"),
+            (lambda: gossip_spectrum.complete(1), "n_owners"),
+            (lambda: gossip_spectrum.mean_update(1, [(0, 0)], [1.0]), "n_nodes"),
+            (lambda: gossip_spectrum.mean_update(3, [(0, 3)], [1.0]), "edges"),
+            (lambda: gossip_spectrum.mean_update(3, [(1, 1)], [1.0]), "edges"),
+            (lambda: gossip_spectrum.mean_update(3, [(0, 1)], [0.5]), "shares"),
+            (lambda: gossip_spectrum.mean_update(3, [(0, 1)], [0.5, 0.5]), "edges"),
+            (lambda: gossip_spectrum.second_eigenvalue(np.array([[1.0, 1.0], [0.0, 1.0]])), "mean"),
+            (
+                lambda: gossip_spectrum.disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1),
+                "moment",
+            ),
+            (lambda: gossip_spectrum.disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
         ],
     )
     def test_what_is_outside_a_domain_is_refused_by_name(self, ask, key: str) -> None:
@@ -131,7 +139,7 @@ class TestDisagreement:
         n_nodes, edges = placed(PATH, 4)
         share, start = np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 4.0])
         y = start - start.mean()
-        found = spectral.disagreement(np.outer(y, y), edges, share, 5)
+        found = gossip_spectrum.disagreement(np.outer(y, y), edges, share, 5)
         exact = np.zeros(6)
         exact[0] = y @ y
         for k in range(1, 6):
@@ -147,8 +155,8 @@ class TestDisagreement:
         start = np.random.default_rng(1).normal(size=n_owners)
         y = start - start.mean()
         _, edges = placed(Complete(), n_owners)
-        found = spectral.disagreement(np.outer(y, y), edges, uniform(edges), 20)
-        exact = (y @ y) * spectral.complete(n_owners) ** np.arange(21)
+        found = gossip_spectrum.disagreement(np.outer(y, y), edges, uniform(edges), 20)
+        exact = (y @ y) * gossip_spectrum.complete(n_owners) ** np.arange(21)
         assert found == pytest.approx(exact, rel=1e-12)
 
     @pytest.mark.parametrize("graph", [Star(), Ring(), Geometric(radius=0.6, graph=3)])
@@ -156,13 +164,13 @@ class TestDisagreement:
         self, graph: GossipGraph
     ) -> None:
         n_nodes, edges = placed(graph, 12)
-        left = spectral.contraction(Gossip(graph=graph), 12)
-        mean = spectral.mean_update(n_nodes, edges, uniform(edges))
+        left = gossip_spectrum.contraction(Gossip(graph=graph), 12)
+        mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         y = np.linalg.eigh(mean)[1][:, -2]
-        first = spectral.disagreement(np.outer(y, y), edges, uniform(edges), 1)
+        first = gossip_spectrum.disagreement(np.outer(y, y), edges, uniform(edges), 1)
         assert first[1] == pytest.approx(left * first[0], rel=1e-12)
         any_start = np.eye(n_nodes) - 1 / n_nodes
-        path = spectral.disagreement(any_start, edges, uniform(edges), 30)
+        path = gossip_spectrum.disagreement(any_start, edges, uniform(edges), 30)
         assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms.polar.consensus import RESOLUTION
-from asyncdp_sim.network.graphs_of_servers import Neighbours
+from asyncdp_sim.network.graphs.of_servers import Neighbours
 
 Array = npt.NDArray[np.float64]
 Points = npt.NDArray[np.int64]

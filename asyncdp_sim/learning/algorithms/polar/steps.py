@@ -27,7 +27,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
-from asyncdp_sim.network.graphs_of_servers import Neighbours
+from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.streams import Scope
 
 

@@ -1,0 +1,151 @@
+"""Attacks on a scenario's privacy, as a user runs them: lower bounds on ε beside its claims."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.audits.check import Check, Checked, Fact
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
+from asyncdp_sim.audits.neighbours import neighbours
+from asyncdp_sim.audits.per_answer import audit_answer
+from asyncdp_sim.audits.whole_run import OnPart, audit_run
+from asyncdp_sim.audits.worst import made_up
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What attacks on a scenario showed.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+    pair : str
+        What the neighbouring datasets of the whole run were.
+    confidence : float
+        With which all lower bounds hold together.
+    overlap : int
+        κ, owners that may share a record.
+    facts : tuple of Fact
+        What needs no confidence.
+    """
+
+    checks: tuple[Check, ...]
+    pair: str
+
+    confidence: float
+    overlap: int = 1
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether any attack shows more than is claimed."""
+        found: tuple[Checked, ...] = (*self.checks, *self.facts)
+        return any(check.exceeded for check in found)
+
+    def lines(self) -> list[str]:
+        """Return what was attacked and what it showed, a line each."""
+        verdict = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
+        shared = []
+        if self.overlap > 1:
+            said = f"a record that {self.overlap} owners share is not attacked"
+            shared = [f"claims are of one owner's copy of a record; {said}"]
+        sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
+        return [
+            f"neighbouring datasets: {self.pair}",
+            *(check.words() for check in self.checks),
+            *(fact.words() for fact in self.facts),
+            *shared,
+            f"claim {verdict} ({sure})",
+        ]
+
+
+def audit(
+    scenario: Scenario,
+    *,
+    answers: int,
+    runs: int,
+    confidence: float,
+    workers: int = 1,
+    on_part: OnPart | None = None,
+) -> Audit:
+    """Attack a scenario's mechanism, answer by answer, and the whole scenario end to end.
+
+    What is reported are lower bounds: one above the claim refutes it, with the confidence asked
+    for; one below it proves nothing.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out: this is the base cell.
+    answers : int
+        Answers on each side of the first attack, ≥ 4.
+    runs : int
+        Runs on each side of the second, ≥ 4.
+    confidence : float
+        In (0, 1), of all attacks together. A Gaussian claim is attacked by its μ = 1/z, from
+        which all its (ε, δ) follow.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    on_part : callable, optional
+        Told how many runs are done, and of how many, from time to time.
+
+    Raises
+    ------
+    SpecError
+        If the scenario claims no finite ε, so that there is nothing to refute.
+    DataError
+        If a data file is not what the scenario says, or an optimum is not found.
+    """
+    scenario = scenario.base()
+    privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
+    if privacy.mechanism == "none":
+        raise SpecError([Fault("privacy.mechanism", "'none'", f"{allowed} claimed without noise")])
+    if np.isinf(privacy.epsilons(scenario.owners.count)).all():
+        raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
+    pairs = [neighbours(scenario)]
+    if pairs[0].error is not None:  # nothing is left to be drawn
+        ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
+        return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
+    made = made_up(scenario)
+    if made is not None:
+        pairs.append(made.pair)
+    doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict
+    dataset, problem = build_dataset(scenario), pairs[0].first
+    answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    with processes(workers) as run_map:
+        attacked = [
+            audit_run(
+                scenario, pair, runs, doubt,
+                what=what, stream=stream, workers=workers, run_map=run_map,
+                on_part=_shifted(on_part, place, len(pairs)),
+            )
+            for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
+        ]  # fmt: skip
+    facts = (
+        budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0)),
+        ledger_holds(max(each.short for each in attacked)),
+        own_noise(sum(each.shared for each in attacked)),
+        same_noise(scenario, problem),
+    )
+    checks = (answer, *(each.check for each in attacked))
+    words = "; ".join(pair.words for pair in pairs)
+    return Audit(checks, words, confidence, privacy.overlap, facts)
+
+
+_RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
+"""What attacks on runs are called, and their random streams."""
+
+
+def _shifted(on_part: OnPart | None, place: int, places: int) -> OnPart | None:
+    """Return who is told of all attacks in turn what one of them tells."""
+    if on_part is None:
+        return None
+    return lambda done, total: on_part(place * total + done, places * total)
+
+
+__all__ = ["Audit", "Check", "Fact", "audit"]

@@ -1,0 +1,107 @@
+"""The mechanism of a scenario, attacked one answer at a time."""
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.audits.check import Check
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.worst import MadeUp, dearest
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.answers import Noise
+from asyncdp_sim.privacy.attack import Pair, attack, most_shown
+from asyncdp_sim.runs.problem import Problem
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Scope, Streams
+
+Array = npt.NDArray[np.float64]
+_CHUNK = 2**21
+"""Numbers drawn at a time."""
+
+
+def audit_answer(
+    scenario: Scenario, dataset: Dataset, problem: Problem, made: MadeUp | None, runs: int,
+    doubt: float,
+) -> Check:  # fmt: skip
+    """Attack one answer of the owner that pays the most for one.
+
+    Two gradients differ by all that one record can move them, 2Ξ/n_i in the norm that the
+    scenario's bound is stated in: along one coordinate, and along all of them alike; and by what a
+    made-up record does move them. Each is hidden ``runs`` times by the scenario's own mechanism,
+    and scored by its exact log-likelihood ratio. n_i is counted in the owner's records.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    dataset : Dataset
+        Its records.
+    problem : Problem
+        Its numbers.
+    made : MadeUp or None
+        What a record that was made up changes, where the bound is enforced.
+    runs : int
+        Answers per gradient and direction, ≥ 4.
+    doubt : float
+        In (0, 1); 1 − doubt is the confidence.
+    """
+    noise, owner = problem.task.reply.noise, dearest(scenario, dataset)
+    claim = owed(scenario)[owner].of_one()
+    size = problem.task.steps.answer_size
+    xi = 0.0 if problem.xi is None else problem.xi
+    reach = 2 * xi / dataset.records[owner]
+    start = xi / size * np.cos(np.arange(1.0, size + 1))
+    pairs = {
+        name: (start, start + shift)
+        for name, shift in _directions(reach, size, scenario.privacy.norm).items()
+    }
+    if made is not None:
+        pairs["likelihood, a record"] = made.farthest
+    scope = Streams(scenario.run.seed).within("audit", "answer")
+    scores = {
+        name: _scores(noise, owner, *pair, runs, scope.within(name)) for name, pair in pairs.items()
+    }
+    found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    return Check("one answer", owner + 1, claim, found, runs, most)
+
+
+def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
+    """Return shifts of a norm: along one coordinate, and along all of them."""
+    one = np.zeros(size)
+    one[0] = reach
+    if size == 1:
+        return {"likelihood, one coordinate": one}
+    every = np.full(size, reach / (size if norm == "l1" else size**0.5))
+    return {"likelihood, one coordinate": one, "likelihood, all coordinates": every}
+
+
+def _scores(noise: Noise, owner: int, first: Array, second: Array, runs: int, scope: Scope) -> Pair:
+    """Return log-likelihood ratios of answers that hide the first, and the second gradient."""
+    chunk = max(1, _CHUNK // len(first))
+    found = []
+    for side, truth in (("first", first), ("second", second)):
+        generator = scope.generator(side)
+        parts = []
+        for begin in range(0, runs, chunk):
+            owners = np.full(min(chunk, runs - begin), owner)
+            hidden = np.tile(truth, (len(owners), 1))
+            answers = noise.hide(owners, hidden, noise.rows(generator, len(owners), len(truth)))
+            parts.append(ratio(noise, owners, answers, first[None], second[None]))
+        found.append(np.concatenate(parts))
+    return found[0], found[1]
+
+
+def ratio(
+    noise: Noise,
+    owners: npt.NDArray[np.int64],
+    answers: Array,
+    first: Array,
+    second: Array,
+) -> Array:
+    """Return ln p(answer | second gradient) − ln p(answer | first), shape (r,).
+
+    0 where neither can have given the answer.
+    """
+    with np.errstate(invalid="ignore"):
+        difference = noise.log_likelihood(owners, second, answers) - noise.log_likelihood(
+            owners, first, answers
+        )
+    return np.where(np.isnan(difference), 0.0, difference)

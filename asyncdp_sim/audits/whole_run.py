@@ -1,0 +1,169 @@
+"""A scenario attacked end to end: many runs on each of two neighbouring datasets."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.audits.check import Check
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.differences import coincidences, shared
+from asyncdp_sim.audits.facts import Counts, Short, heard, undercharged
+from asyncdp_sim.audits.neighbours import Neighbours
+from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.privacy.attack import Pair, attack, most_shown
+from asyncdp_sim.runs.replicates import blocks
+from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+
+Array = npt.NDArray[np.float64]
+SCORES = ("likelihood", "differences", "answers", "first answer", "end")
+"""Of each run: the log-likelihood ratio of all answers, how closely their noise coincides, how many
+the attacked owner released, the tick of its first one, and the tick at which the run ended."""
+_TOGETHER = 200
+"""Runs whose answers are judged at once."""
+_PART = 100
+"""Runs that a worker is given at once."""
+
+
+OnPart = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """What runs on both datasets showed.
+
+    Attributes
+    ----------
+    check : Check
+    most : array of int (N,)
+        The largest number of answers that each owner sent in a run.
+    short : Short
+        What the ledger did not charge, at worst.
+    shared : int
+        Answers without noise of their own, in all runs.
+    """
+
+    check: Check
+    most: Counts
+    short: Short
+    shared: int
+
+
+def audit_run(
+    scenario: Scenario,
+    pair: Neighbours,
+    runs: int,
+    doubt: float,
+    *,
+    what: str = "the whole run",
+    stream: str = "run",
+    workers: int = 1,
+    run_map: Map,
+    on_part: OnPart | None = None,
+) -> Attacked:
+    """Attack everything that the owner of the differing record does in a whole run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    pair : Neighbours
+    runs : int
+        Runs on each dataset, ≥ 4.
+    doubt : float
+        In (0, 1); 1 − doubt is the confidence.
+    what : str, optional
+        What the runs are called.
+    stream : str, optional
+        The name of their random streams.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    run_map : callable
+        A ``map`` over so many; see :func:`~asyncdp_sim.runs.workers.processes`.
+    on_part : callable, optional
+        Told how many runs are done, and of how many.
+    """
+    # what is seen of timing that depends on records is no function of Gaussian answers
+    claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
+    numbers = range(1, runs + 1)
+    parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
+    sides: list[Array] = []
+    most, short, bare = np.zeros(scenario.owners.count, dtype=np.int64), Short(), 0
+    for side in (0, 1):
+        found: list[_Part] = []
+        for at in range(0, len(parts), workers):
+            attacked = partial(_attacked, scenario, pair, stream, side)
+            found += run_map(attacked, parts[at : at + workers])
+            if on_part is not None:
+                on_part(side * runs + sum(each[0].shape[1] for each in found), 2 * runs)
+        sides.append(np.concatenate([part[0] for part in found], axis=1))
+        most = np.max([most, *(part[1] for part in found)], axis=0)
+        short = max(short, *(part[2] for part in found))
+        bare += sum(part[3] for part in found)
+    scores: dict[str, Pair] = {
+        name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
+    }
+    shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    return Attacked(Check(what, pair.owner + 1, claim, shown, runs, largest), most, short, bare)
+
+
+_Part = tuple[Array, Counts, Short, int]
+
+
+def _attacked(
+    scenario: Scenario, pair: Neighbours, stream: str, side: int, numbers: Sequence[int]
+) -> _Part:
+    """Return the scores (len(SCORES), runs) of runs on one dataset, and what was counted."""
+    problem, claims = (pair.first, pair.second)[side], owed(scenario)
+    network = scenario.network
+    within = Streams(scenario.run.seed).within("audit", stream, side)
+    scores, most, short, bare = [], np.zeros(len(claims), dtype=np.int64), Short(), 0
+    for begin in range(0, len(numbers), _TOGETHER):
+        some = numbers[begin : begin + _TOGETHER]
+        views = [overhear(network, problem.task, within.within(n)) for n in some]
+        found, without = _judged(pair, views, side)
+        scores.append(found)
+        bare += without
+        most = np.max([most, *map(heard, views)], axis=0)
+        short = max(short, undercharged(problem, claims, views))
+    return np.concatenate(scores, axis=1), most, short, bare
+
+
+def _judged(pair: Neighbours, views: Sequence[View], side: int) -> tuple[Array, int]:
+    """Return the scores of runs, and how many answers had no noise of their own."""
+    count = [len(view.owners) for view in views]
+    owners = np.concatenate([view.owners for view in views])
+    points = np.concatenate([view.points for view in views])
+    answers = np.concatenate([view.answers for view in views])
+    likelihood, close = np.zeros(len(views)), np.zeros(len(views))
+    bare = 0
+    if len(owners) > 0:
+        first, second = (
+            each.task.reply.gradients.gradient(owners, points) for each in (pair.first, pair.second)
+        )
+        noise = pair.first.task.reply.noise
+        ratios = ratio(noise, owners, answers, first, second)
+        close = coincidences(noise, pair.owner, views, first, second)
+        exact = np.split((first, second)[side], np.cumsum(count)[:-1])
+        bare = sum(map(shared, [noise] * len(views), views, exact))
+        with np.errstate(invalid="ignore"):
+            np.add.at(likelihood, np.repeat(np.arange(len(views)), count), ratios)
+    attacked = [view.trace.exchanges["owner"] == pair.owner + 1 for view in views]
+    sent = [
+        view.trace.exchanges[his & (view.trace.exchanges["transmissions"] > 0)]
+        for view, his in zip(views, attacked, strict=True)
+    ]
+    found = np.array(
+        [
+            np.nan_to_num(likelihood, nan=0.0, posinf=np.inf, neginf=-np.inf),
+            close,
+            [float(len(rows)) for rows in sent],
+            [float(rows["release_tick"].min()) if len(rows) > 0 else np.inf for rows in sent],
+            [float(view.trace.end_tick) for view in views],
+        ]
+    )
+    return found, bare

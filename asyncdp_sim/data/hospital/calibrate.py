@@ -1,0 +1,203 @@
+"""Make the hospital twin's summary statistics from the real table.
+
+``python -m asyncdp_sim.data.hospital.calibrate TABLE`` writes ``twin.json`` beside this
+module. It is run by hand, when an encoding changes.
+
+Marginals: steps with the table's frequencies; neighbouring values that fewer than ten rows share
+are one step, at their mean, so that no step is a record. Dependence: the latent covariances
+between and within hospitals are adjusted until the *encoded* columns have the table's Pearson
+correlations, and its covariances between hospitals (analysis of variance, one-way and unbalanced),
+both measured on drawn rows.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.data.hospital import encode_as_published, encode_plain
+from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
+from asyncdp_sim.data.hospital.twin import Twin
+from asyncdp_sim.data.lending.calibrate import coded, correlation, groups, rounded
+from asyncdp_sim.data.lending.twin import Variable
+
+PUBLIC_ROWS = 10_001
+LARGEST = 86  # hospitals with 10,000 records of the full table
+FEWEST = 10
+ROUNDS = 30
+HOSPITALS, ROWS = 2000, 100  # drawn to measure what the encoding makes of a latent covariance
+LEAST_EIGENVALUE = 1e-4
+
+ADMISSIONS = (0.65, 0.08, 0.27)
+"""Assumed shares of emergencies, urgent and elective admissions, independent of all else: the
+table does not tell."""
+
+Hospitals = npt.NDArray[np.int64]
+
+
+def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
+    """Return the twin with the moments of an encoded table, hospitals numbered from 0."""
+    named = [*groups(table.columns), (TARGET,)]
+    values = [coded(table, group) for group in named[:-1]] + [table.target]
+    variables = tuple(_marginal(n, v, table.target) for n, v in zip(named, values, strict=True))
+    real = np.stack([_place(v, x) for v, x in zip(variables, values, strict=True)])
+    wanted = correlation(list(real)), between_hospitals(real, hospital)
+    generator = np.random.default_rng(2015)
+    rows = generator.standard_normal((len(variables), HOSPITALS * ROWS))
+    shifts = generator.standard_normal((len(variables), HOSPITALS))
+    drawn_from = np.repeat(np.arange(HOSPITALS), ROWS)
+    between, within = best = _admissible(wanted[1], wanted[0] - wanted[1])
+    least = np.inf
+    for _ in range(ROUNDS):
+        z = within @ rows + np.repeat(between @ shifts, ROWS, axis=1)
+        made = np.stack([_steps(v, row) for v, row in zip(variables, z, strict=True)])
+        errors = (
+            wanted[0] - correlation(list(made)),
+            wanted[1] - between_hospitals(made, drawn_from),
+        )
+        size = float(np.sum(errors[0] ** 2) + np.sum(errors[1] ** 2))
+        if size < least:
+            best, least = (between, within), size
+        between, within = _admissible(
+            between @ between.T + errors[1], within @ within.T + errors[0] - errors[1]
+        )
+    return Twin(table.columns, variables, *best)
+
+
+def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
+    """Return the covariance between hospitals, columns (q, n) scaled to unit variance: (q, q).
+
+    (MS_between − MS_within)/n_0, which is unbiased however many rows a hospital has.
+    """
+    deviation = columns.std(axis=1, keepdims=True)
+    x = (columns - columns.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1)
+    sizes = np.bincount(hospital).astype(float)
+    means = np.stack([np.bincount(hospital, weights=row) for row in x]) / sizes
+    among = (means * sizes) @ means.T
+    n, k = len(hospital), len(sizes)
+    alike = (n - np.sum(sizes**2) / n) / (k - 1)
+    return np.asarray((among / (k - 1) - (x @ x.T - among) / (n - k)) / alike)
+
+
+def to_json(twin: Twin) -> dict[str, Any]:
+    """Return the stored form: rounded numbers, nothing but summary statistics."""
+    variables = []
+    for v in twin.variables:
+        cuts = () if v.cuts is None else v.cuts
+        stored = {"cuts": [rounded(x) for x in cuts], "values": [rounded(x) for x in v.values]}
+        variables.append({"columns": list(v.columns), **stored})
+    factors = {"between": twin.between, "within": twin.within}
+    return {
+        "columns": list(twin.columns),
+        "variables": variables,
+        **{
+            name: [[round(float(x), 4) for x in row[: i + 1]] for i, row in enumerate(factor)]
+            for name, factor in factors.items()
+        },
+    }
+
+
+def with_admissions(twin: Twin) -> Twin:
+    """Return a twin of all the published columns, with types of admission as assumed."""
+    from scipy.special import ndtri
+
+    name = "Type of Admission"
+    variable = Variable((name,), ndtri(np.cumsum(ADMISSIONS)[:-1]), np.arange(1.0, 4.0))
+    at = encode_as_published.COLUMNS.index(name)
+    variables = (*twin.variables[:at], variable, *twin.variables[at:])
+    between, within = (
+        np.insert(np.insert(factor, at, 0.0, axis=0), at, 0.0, axis=1)
+        for factor in (twin.between, twin.within)
+    )
+    within[at, at] = 1.0
+    return Twin(encode_as_published.COLUMNS, variables, between, within)
+
+
+def main(path: str) -> Path:
+    """Calibrate both encodings on the table at ``path`` and write the package's file."""
+    frame, _ = read_discharges(path)
+    hospital = frame[HOSPITAL].factorize()[0]
+    sizes = np.sort(np.bincount(hospital))[-LARGEST:]
+    complete, _ = encode_as_published.complete(frame)
+    plain = calibrate(_whole(encode_plain.encode(frame, PUBLIC_ROWS)), hospital)
+    published = calibrate(
+        _whole(encode_as_published.encode(complete)), complete[HOSPITAL].factorize()[0]
+    )
+    stored = {
+        "about": "Summary statistics of 36,631 discharges from New York's hospitals in 2020; "
+        "made by asyncdp_sim.data.hospital.calibrate.",
+        "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
+        "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
+    }
+    file = Path(__file__).with_name("twin.json")
+    file.write_text(json.dumps(stored, separators=(",", ":")) + "\n", "utf-8")
+    return file
+
+
+def _whole(table: OnDemand) -> Encoded:
+    return Encoded(table.matrix, table.target, table.columns)
+
+
+def _marginal(names: tuple[str, ...], values: Array, target: Array) -> Variable:
+    from scipy.special import ndtri
+
+    distinct, found = np.unique(values, return_counts=True)
+    counts = found.astype(float)
+    if len(names) > 1:  # categories have no order: take that of their mean target
+        order = np.argsort([target[values == value].mean() for value in distinct])
+        distinct, counts = distinct[order], counts[order]
+    else:
+        distinct, counts = _merged(distinct, counts)
+    return Variable(names, ndtri(np.cumsum(counts)[:-1] / len(values)), distinct)
+
+
+def _merged(distinct: Array, counts: Array) -> tuple[Array, Array]:
+    """Return values and counts, each count at least :data:`FEWEST`; whole numbers stay whole."""
+    ends, held = [], 0.0
+    for place, count in enumerate(counts):
+        held += count
+        if held >= FEWEST:
+            ends.append(place + 1)
+            held = 0.0
+    ends[-1] = len(counts)
+    starts = [0, *ends[:-1]]
+    rows = np.add.reduceat(counts, starts)
+    means = np.add.reduceat(distinct * counts, starts) / rows
+    return np.rint(means) if np.array_equal(distinct, np.rint(distinct)) else means, rows
+
+
+def _place(variable: Variable, values: Array) -> Array:
+    """Return a column as it is, or the place of each category in the variable's order."""
+    if len(variable.columns) == 1:
+        return values
+    order = np.argsort(variable.values)
+    return np.asarray(order[np.searchsorted(variable.values, values, sorter=order)], dtype=float)
+
+
+def _steps(variable: Variable, z: Array) -> Array:
+    """Return what is drawn for latent values, categories as :func:`_place` has them."""
+    cuts = np.array([]) if variable.cuts is None else variable.cuts
+    place = np.searchsorted(cuts, z, side="right")
+    drawn = place if len(variable.columns) > 1 else variable.values[place]
+    return np.asarray(drawn, dtype=float)
+
+
+def _admissible(between: Array, within: Array) -> tuple[Array, Array]:
+    """Return lower triangular B and W of covariances near the given, with unit diagonal in all."""
+    parts = [_positive(between), _positive(within)]
+    scale = np.sqrt(np.diag(parts[0] + parts[1]))
+    factors = [np.linalg.cholesky(part / np.outer(scale, scale)) for part in parts]
+    return np.asarray(factors[0]), np.asarray(factors[1])
+
+
+def _positive(matrix: Array) -> Array:
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{main(sys.argv[1])}\n")

@@ -1,0 +1,180 @@
+"""A synthetic twin of the hospital table: any number of hospitals with any number of rows.
+
+Row r of hospital i has latent values z = m_i + W g_r with its hospital's shift m_i = B h_i, where
+h_i and g_r are iid standard normal and BBᵀ + WWᵀ has unit diagonal. Every variable is a step
+function of its z, or a choice among indicators (age group, race), the length of stay too. The steps
+and the factors B and W are in ``twin.json``, made by
+:mod:`asyncdp_sim.data.hospital.calibrate` so that frequencies, pairwise covariances and the part
+of these covariances that lies between hospitals match those of the real table. So hospitals differ
+in their patients and in how long similar ones stay.
+
+Sizes of hospitals are 10,000 r records, r ≥ 1 drawn from the sizes of the 86 largest hospitals of
+that table relative to the smallest of these: the published experiment kept the 86 hospitals that
+have 10,000 records.
+
+What it does not reproduce: patients other than the real table's (musculoskeletal, 18 to 69 years
+old), dependence beyond pairs, a relation between a hospital's size and its patients, slopes that
+differ between hospitals. Of ``as-published`` columns the type of admission is assumed (see
+:mod:`asyncdp_sim.data.hospital.calibrate`), and the MDC is nearly always the same.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.lending.twin import Variable
+from asyncdp_sim.streams import Scope, Streams
+
+Encoding = Literal["plain", "as-published"]
+
+LEAST_RECORDS = 10_000
+CHUNK_ROWS = 1024
+"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """The calibrated law of a row.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the encoded columns in the encoding's order, without the target.
+    variables : tuple of Variable
+        In that order; the last is the target.
+    between, within : NDArray
+        B and W, one row and column per variable.
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    between: Array
+    within: Array
+
+    def write(
+        self, matrix: Array, target: Array, generator: np.random.Generator, *, one_hospital: bool
+    ) -> None:
+        """Draw rows into zeroed arrays; the first rows are the same however many are drawn.
+
+        Parameters
+        ----------
+        matrix, target : NDArray
+            (rows, columns) and (rows,), filled in place.
+        generator : numpy.random.Generator
+            Consumed in whole chunks of :data:`CHUNK_ROWS`.
+        one_hospital : bool
+            Whether all rows share one hospital's shift; else each has that of a hospital of its
+            own.
+        """
+        n = len(self.variables)
+        shift = self.between @ generator.standard_normal((n, 1)) if one_hospital else None
+        for start in range(0, len(target), CHUNK_ROWS):
+            stop = min(start + CHUNK_ROWS, len(target))
+            z = self.within @ generator.standard_normal((CHUNK_ROWS, n)).T
+            if shift is None:
+                z += self.between @ generator.standard_normal((CHUNK_ROWS, n)).T
+            else:
+                z += shift
+            self._decode(z[:, : stop - start], matrix[start:stop], target[start:stop])
+
+    def _decode(self, latent: Array, rows: Array, target: Array) -> None:
+        place = {name: j for j, name in enumerate(self.columns)}
+        for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
+            first = place[variable.columns[0]]
+            variable.write(z, rows[:, first : first + len(variable.columns)])
+        self.variables[-1].write(latent[-1], target[:, None])
+
+
+NOTE = (
+    "Synthetic twin: rows drawn from summary statistics of 36,631 discharges from New York's "
+    "hospitals in 2020 (SPARCS, one diagnostic category); no real record was read."
+)
+
+
+def twin_table(
+    encoding: Encoding,
+    hospitals: Sequence[int],
+    other_rows: int,
+    public_rows: int,
+    streams: Streams | Scope,
+) -> Encoded:
+    """Draw a table: hospital after hospital, then rows of other hospitals, then public rows.
+
+    Every row depends on the seed, its part (hospital i, others, public) and its number there
+    alone, so that adding owners changes neither the others' records nor the projection.
+
+    Parameters
+    ----------
+    encoding : {"plain", "as-published"}
+        Whose columns and moments to reproduce.
+    hospitals : sequence of int
+        Rows of hospital i = 1…N, ≥ 0; from the streams ``("data", "twin", "hospital", i)``.
+    other_rows, public_rows : int
+        ≥ 0, each of a hospital of its own; from the streams ``("data", "twin")`` and
+        ``("data", "twin", "public")``.
+    streams : Streams or Scope
+        The run's random streams.
+    """
+    twin = calibrated(encoding)
+    ends = np.cumsum([*hospitals, other_rows, public_rows])
+    matrix = np.zeros((int(ends[-1]), len(twin.columns)), order="F")
+    target = np.zeros(int(ends[-1]))
+    names: list[tuple[str | int, ...]] = [("hospital", i + 1) for i in range(len(hospitals))]
+    start = 0
+    for name, end in zip([*names, (), ("public",)], ends.tolist(), strict=True):
+        generator = streams.generator("data", "twin", *name)
+        rows = slice(start, end)
+        twin.write(matrix[rows], target[rows], generator, one_hospital="hospital" in name)
+        start = end
+    return Encoded(matrix, target, twin.columns, (NOTE,))
+
+
+def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
+    """Draw the hospitals' numbers of records, ≥ :data:`LEAST_RECORDS`.
+
+    Hospital i's is from the stream ``("data", "twin", "hospital", i, "size")``.
+    """
+    quantiles = _stored()["sizes"]
+    at = np.linspace(0, 1, len(quantiles))
+    sizes = []
+    for i in range(1, n_hospitals + 1):
+        draw = streams.generator("data", "twin", "hospital", i, "size").random()
+        sizes.append(round(LEAST_RECORDS * float(np.interp(draw, at, quantiles))))
+    return tuple(sizes)
+
+
+@cache
+def _stored() -> dict[str, Any]:
+    text = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json").read_text("utf-8")
+    stored: dict[str, Any] = json.loads(text)
+    return stored
+
+
+@cache
+def calibrated(encoding: Encoding) -> Twin:
+    """Return one of the laws that the package ships."""
+    return from_json(_stored()["encodings"][encoding])
+
+
+def from_json(stored: dict[str, Any]) -> Twin:
+    """Return a twin from its stored form."""
+    variables = tuple(
+        Variable(tuple(v["columns"]), np.array(v["cuts"], dtype=float), np.array(v["values"]))
+        for v in stored["variables"]
+    )
+    factors = []
+    for name in ("between", "within"):
+        factor = np.zeros((len(variables), len(variables)))
+        for i, row in enumerate(stored[name]):
+            factor[i, : i + 1] = row
+        factors.append(factor)
+    between, within = factors
+    # Rounding in the file must not change the variance of z.
+    deviation = np.sqrt(np.sum(between**2 + within**2, axis=1))[:, None]
+    return Twin(tuple(stored["columns"]), variables, between / deviation, within / deviation)

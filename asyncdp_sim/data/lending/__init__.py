@@ -1,0 +1,1 @@
+"""LendingClub's loans: columns, two encodings, a synthetic twin, a kind of data."""

@@ -1,0 +1,70 @@
+"""The lending twin's drift over rows: the table's own, in blocks as long as a published bank.
+
+The real table's rows run from 2011 down to 2007, and after row 39,786 once more, over loans that
+do not meet the credit policy: who holds its first rows learns something else than who holds its
+last. Row j of the drifting twin has the law of that block of :data:`BLOCK_ROWS` rows of the table
+that holds row j, with the block's own marginals and correlations; the table's last block is
+shorter, and row 42,536 is of the first block again. Within a block rows are exchangeable.
+
+``drift.json`` is made by :mod:`asyncdp_sim.data.lending.calibrate`.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.lending.twin import Encoding, Twin, chunks, from_json
+
+TABLE_ROWS = 42_535
+"""Of the table that the twin is made from; after so many rows its blocks recur."""
+BLOCK_ROWS = 10_000
+"""Records of a bank, as published."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """The law of rows that depends on where in the table they are.
+
+    Attributes
+    ----------
+    blocks : tuple of Twin
+        Laws of the table's blocks, in its order.
+    """
+
+    blocks: tuple[Twin, ...]
+
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows into zeroed arrays; the first rows are the same however many are drawn.
+
+        Parameters
+        ----------
+        matrix, target : NDArray
+            (rows, columns) and (rows,), filled in place.
+        generator : numpy.random.Generator
+            Row j takes the same normals as without drift.
+        """
+        for start, normals in chunks(generator, len(target), len(self.blocks[0].variables)):
+            row, stop = start, min(start + len(normals), len(target))
+            while row < stop:
+                block, left = located(row)
+                rows = slice(row, min(row + left, stop))
+                self.blocks[block].fill(matrix[rows], target[rows], normals, row - start)
+                row = rows.stop
+
+
+def located(row: int) -> tuple[int, int]:
+    """Return a row's block, and how many of the block's rows are left from it on."""
+    place = row % TABLE_ROWS
+    block = place // BLOCK_ROWS
+    return block, min((block + 1) * BLOCK_ROWS, TABLE_ROWS) - place
+
+
+@cache
+def drifting(encoding: Encoding) -> Drift:
+    """Return the drift that the package ships."""
+    text = resources.files("asyncdp_sim.data.lending").joinpath("drift.json").read_text("utf-8")
+    return Drift(tuple(map(from_json, json.loads(text)["encodings"][encoding])))

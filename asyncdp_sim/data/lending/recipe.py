@@ -1,0 +1,167 @@
+"""LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import model_validator
+
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.lending import encode_as_published, encode_plain
+from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
+from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
+from asyncdp_sim.data.lending.twin import Encoding, twin_table
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.read import column_names, first_line, read_table, source_of
+from asyncdp_sim.data.tables.splitting import ByColumn
+from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class LendingData(TableRecipe):
+    """The lending table: features of a loan, target its interest rate (percent).
+
+    Attributes
+    ----------
+    path : str, optional
+        The 74-column loan.csv, a LoanStats file, or a Parquet file with such columns; absent:
+        the synthetic twin, with as many rows as the owners and the public need.
+    encoding : {"plain", "as-published"}
+        See :mod:`~asyncdp_sim.data.lending.encode_plain` and
+        :mod:`~asyncdp_sim.data.lending.encode_as_published`.
+    drift : bool
+        Whether the owners' rows of the synthetic twin drift as the real table's do, which are in
+        order of date, so that banks are not alike; true for the twin alone, without ``path``. See
+        :mod:`~asyncdp_sim.data.lending.drift`.
+    """
+
+    kind: Literal["lending"] = "lending"
+    path: str | None = None
+    encoding: Encoding = "plain"
+    drift: bool = False
+
+    @model_validator(mode="after")
+    def _a_real_table_has_its_own_drift(self) -> Self:
+        if self.drift and self.path is not None:
+            allowed = "allowed is false with data.path: a table that is read has a drift of its own"
+            raise faults_of([Fault("drift", "true", allowed)])
+        return self
+
+    def build(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
+    ) -> Dataset:
+        """Read or draw the table, encode, project and split it.
+
+        Parameters
+        ----------
+        n_owners : int
+            N ≥ 1.
+        records : tuple of int, optional
+            n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
+        streams : Streams or Scope
+            The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
+
+        Raises
+        ------
+        DataError
+            With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not in the table.
+        """
+        self._require_owners(n_owners, records)
+        if self.path is None:
+            return self._twin(n_owners, records, streams, swap)
+        frame, notes = read_loans(self.path, self._wanted_loans, self.public_records)
+        if self.encoding == "as-published":
+            frame, more = encode_as_published.without_deleted_row(frame)
+            notes = (*notes, *more)
+        frame = self._replaced(frame, swap)
+        encode = encode_plain.encode if self.encoding == "plain" else encode_as_published.encode
+        table = encode(frame)
+        table = replace(table, notes=(*notes, *table.notes))
+        return self._dataset(
+            table if swap is None else swap.scaled(table),
+            lambda column: raw_values(frame, column),
+            n_owners,
+            records,
+            streams,
+            source_of(self.path),
+        )
+
+    def _wanted_loans(self, columns: Sequence[str]) -> Callable[[str], bool]:
+        used = encode_plain.USED if self.encoding == "plain" else encode_as_published.COLUMNS
+        return self._wanted((*used, *NEEDED), columns)
+
+    def _twin(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None,
+    ) -> Dataset:
+        if isinstance(self.split, ByColumn) or records is None:
+            allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
+            raise DataError([Fault("data.split", f"a column {_column(self.split)!r}", allowed)])
+        body = sum(records)
+        if self.public_overlap:
+            # As in the real table: owners reach the public rows only when they need so many rows.
+            body = max(body, TABLE_ROWS) - self.public_records
+        law = drifting(self.encoding) if self.drift else None
+        table = twin_table(self.encoding, max(body, 0), self.public_records, streams, law)
+        return self._dataset(
+            table if swap is None else swap.in_table(table),
+            _no_values,
+            n_owners,
+            records,
+            streams,
+            None,
+        )
+
+
+def read_loans(
+    path: str,
+    wanted: Callable[[Sequence[str]], Callable[[str], bool]] | None = None,
+    public_records: int = 0,
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """Return a table's lines and notes, past the notice that LoanStats files start with.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    wanted : callable, optional
+        Given the names of all columns, returns what tells which are kept; all where absent.
+    public_records : int
+        How many of the last loans are public.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``.
+    """
+    header = first_line(path)
+    notice = header.strip('"').startswith("Notes offered by Prospectus")
+    skip = 1 if notice else 0
+    columns = column_names(path, skip_first_lines=skip)
+    require_columns(columns, NEEDED)
+    kept = None if wanted is None else wanted(columns)
+    return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept), public_records)
+
+
+def _column(split: object) -> str:
+    return split.column if isinstance(split, ByColumn) else ""
+
+
+def _no_values(column: str) -> Sequence[object]:
+    raise KeyError(column)  # the twin refuses a column split before this is asked

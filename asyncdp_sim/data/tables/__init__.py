@@ -1,0 +1,1 @@
+"""Any table: read, encoded, projected, split over owners, and its neighbours."""

@@ -1,0 +1,155 @@
+"""Reading a large CSV piece by piece, into the smallest types that hold its values exactly.
+
+Whole-file reading needs several times the file's size. Here texts become categories and numbers
+the shortest type in which none of them changes, and columns that nobody asked for are not kept.
+The types are those that the whole file implies: a column with one text in it is a column of texts,
+as they stand in the file. Which type a column has is no more than how it is held: what its cells
+mean is told by :mod:`~asyncdp_sim.data.tables.text_columns`, cell by cell.
+"""
+
+import gzip
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PIECE_ROWS = 50_000
+
+Kind = Literal["number", "text", "mixed"]
+
+
+def read_csv(
+    path: str, *, skip_first_lines: int, wanted: Callable[[str], bool] | None
+) -> "pd.DataFrame":
+    """Return the wanted columns of a CSV; all where ``wanted`` is None.
+
+    Errors are those of :func:`pandas.read_csv`.
+    """
+    import pandas as pd
+
+    # Not pandas's usecols, with which a row with more fields than the header goes unnoticed.
+    columns = _columns(path, skip_first_lines, wanted)
+    mixed = [name for name, column in columns.items() if column.kind == "mixed"]
+    if mixed:
+        columns |= _columns(path, skip_first_lines, None, usecols=mixed, dtype=str)
+    return pd.DataFrame({name: c.series() for name, c in columns.items()}, copy=False)
+
+
+def _columns(
+    path: str,
+    skip_first_lines: int,
+    wanted: Callable[[str], bool] | None,
+    **options: object,
+) -> dict[str, "_Column"]:
+    import pandas as pd
+
+    lines = _lines(path)
+    columns: dict[str, _Column] = {}
+    with pd.read_csv(
+        path,
+        skiprows=skip_first_lines,
+        encoding="utf-8",
+        index_col=False,
+        chunksize=PIECE_ROWS,
+        low_memory=False,  # else pandas guesses types within a piece, and warns
+        **options,
+    ) as pieces:
+        for piece in pieces:
+            for name in piece.columns:
+                if wanted is None or wanted(str(name)):
+                    columns.setdefault(name, _Column(lines)).add(piece[name])
+    return columns
+
+
+def _lines(path: str) -> int:
+    """Return the number of lines of a file: at least its rows, as a rule."""
+    opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rb") as file:
+        blocks: Iterator[bytes] = iter(lambda: file.read(1 << 20), b"")
+        return 1 + sum(block.count(b"\n") for block in blocks)
+
+
+class _Column:
+    """A column as far as it is read: one array, for pieces that are joined take room twice.
+
+    Parameters
+    ----------
+    room : int
+        Rows to make room for; more are taken too.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.kind: Kind | None = None  # None as long as all values are missing
+        self._room = room
+        self._rows = 0
+        self._values: np.ndarray = np.empty(0)  # numbers; or places in the texts, −1 if missing
+        self._texts: dict[object, int] = {}
+
+    def add(self, piece: "pd.Series") -> None:
+        kind = _kind(piece)
+        if kind is not None and kind != self.kind:
+            self._begin(kind)
+        if self.kind == "mixed":
+            self._values = np.empty(0)
+        elif self.kind == "text":
+            self._append(self._places(piece))
+        else:
+            self._append(_smallest(piece))
+
+    def _begin(self, kind: Kind) -> None:
+        """Note what a column is, which so far had no value, or values of another kind."""
+        self.kind = kind if self.kind is None else "mixed"
+        if self.kind == "text":
+            self._values = np.full(self._rows, -1, dtype=np.int8)
+
+    def series(self) -> "pd.Series":
+        import pandas as pd
+
+        values = self._values[: self._rows]
+        if self.kind == "text":
+            values = pd.Categorical.from_codes(values, categories=pd.Index(list(self._texts)))
+        return pd.Series(values, copy=False)
+
+    def _places(self, piece: "pd.Series") -> np.ndarray:
+        codes, distinct = piece.factorize()
+        known = [self._texts.setdefault(text, len(self._texts)) for text in distinct]
+        places = np.array([*known, -1], dtype=np.min_scalar_type(-len(self._texts) - 1))
+        return np.asarray(places[codes])  # a missing text has code −1: the last entry
+
+    def _append(self, values: np.ndarray) -> None:
+        dtype = np.result_type(self._values, values) if self._rows > 0 else values.dtype
+        end = self._rows + len(values)
+        if dtype != self._values.dtype or end > len(self._values):
+            grown = np.empty(self._room if end <= self._room else 2 * end, dtype=dtype)
+            grown[: self._rows] = self._values[: self._rows]
+            self._values = grown
+        self._values[self._rows : end] = values
+        self._rows = end
+
+
+def _kind(piece: "pd.Series") -> Kind | None:
+    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
+
+    if piece.isna().all():
+        return None
+    if is_numeric_dtype(piece) and not is_bool_dtype(piece):
+        return "number"
+    # TRUE, or a whole number of 30 digits, is read a second time: as it is written
+    return "text" if infer_dtype(piece, skipna=True) == "string" else "mixed"
+
+
+def _smallest(piece: "pd.Series") -> np.ndarray:
+    """Return numbers in the shortest type that changes none; a column of none as NaN."""
+    import pandas as pd
+    from pandas.api.types import is_integer_dtype
+
+    if is_integer_dtype(piece):
+        return np.asarray(pd.to_numeric(piece, downcast="integer"))
+    values = piece.to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32)
+    same = np.array_equal(short.astype(np.float64), values, equal_nan=True)
+    return short if same else np.asarray(values)

@@ -1,0 +1,176 @@
+"""Any table: numbers as they are, texts by a dictionary that the public rows alone decide.
+
+Each cell has a number by itself (:func:`~asyncdp_sim.data.tables.text_columns.cell_or_nan`) or
+none. A column is one of texts where a public cell has none; without public rows every column is one
+of numbers. A private cell that does not fit is its own matter: the public median in a column of
+numbers, 0 where no public row has one, and the dictionary's last code in a column of texts.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Strict, model_validator
+
+from asyncdp_sim.data.dataset import Array, Dataset, Encoded
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.read import read_table, source_of
+from asyncdp_sim.data.tables.splitting import ByColumn
+from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
+from asyncdp_sim.data.tables.text_columns import cells
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TableData(TableRecipe):
+    """A table from a file.
+
+    Attributes
+    ----------
+    path : str
+        CSV, gzipped CSV or Parquet.
+    target : str
+        The column of numbers to predict. A private row without one stays, and contributes nothing.
+    owner_column : str, optional
+        Each distinct value is one owner; the same as ``split = { column = … }``. The column is
+        not a feature.
+    drop : list of str
+        Columns that are no features.
+    """
+
+    kind: Literal["table"] = "table"
+    path: str
+    target: str
+    owner_column: str | None = None
+    drop: Annotated[tuple[str, ...], Strict(False)] = ()
+
+    @model_validator(mode="after")
+    def _one_split(self) -> Self:
+        if self.owner_column is not None and self.split not in (
+            "in-order",  # the default: not a contradiction
+            ByColumn(column=self.owner_column),
+        ):
+            allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
+            raise faults_of([Fault("split", str(self.split), allowed)])
+        return self
+
+    def build(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
+    ) -> Dataset:
+        """Read the table, encode, project and split it.
+
+        Parameters
+        ----------
+        n_owners : int
+            N ≥ 1.
+        records : tuple of int, optional
+            n_i ≥ 1, one per owner; may be absent only where a column splits the table.
+        streams : Streams or Scope
+            The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
+
+        Raises
+        ------
+        DataError
+            With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not in the table.
+        """
+        if self.owner_column is not None and not isinstance(self.split, ByColumn):
+            by_column = ByColumn(column=self.owner_column)
+            return self.model_copy(update={"split": by_column}).build(
+                n_owners, records, streams, swap
+            )
+        self._require_owners(n_owners, records)
+        frame = read_table(self.path)
+        self._require_columns(frame)
+        frame = self._replaced(frame, swap)
+        first_public = max(len(frame) - self.public_records, 0)
+        target = _target(frame, self.target, first_public)
+        notes: list[str] = []
+        excluded = {self.target, *self.drop}
+        if isinstance(self.split, ByColumn):
+            excluded.add(self.split.column)
+        names = [name for name in frame.columns if name not in excluded]
+        if len(names) == 0:
+            raise DataError([Fault("data.drop", "all columns", "at least one must be a feature")])
+        matrix = np.empty((len(frame), len(names)), order="F")
+        for j, name in enumerate(names):
+            matrix[:, j], said = _encode(frame[name], str(name), first_public)
+            notes += said
+        table = Encoded(matrix, target, tuple(str(n) for n in names), tuple(notes))
+        key = "data.split" if self.owner_column is None else "data.owner_column"
+        return self._dataset(
+            table if swap is None else swap.scaled(table),
+            lambda column: raw_values(frame, column, key),
+            n_owners,
+            records,
+            streams,
+            source_of(self.path),
+        )
+
+    def _require_columns(self, frame: "pd.DataFrame") -> None:
+        wanted = [("data.target", self.target), *(("data.drop", name) for name in self.drop)]
+        faults = [
+            Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
+            for key, name in wanted
+            if name not in frame.columns
+        ]
+        if faults:
+            raise DataError(faults)
+
+
+def _target(frame: "pd.DataFrame", name: str, first_public: int) -> Array:
+    """Return the targets, NaN where a cell is none; what is no number is for public rows to say."""
+    values, none = cells(frame[name])
+    if none[first_public:].any():
+        told = [c for c in frame.columns if not cells(frame[c])[1][first_public:].any()]
+        allowed = f"allowed is a column of numbers; {nearest(name, told)}"
+        raise DataError([Fault("data.target", f"the text column {name!r}", allowed)])
+    if np.isnan(values).all():
+        allowed = "allowed is a column of numbers, this one has none"
+        raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
+    return values
+
+
+def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
+    """Return one column as finite numbers, and what was done to it."""
+    values, none = cells(column)
+    if none[first_public:].any():
+        return _by_dictionary(column, name, first_public)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, []
+    public = values[first_public:]
+    public = public[~np.isnan(public)]
+    count = int(np.count_nonzero(missing))
+    if len(public) == 0:
+        values[missing] = 0.0
+        how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
+        texts = int(np.count_nonzero(none))
+        what = f"{count} missing values" + (f", {texts} of them texts," if texts > 0 else "")
+        return values, [f"{name}: {what} {how}public_records."]
+    median = float(np.median(public))
+    values[missing] = median
+    return values, [f"{name}: {count} missing values became the public median {median:g}."]
+
+
+def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
+    texts = [None if lost else str(v) for v, lost in zip(column, column.isna(), strict=True)]
+    known = sorted({text for text in texts[first_public:] if text is not None})
+    codes: dict[str | None, int] = {text: code for code, text in enumerate(known)}
+    unseen = len(known)
+    values = np.array([codes.get(text, unseen) for text in texts], dtype=np.float64)
+    count = int(np.count_nonzero(values == unseen))
+    return values, [
+        f"{name}: text, coded 0 to {unseen - 1} by the sorted public values, {unseen} for "
+        f"missing and unseen ones ({count} rows)."
+    ]

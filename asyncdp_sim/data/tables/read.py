@@ -1,0 +1,156 @@
+"""Reading a table from a file, with every failure said in one line."""
+
+import hashlib
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from asyncdp_sim.data.dataset import Source
+from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.errors import DataError, Fault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
+
+
+def read_table(
+    path: str, *, skip_first_lines: int = 0, wanted: Callable[[str], bool] | None = None
+) -> "pd.DataFrame":
+    """Read a CSV, gzipped CSV or Parquet file.
+
+    Texts of a CSV are categories, its numbers of the smallest type that holds them exactly.
+
+    Parameters
+    ----------
+    path : str
+        The file; names that end in ``.parquet`` are read as Parquet, all others as CSV.
+    skip_first_lines : int
+        Lines of a CSV before its header.
+    wanted : callable, optional
+        Tells by its name whether a column is kept; all are where it is absent.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``: missing, a directory, unreadable, empty, not UTF-8, not what its name
+        says, or without columns.
+    """
+    _require_file(path)
+    with _said_of(path):
+        if path.endswith(".parquet"):
+            frame = _read_parquet(path, wanted)
+        else:
+            frame = read_csv(path, skip_first_lines=skip_first_lines, wanted=wanted)
+    if len(frame.columns) == 0:
+        raise _unreadable(path, "the file has no columns")
+    if len(frame) == 0:
+        raise _unreadable(path, "the file has no rows")
+    return frame.reset_index(drop=True)
+
+
+def column_names(path: str, *, skip_first_lines: int = 0) -> tuple[str, ...]:
+    """Return the names of a file's columns, without reading its rows.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, as :func:`read_table`.
+    """
+    import pandas as pd
+
+    _require_file(path)
+    with _said_of(path):
+        if path.endswith(".parquet"):
+            import pyarrow.parquet as pq
+
+            return tuple(pq.read_schema(path).names)
+        header = pd.read_csv(path, skiprows=skip_first_lines, encoding="utf-8", nrows=0)
+        return tuple(str(name) for name in header.columns)
+
+
+@contextmanager
+def _said_of(path: str) -> Iterator[None]:
+    """Say whatever reading fails of in one line."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            # A row with more fields than the header has would be cut, with a warning only.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except pd.errors.ParserWarning:
+        raise _unreadable(path, "a row has more fields than the header") from None
+    except UnicodeDecodeError:
+        raise _unreadable(path, "the file is not UTF-8 text") from None
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        reason = str(error).splitlines()[0] if str(error) != "" else type(error).__name__
+        raise _unreadable(path, f"the file cannot be read ({reason[:120]})") from None
+
+
+def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = None if wanted is None else [name for name in column_names(path) if wanted(name)]
+    return pd.read_parquet(path, columns=columns)
+
+
+def first_line(path: str) -> str:
+    """Return the first line of a CSV or gzipped CSV, without its end (empty for Parquet).
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, as :func:`read_table`.
+    """
+    import gzip
+
+    _require_file(path)
+    if path.endswith(".parquet"):
+        return ""
+    try:
+        opener = gzip.open if path.endswith(".gz") else open
+        with opener(path, "rb") as file:
+            return file.readline(1_000_000).decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise _unreadable(path, "the file is not UTF-8 text") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, f"the file cannot be read ({error})") from None
+
+
+def source_of(path: str) -> Source:
+    """Return the file's name and the SHA-256 digest of its bytes.
+
+    Raises
+    ------
+    DataError
+        On ``data.path`` if it cannot be read.
+    """
+    _require_file(path)
+    try:
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, f"the file cannot be read ({error.strerror})") from None
+    return Source(Path(path).name, digest)
+
+
+def _require_file(path: str) -> None:
+    try:
+        file = Path(path)
+        if file.is_dir():
+            raise _unreadable(path, "this is a directory")
+        if not file.exists():
+            raise _unreadable(path, "there is no such file")
+        if file.stat().st_size == 0:
+            raise _unreadable(path, "the file is empty")
+    except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
+        raise _unreadable(path, f"the file cannot be read ({error})") from None
+
+
+def _unreadable(path: str, reason: str) -> DataError:
+    return DataError([Fault("data.path", repr(path), f"{reason}; {KINDS}")])

@@ -1,0 +1,326 @@
+"""The fields and the last steps that all kinds of tabular data share."""
+
+import difflib
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from asyncdp_sim.data.dataset import (
+    SYNTHETIC,
+    Array,
+    Dataset,
+    OnDemand,
+    Rows,
+    Source,
+    Table,
+    frozen,
+    spans,
+    take,
+)
+from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.preprocessing import Preprocessing, Projection, fit
+from asyncdp_sim.data.tables.splitting import (
+    ByColumn,
+    Split,
+    owner_rows,
+    require_records,
+    rows_by_value,
+)
+from asyncdp_sim.data.void import LARGEST, beyond, set_aside
+from asyncdp_sim.data.void import said as void_said
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import Spec
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Features = Annotated[int, Field(ge=1, le=100_000)]
+PublicRecords = Annotated[int, Field(ge=0)]
+
+
+class TableRecipe(Spec):
+    """How a table of encoded rows becomes features of owners.
+
+    Attributes
+    ----------
+    features : int
+        p, 1…100000.
+    public_records : int
+        The last rows of the table, known to the learner, which fit the projection; at least
+        ``features``, or 0 and more with preprocessing ``none``.
+    public_overlap : bool
+        Whether owners may hold public rows too (as published). Those records have ε = ∞.
+    preprocessing : {"eigen-uncentred", "pca", "none"}
+        See :func:`asyncdp_sim.data.tables.preprocessing.fit`.
+    split : {"in-order", "shuffled"} or {column = name}
+        Which rows each owner holds.
+    held_out : float
+        Share of every owner's rows, in [0, 1), that is kept apart from training.
+    score_on : {"participants", "all"}
+        Whose rows f, θ* and ψ are of: the owners', or, as published of hospitals, those of no
+        owner and the public ones too. Only the owners train.
+    """
+
+    features: Features
+    public_records: PublicRecords
+    public_overlap: bool = False
+    preprocessing: Preprocessing = "eigen-uncentred"
+    split: Split = "in-order"
+    held_out: HeldOutShare = 0.0
+    score_on: Literal["participants", "all"] = "participants"
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether records are drawn, of a twin, and none is read."""
+        return getattr(self, "path", None) is None
+
+    @property
+    def origin(self) -> str:
+        """Where the records come from, in words."""
+        kind = str(getattr(self, "kind", "table"))
+        if self.synthetic:
+            return f"{SYNTHETIC} twin of {kind}"
+        name = Path(str(getattr(self, "path", ""))).name
+        return f"table {name}" if kind == "table" else f"{kind} table {name}"
+
+    def says_whose(self, column: str) -> bool:
+        """Tell whether a column of the file says whose a row is, which is public."""
+        split = self.split.column if isinstance(self.split, ByColumn) else None
+        return column in (split, getattr(self, "owner_column", None))
+
+    @property
+    def unsound(self) -> str | None:
+        """Why one private record has a say in what becomes of others; None where it has none."""
+        return None
+
+    @model_validator(mode="after")
+    def _public_rows_span_the_features(self) -> Self:
+        if self.preprocessing != "none" and self.public_records < self.features:
+            allowed = (
+                f"allowed is at least features = {self.features} "
+                f'with preprocessing = "{self.preprocessing}"'
+            )
+            raise faults_of([Fault("public_records", str(self.public_records), allowed)])
+        return self
+
+    def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
+        """Refuse what can be seen to be wrong before any file is read."""
+        if records is not None or not isinstance(self.split, ByColumn):
+            require_records(records, n_owners)
+
+    def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
+        """Tell which of a file's columns are read: the used ones and the one that splits.
+
+        Raises
+        ------
+        DataError
+            On ``data.split``, when there is no such column.
+        """
+        wanted = set(used)
+        if isinstance(self.split, ByColumn):
+            require_column(self.split.column, columns)
+            wanted.add(self.split.column)
+        return wanted.__contains__
+
+    def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
+        """Return a raw table with a record replaced, if any; who owns it stays."""
+        if swap is None:
+            return frame
+        return swap.in_frame(frame, self.split.column if isinstance(self.split, ByColumn) else None)
+
+    def _dataset(
+        self,
+        table: Table,
+        values_of: Callable[[str], Sequence[object]],
+        n_owners: int,
+        records: Sequence[int] | None,
+        streams: Streams | Scope,
+        source: Source | None,
+    ) -> Dataset:
+        """Fit on the public rows, give the owners theirs, project.
+
+        ``values_of(column)`` returns the raw values of a column of the table, None where empty.
+        """
+        total = len(table.target)
+        first_public = total - self.public_records
+        if first_public < 0:
+            allowed = f"allowed is at most {total}, the number of rows of the table"
+            raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
+        available = total if self.public_overlap else first_public
+        rows, names, notes = self._owners(values_of, available, n_owners, records, streams)
+        public, known = self._public(table, first_public)
+        projection = fit(self.preprocessing, public, known, self.features)
+        overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
+        kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
+        notes = (
+            *table.notes,
+            *projection.notes,
+            *notes,
+            *_usage(rows, total, first_public, overlap),
+            *said(kept, apart),
+        )
+        unowned = np.ones(total if self.score_on == "all" else 0, dtype=bool)
+        for r in rows if self.score_on == "all" else ():
+            unowned[r] = False
+        others = np.flatnonzero(unowned)
+        if len(others) > 0:
+            notes = (*notes, f"f, θ* and ψ are of {len(others)} rows of no owner too.")
+
+        trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
+        unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
+        sets = trained + unseen + ([others] if len(others) > 0 else [])
+        y = [projection.targets(take(table.target, r)) for r in sets]
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large: set aside next
+            x = _features(table, projection, sets)
+        absent = sum(int(np.count_nonzero(np.isnan(each))) for each in y)
+        large = sum(set_aside(rows_, each) for rows_, each in zip(x, y, strict=True))
+        notes = (*notes, *void_said(absent, large))
+        features, targets = tuple(map(frozen, x)), tuple(map(frozen, y))
+        of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
+        return Dataset(
+            features=features[:of_owners],
+            targets=targets[:of_owners],
+            columns=table.columns,
+            public_rows_of_owner=overlap,
+            real=source is not None,
+            source=source,
+            notes=notes,
+            held_out_features=features[held],
+            held_out_targets=targets[held],
+            rows=tuple(trained),
+            unowned_features=features[-1] if len(others) > 0 else None,
+            unowned_targets=targets[-1] if len(others) > 0 else None,
+            owner_names=names,
+            public_targets=projection.targets(known) if self.public_records > 0 else None,
+        )
+
+    def _public(self, table: Table, first: int) -> tuple[Array, Array]:
+        """Return the public rows and targets that are to be fitted, as far as they have targets.
+
+        Raises
+        ------
+        DataError
+            On ``data.public_records``, where a public row holds a number that is too large.
+        """
+        target = table.target[first:]
+        rows = np.concatenate(list(table.pieces(np.arange(first, len(table.target)))))
+        large = beyond(rows) | (np.abs(target) > LARGEST)
+        if large.any():
+            row = int(np.argmax(large))
+            value = max(np.abs(rows[row]).max(initial=0.0), abs(target[row]))
+            given = f"{self.public_records}, with {value:g} in public row {row + 1}"
+            allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
+            raise DataError([Fault("data.public_records", given, allowed)])
+        known = ~np.isnan(target)
+        return (rows, target) if known.all() else (rows[known], target[known])
+
+    def _owners(
+        self,
+        values_of: Callable[[str], Sequence[object]],
+        available: int,
+        n_owners: int,
+        records: Sequence[int] | None,
+        streams: Streams | Scope,
+    ) -> tuple[list[Rows], tuple[str, ...], tuple[str, ...]]:
+        """Return each owner's rows, what the table calls the owners, and notes."""
+        if isinstance(self.split, ByColumn):
+            values = values_of(self.split.column)[:available]
+            who = self.split.column, values, n_owners, records, self.split.least
+            rows, notes = rows_by_value(*who)
+            return rows, tuple(_name(values[r[0]]) for r in rows), notes
+        public = 0 if self.public_overlap else self.public_records
+        records = require_records(records, n_owners)
+        return owner_rows(self.split, available, public, records, streams), (), ()
+
+
+def _name(value: object) -> str:
+    """Return a value as text; a whole number that was read as a fraction without its zero."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _features(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:
+    """Return the features of each set of rows, (n, p), Fortran order."""
+    if isinstance(table, OnDemand) and table.drain is not None:
+        return [_in_place(block, projection) for block in table.drain(sets)]
+    return [_projected(table, projection, rows) for rows in sets]
+
+
+def _in_place(block: Array, projection: Projection) -> Array:
+    """Return the features of encoded rows, (n, p), in the room that those had to themselves."""
+    if projection.matrix is None:
+        return block
+    kept = projection.matrix.shape[1]
+    for span in spans(len(block)):
+        block[span, :kept] = projection.features(block[span].copy(order="F"))
+    # Reallocated: in Fortran order what is cut off are the last columns.
+    block.resize((len(block), kept), refcheck=False)
+    return block
+
+
+def _projected(table: Table, projection: Projection, rows: Rows) -> Array:
+    """Return the features of rows, (n, p), Fortran order."""
+    features, done = np.empty((0, 0)), 0
+    for piece in table.pieces(rows):
+        made = projection.features(piece)
+        if len(made) == len(rows):
+            return made
+        if done == 0:
+            features = np.empty((len(rows), made.shape[1]), order="F")
+        features[done : done + len(made)] = made
+        done += len(made)
+    return features
+
+
+def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
+    """Return a raw column's values, None where empty.
+
+    Raises
+    ------
+    DataError
+        On ``key``, naming the nearest column, when there is none of that name.
+    """
+    require_column(column, list(frame.columns), key)
+    values = frame[column].astype(object)
+    result: list[object] = values.where(frame[column].notna(), None).tolist()
+    return result
+
+
+def require_column(column: str, columns: Sequence[str], key: str = "data.split") -> None:
+    """Refuse a column that is not there.
+
+    Raises
+    ------
+    DataError
+        On ``key``, naming the nearest column.
+    """
+    if column not in columns:
+        raise DataError([Fault(key, f"a column {column!r}", nearest(column, columns))])
+
+
+def nearest(name: str, columns: Sequence[str]) -> str:
+    """Return the text of an error about a column that is not there."""
+    names = [str(c) for c in columns]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return f"nearest columns: {', '.join(near)}" if near else f"columns: {', '.join(names[:20])}"
+
+
+def _usage(
+    rows: Sequence[Rows], total: int, first_public: int, overlap: Sequence[int]
+) -> tuple[str, ...]:
+    notes = []
+    if sum(overlap) > 0:
+        notes.append(
+            f"{sum(overlap)} of the {total - first_public} public rows are also owners' records: "
+            "for these records epsilon is infinite."
+        )
+    used = sum(len(r) for r in rows)
+    unused = total - used - ((total - first_public) - sum(overlap))
+    if unused > 0:
+        notes.append(f"{unused} of the table's {total} rows are neither owned nor public: unused.")
+    return tuple(notes)

@@ -1,0 +1,10 @@
+"""Pictures of results: reads result and sweep directories, draws, and never simulates.
+
+``draw(directory)`` draws everything that applies into ``<directory>/figures``; from the shell,
+``python -m analysis DIR``. Nowhere else is matplotlib imported.
+"""
+
+from asyncdp_sim.figures.draw import Drawing, draw, draw_all
+from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
+
+__all__ = ["Drawing", "Result", "Sweep", "draw", "draw_all", "open_directory"]

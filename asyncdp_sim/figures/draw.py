@@ -1,0 +1,238 @@
+"""Everything that applies to a directory, drawn into its ``figures/``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.figures.kit import captions
+from asyncdp_sim.figures.kit.picture import Picture, save, write
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, open_directory
+from asyncdp_sim.figures.runs import (
+    convergence,
+    gaps,
+    honest,
+    shares,
+    staleness,
+    timing,
+    utilisation,
+)
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.spacetime import diagram
+from asyncdp_sim.figures.sweeps import (
+    adversaries,
+    coalition,
+    collaboration,
+    collision_price,
+    fairness,
+    guarantees,
+    overview,
+    rivals,
+    throughput,
+)
+
+Shown = tuple[Picture, Sequence[Result]]
+MOST_LINES = 10
+NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
+    timing.by_update,
+    timing.by_time,
+    gaps.survival,
+)
+BEYOND = (collaboration, coalition, fairness, collision_price)
+"""Pictures of sweeps that ask one question; each says why it does not apply to another."""
+NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (diagram.diagram, utilisation.over_time)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What was drawn.
+
+    Attributes
+    ----------
+    pictures : tuple of Path
+        PNG files; each has a CSV beside it, and ``captions.md`` lists them.
+    notes : tuple of str
+        What was not drawn, and why.
+    """
+
+    pictures: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> list[Path]:
+    """Draw all figures of a result or sweep directory; see :func:`draw_all`."""
+    return list(draw_all(directory, published=published).pictures)
+
+
+def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -> Drawing:
+    """Draw all figures of a result or sweep directory into ``<directory>/figures``.
+
+    Parameters
+    ----------
+    directory : Path
+    published : mapping, optional
+        ψ after the last update as a paper reports it, by the value of the swept path (of a
+        single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither, or cannot be written to.
+    """
+    opened = open_directory(directory)
+    if isinstance(opened, Sweep):
+        lines, network, notes = _of_sweep(opened)
+    else:
+        epsilon = opened.scenario["privacy"].get("epsilon")
+        lines, network = [(epsilon, Line(opened))], opened
+        notes = []
+    entries = _curves(lines, published or {}, notes)
+    entries += honest.figures([line for _, line in lines], notes)
+    if isinstance(opened, Sweep):
+        entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _of_guarantees(opened) or _of_rivals(opened)
+        entries += _beyond(opened)
+    entries += _of_network(network, notes) + _of_events(network)
+    folder = directory / "figures"
+    paths = [save(picture, folder) for picture, _ in entries]
+    write(folder / "captions.md", captions.page(entries, notes).encode())
+    return Drawing(tuple(paths), tuple(notes))
+
+
+def _curves(
+    lines: Sequence[tuple[Any, Line]], published: Mapping[Any, float], notes: list[str]
+) -> list[Shown]:
+    """Draw the convergence figures; a line's published end point goes by its value."""
+    known = {str(value): psi for value, psi in published.items()}
+    marked = [replace(line, published=known.pop(str(value), None)) for value, line in lines]
+    marked = [line for line in marked if line.result.summary["updates"] > 0]
+    if len(marked) < len(lines):
+        notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
+    if len(marked) == 0:
+        return []
+    notes += [
+        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
+    ]
+    results = [line.result for line in marked]
+    drawn: list[Shown] = [(convergence.by_update(marked), results)]
+    if any(result.summary["simulated_time"] > 0 for result in results):
+        drawn.append((convergence.by_time(marked), results))
+    else:
+        notes.append("convergence over time: nothing takes any")
+    return drawn
+
+
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
+    """Return a sweep's lines by swept value, the cell that stands for its network, and notes."""
+    cells, paths, notes = _compared(sweep)
+    if sweep.missing:
+        notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
+    lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
+    moved = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
+    kept = [cell for cell in moved if cell.result.has("updates")]
+    chosen = kept[0] if kept else sweep.cells[0]
+    if len({cell.result.network_digest for cell in sweep.cells}) > 1:
+        rest = f"timing, gaps, staleness and shares of other networks than cell {chosen.number}'s"
+        notes.append(f"{rest}: name a cell's directory instead of the sweep's")
+    return lines, chosen.result, notes
+
+
+def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
+    """Choose the cells to compare in one figure, and the paths that tell them apart."""
+    if len(sweep.cells) <= MOST_LINES:
+        return list(sweep.cells), sweep.paths, []
+    base = sweep.cells[0].values
+    path, *others = sweep.paths
+    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in others)]
+    if len(cells) > MOST_LINES:
+        step = (len(cells) - 1) / (MOST_LINES - 1)
+        cells = [cells[round(step * place)] for place in range(MOST_LINES)]
+    note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
+    return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
+
+
+def _of_network(result: Result, notes: list[str]) -> list[Shown]:
+    """Draw what needs one result and its updates: timing, gaps, staleness, shares."""
+    if result.summary["updates"] == 0:
+        notes.append(
+            f"timing, gaps, staleness and shares: nothing was updated in {result.directory.name}"
+        )
+        return []
+    need = NEED_UPDATES if result.summary["simulated_time"] > 0 else NEED_UPDATES[:1]
+    figures = [*(need if result.has("updates") else ()), shares.by_owner]
+    if result.has("updates"):
+        if len(need) < len(NEED_UPDATES):
+            notes.append(f"timing by time, and gaps: nothing takes time in {result.directory.name}")
+        if staleness.never_stale(result):
+            notes.append(f"staleness: no answer was stale in {result.directory.name}")
+        else:
+            figures.insert(len(need), staleness.histogram)
+    if not result.has("updates"):
+        notes.append(f"timing, gaps and staleness: {result.directory.name} kept no updates.parquet")
+    return [(figure(result), [result]) for figure in figures]
+
+
+def _of_events(result: Result) -> list[Shown]:
+    """Draw what needs one result and its events, where it kept them: who sent what, and when."""
+    if not result.has("events"):
+        return []
+    return [(figure(result), [result]) for figure in NEED_EVENTS]
+
+
+def _against(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw what changes with a swept number, where there is one."""
+    axis = overview.varied(sweep)
+    if isinstance(axis, str):
+        notes.append(f"what changes with a swept number: {axis}")
+        return []
+    return [(overview.against(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw throughput over load, where enough cells differ in their load alone."""
+    found = throughput.groups(sweep)
+    kept = throughput.large(found)
+    if len(kept) < len(found):
+        which = "throughput over load" if not kept else f"{len(found) - len(kept)} of its groups"
+        reason = (
+            f"fewer than {throughput.LEAST} cells differ in clock rate or number of owners alone"
+        )
+        notes.append(f"{which}: {reason}")
+    if len(kept) == 0:
+        return []
+    return [
+        (throughput.against_load(sweep), [cell.result for some in kept.values() for cell in some])
+    ]
+
+
+def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
+    """Draw ψ against the number of owners that lie, where that is swept."""
+    if adversaries.OWNERS not in sweep.paths:
+        return []
+    axis = adversaries.varied(sweep)
+    if isinstance(axis, str):
+        notes.append(f"ψ against owners that lie: {axis}")
+        return []
+    return [(adversaries.by_liars(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _of_guarantees(sweep: Sweep) -> list[Shown]:
+    """Draw ψ against ε for several ways to hide records, if they are compared so."""
+    if isinstance(guarantees.series_of(sweep), str):
+        return []
+    return [(guarantees.by_epsilon(sweep), [cell.result for cell in sweep.cells])]
+
+
+def _beyond(sweep: Sweep) -> list[Shown]:
+    """Draw who profits, what coalitions are worth, whom a model serves, what collisions cost."""
+    results = [cell.result for cell in sweep.cells]
+    return [(each.picture(sweep), results) for each in BEYOND if each.why_not(sweep) is None]
+
+
+def _of_rivals(sweep: Sweep) -> list[Shown]:
+    """Draw which way of learning wins where, if several are compared at several budgets."""
+    found = rivals.entries(sweep.cells)
+    several = (len({each.rival for each in found}), len({each.epsilon for each in found}))
+    if min(several) < 2:
+        return []
+    return [(rivals.rivals([sweep]), [cell.result for cell in sweep.cells])]

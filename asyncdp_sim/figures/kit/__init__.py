@@ -1,0 +1,1 @@
+"""The parts of every figure: style, source of the numbers, caption, label, file."""

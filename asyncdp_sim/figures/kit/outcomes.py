@@ -1,0 +1,114 @@
+"""How a result came out: the figures that a sweep is judged by, each with its 95 % interval."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.source import Result
+
+Array = npt.NDArray[np.float64]
+LEVEL = 0.95
+
+
+class Figure(NamedTuple):
+    """A figure and the ends of its 95 % interval; NaN where they are not known."""
+
+    value: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """Return the 95 % interval that a summary gives for one of its figures; NaN without one."""
+    pair = (summary.get("intervals") or {}).get(name)
+    if isinstance(pair, list) and len(pair) == 2:
+        low, high = (as_float(value) for value in pair)
+        if low is not None and high is not None:
+            return low, high
+    middle, half = as_float(summary.get(name)), as_float(summary.get(f"{name}_ci95"))
+    if middle is not None and half is not None:
+        return middle - half, middle + half
+    return float("nan"), float("nan")
+
+
+def time_to_end(result: Result) -> Figure:
+    """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
+    k, time, _ = _last(result)
+    return _mean(time) if len(k) > 0 and (k == result.updates).all() else Figure()
+
+
+def psi_at_end(result: Result) -> Figure:
+    """Return the median over replicates of ψ of the last model, with its exact interval.
+
+    The interval is between order statistics: (x_(l), x_(R+1−l)) holds the median with probability
+    1 − 2 P(Bin(R, 1/2) < l) ≥ 0.95, from 6 replicates on; of fewer it is their whole range.
+    """
+    from scipy.stats import binom
+
+    psi = psi_of_replicates(result)
+    if len(psi) == 0:
+        return Figure()
+    ordered = np.sort(psi)
+    place = max(1, int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)))
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
+    if len(ordered) == 1:
+        return Figure(float(middle))
+    return Figure(float(middle), float(ordered[place - 1]), float(ordered[-place]))
+
+
+def mean_psi_at_end(result: Result) -> Figure:
+    """Return the mean over replicates of ψ of the last model, with Student's t."""
+    psi = psi_of_replicates(result)
+    return _mean(psi) if len(psi) > 0 and np.isfinite(psi).all() else Figure(np.inf)
+
+
+def psi_of_replicates(result: Result) -> Array:
+    """Return ψ of the last model of every replicate, shape (R,); what has overflowed is ∞."""
+    _, _, psi = _last(result)
+    return np.where(np.isnan(psi), np.inf, psi)
+
+
+def _of_summary(name: str) -> Callable[[Result], Figure]:
+    def figure(result: Result) -> Figure:
+        value = as_float(result.summary.get(name))
+        return Figure() if value is None else Figure(value, *interval(result.summary, name))
+
+    return figure
+
+
+FIGURES: dict[str, tuple[str, Callable[[Result], Figure]]] = {
+    "time_to_end": ("time to update $T$\n(units)", time_to_end),
+    **{
+        name: (said, _of_summary(name))
+        for name, said in {
+            "throughput": "updates per unit",
+            "fairness": "fairness (Jain)",
+            "refusal_rate": "requests refused\n(share)",
+            "collision_rate": "answers collided\n(share)",
+            "loss_rate": "answers lost\n(share)",
+            "mean_staleness": "mean staleness\n(updates)",
+        }.items()
+    },
+    "psi_at_end": ("$\\psi$ at the end\n(median)", psi_at_end),
+}
+"""By name: what an axis says, and how it is read."""
+
+
+def _last(result: Result) -> tuple[npt.NDArray[Any], ...]:
+    """Return k, time and ψ of the last record of every replicate."""
+    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
+    last = np.flatnonzero(np.diff(replicate, append=-1) != 0)
+    return tuple(column[last] for column in columns)
+
+
+def _mean(values: Array) -> Figure:
+    from scipy.special import stdtrit
+
+    count, middle = len(values), float(values.mean())
+    if count < 2:
+        return Figure(middle)
+    half = float(stdtrit(count - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(count))
+    return Figure(middle, middle - half, middle + half)

@@ -1,0 +1,98 @@
+"""A picture with its numbers, caption and label, and how it comes to disk: whole or not at all."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.figures.kit.privacy_label import Label, put
+from asyncdp_sim.figures.kit.style import style
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A drawn figure; none is without its label, which stands on it and in its table.
+
+    Attributes
+    ----------
+    name : str
+        File name without its ending.
+    figure : Figure
+        Gets the label.
+    table : mapping of arrays
+        The plotted numbers, columns of one length.
+    caption : str
+        What is shown; the run's settings follow in :mod:`asyncdp_sim.figures.kit.captions`.
+    label : Label
+        Of the runs shown.
+    """
+
+    name: str
+    figure: Figure
+    table: Mapping[str, npt.NDArray[Any]]
+    caption: str
+    label: Label
+
+    def __post_init__(self) -> None:
+        """Write the label on the figure."""
+        with style():
+            put(self.figure, self.label)
+
+    def labelled(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the table with the label's columns, but for those that it has row by row."""
+        rows = len(next(iter(self.table.values()), ()))
+        said = {name: np.full(rows, value) for name, value in self.label.values().items()}
+        return {**self.table, **{key: each for key, each in said.items() if key not in self.table}}
+
+
+def save(picture: Picture, folder: Path) -> Path:
+    """Write ``<name>.png`` and ``<name>.csv``; return the path of the first.
+
+    Raises
+    ------
+    ResultError
+        If they cannot be written.
+    """
+    drawn = io.BytesIO()
+    with style():
+        picture.figure.savefig(drawn, format="png", metadata={"Software": None})
+    write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
+    path = folder / f"{picture.name}.png"
+    write(path, drawn.getvalue())
+    return path
+
+
+def as_csv(table: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return columns as CSV; numbers with all their digits, NaN as nothing."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(table)
+    columns = [column.tolist() for column in table.values()]
+    for row in zip(*columns, strict=True):
+        rows.writerow(["" if value is None or value != value else value for value in row])
+    return text.getvalue()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file so that it appears whole.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be written.
+    """
+    unfinished = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except OSError as error:
+        allowed = "allowed is a place that can be written to"
+        raise ResultError([Fault("", str(error.strerror), allowed)], str(path)) from None

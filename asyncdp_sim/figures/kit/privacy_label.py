@@ -1,0 +1,36 @@
+"""The privacy label on a figure, in words that cannot be missed."""
+
+import textwrap
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import VERMILION
+from asyncdp_sim.privacy import label as labels
+from asyncdp_sim.privacy.label import Label
+
+POINTS = 7.0
+
+
+def label(results: Sequence[Result]) -> Label:
+    """Return the label of a figure that shows these results (at least one)."""
+    return labels.label([result.manifest for result in results])
+
+
+def named_guarantee(results: Sequence[Result]) -> str:
+    """Return what these results guarantee, in a few words."""
+    return labels.named_guarantee([result.manifest for result in results])
+
+
+def put(figure: Figure, said: Label) -> None:
+    """Write a label under the axes; the layout makes room for it."""
+    points = 72 * figure.get_figwidth()
+    text = textwrap.fill(said.text, width=int(points / (0.55 * POINTS)))
+    mild = said.private is True and said.timing_accounted
+    figure.supxlabel(
+        text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
+    )
+
+
+__all__ = ["Label", "label", "named_guarantee", "put"]

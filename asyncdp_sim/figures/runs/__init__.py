@@ -1,0 +1,1 @@
+"""Figures of one run, or of a few runs in one frame."""

@@ -1,0 +1,229 @@
+"""How good the model is, when: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
+
+Array = npt.NDArray[np.float64]
+INSTANTS = 400
+DIVERGED = 1e200
+WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
+LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
+MOST_BANDS = 7  # with more lines, bands would hide one another
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the figure.
+
+    Attributes
+    ----------
+    result : Result
+    name : str
+        What sets it apart, such as ``ε = 0.1``; empty where it stands alone.
+    published : float, optional
+        ψ that a paper reports after the last update, drawn as a marker.
+    """
+
+    result: Result
+    name: str = ""
+    published: float | None = None
+
+
+def by_update(lines: Sequence[Line]) -> Picture:
+    """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    caption = (
+        "Median (line) and 25–75 % band of the relative fitness ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
+        "against update k"
+    )
+    return _drawn("convergence-by-update", lines, "k", "update $k$", caption)
+
+
+def by_time(lines: Sequence[Line]) -> Picture:
+    """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    caption = (
+        "Median (line) and 25–75 % band of the relative fitness ψ of the central model against "
+        "simulated time; each replicate is a step function of time"
+    )
+    return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption)
+
+
+def quartiles(result: Result, axis: str, since: float | None = None) -> tuple[Array, Array]:
+    """Return a grid of k or of times, and the quartiles of ψ over replicates on it.
+
+    A replicate keeps its last value from its last update on.
+
+    Parameters
+    ----------
+    result : Result
+    axis : str
+        "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
+    since : float, optional
+        The first instant; the instants are in geometric progression then. From 0 by default.
+
+    Returns
+    -------
+    array (G,), array (3, G)
+    """
+    replicate, at, psi = result.columns("curve", "replicate", axis, "relative_fitness")
+    if axis == "k":
+        grid = np.unique(at)
+    elif since is None:
+        grid = np.linspace(0.0, at.max(), INSTANTS)
+    else:
+        grid = np.geomspace(since, at.max(), INSTANTS)
+        grid[-1] = at.max()  # whatever rounding made of it
+    starts = np.flatnonzero(np.diff(replicate, prepend=-1) != 0)
+    steps = zip(np.split(at, starts[1:]), np.split(psi, starts[1:]), strict=True)
+    values = np.stack([stepped(when, what, grid) for when, what in steps])
+    # Quantiles interpolate, so an infinity would spoil a finite neighbour: count as very large.
+    known = np.where(np.isnan(values), DIVERGED, np.minimum(values, DIVERGED))
+    found = np.quantile(known, QUARTILES, axis=0)
+    return grid, np.where(found > DIVERGED / 1e6, np.inf, found)
+
+
+def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Array:
+    """Return a right-continuous step function (jumps at ascending ``at``) on a grid ≥ at[0]."""
+    return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
+
+
+def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
+    alone = len(lines) == 1 and lines[0].name == ""
+    shades = [BLUE] if alone else colours(len(lines))
+    since = _first_instant(lines) if axis == "time" else None
+    found = [quartiles(line.result, axis, since) for line in lines]
+    with style():
+        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
+        names = [wrapped(line.name) for line in lines]
+        rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
+        figure, axes = canvas(height=3.8 + 0.2 * rows)
+        axes.set_yscale("log")
+        for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
+            if len(lines) <= MOST_BANDS:
+                axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
+            axes.plot(grid, middle, color=shade, linewidth=1.5 if len(lines) <= MOST_BANDS else 1)
+        _mark_published(axes, lines, found, shades)
+        if since is not None:
+            axes.set_xscale("log")
+            caption += f", on a logarithmic axis from t = {number(since)} on"
+        axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
+        plain_numbers(axes)
+        axes.grid(axis="y")
+        axes.set_xlabel(across)
+        model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
+        axes.set_ylabel(rf"relative fitness $\psi({model})$")
+        if not alone and not wordy:
+            ends = [values[1, -1] for _, values in found]
+            end_labels(axes, ends, [line.name for line in lines], shades)
+        _explain(figure, lines, shades if wordy else ())
+    table = _table(lines, found, axis)
+    return Picture(
+        name, figure, table, f"{caption}{_remarks(lines)}.", label([line.result for line in lines])
+    )
+
+
+def _first_instant(lines: Sequence[Line]) -> float | None:
+    """Return where a logarithmic axis of time begins; None where the axis is linear.
+
+    That is the earliest recorded update, but at most three decades before the earliest end.
+    """
+    ends, earliest = [], []
+    for line in lines:
+        (time,) = line.result.columns("curve", "time")
+        ends.append(float(time.max()))
+        earliest += [float(time[time > 0].min())] if ends[-1] > 0 else []
+    if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
+        return None
+    return max(min(earliest), min(ends) / 1e3)
+
+
+def _mark_published(
+    axes: Axes, lines: Sequence[Line], found: Sequence[tuple[Array, Array]], shades: Sequence[str]
+) -> None:
+    for line, (grid, _), shade in zip(lines, found, shades, strict=True):
+        if line.published is not None:
+            marker = _diamond(shade)
+            axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **marker)
+
+
+def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:
+    """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
+
+    Other colours are named where their lines end.
+    """
+    count = numbers(float(len(line.result.replicates)) for line in lines)
+    alone = len(lines) == 1 and lines[0].name == ""
+    shade = BLUE if alone else "#666666"
+    name = "one replicate" if count == "1" else f"median of {count} replicates"
+    marks: list[Artist] = [Line2D([], [], color=shade, label=name)]
+    if count != "1" and len(lines) <= MOST_BANDS:
+        marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
+    if any(line.published is not None for line in lines):
+        marks.append(Line2D([], [], label="published, last update", **_diamond(shade)))
+    if len(named) == 0:
+        figure.legend(handles=marks, loc="outside upper right", ncols=3)
+        return
+    keys = [
+        Line2D([], [], color=colour, label=wrapped(line.name))
+        for colour, line in zip(named, lines, strict=True)
+    ]
+    across = columns([wrapped(line.name) for line in lines])
+    figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=across)
+
+
+def _diamond(shade: str) -> dict[str, Any]:
+    return {
+        "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": shade,
+        "markeredgewidth": 1.4, "linestyle": "none",
+    }  # fmt: skip
+
+
+def _table(
+    lines: Sequence[Line], found: Sequence[tuple[Array, Array]], axis: str
+) -> dict[str, npt.NDArray[Any]]:
+    grids = [grid for grid, _ in found]
+    low, middle, high = np.concatenate([values for _, values in found], axis=1)
+    names = np.repeat([line.name for line in lines], [len(grid) for grid in grids])
+    return {
+        "line": names,
+        axis: np.concatenate(grids),
+        "psi_q25": low,
+        "psi_median": middle,
+        "psi_q75": high,
+    }
+
+
+def _remarks(lines: Sequence[Line]) -> str:
+    said = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
+    said += "; after its last update a replicate keeps its value"
+    if any(line.published is not None for line in lines):
+        said += "; diamonds: published end points"
+    return said

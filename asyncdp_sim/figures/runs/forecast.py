@@ -1,0 +1,123 @@
+"""A forecast's pictures: the expected ψ over time, and what each owner has of joining."""
+
+import json
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import Label
+from asyncdp_sim.figures.kit.source import not_a_result
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, TIME_AXIS, VERMILION, canvas, style
+
+OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
+KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return what ``asyncdp forecast --json`` printed.
+
+    Raises
+    ------
+    ResultError
+        If the file is something else.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise not_a_result(file, "a file that is no forecast in JSON") from None
+    if not isinstance(found, dict) or any(key not in found for key in KEYS) or not _whole(found):
+        raise not_a_result(file, "JSON that is no forecast of one scenario")
+    return found
+
+
+def _whole(found: dict[str, Any]) -> bool:
+    """Return whether the parts of a forecast are what they should be."""
+    curve, times, levels, each = (found[key] for key in ("curve", "times", "quantiles", "owners"))
+    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(each, list)):
+        return False
+    owners = all(isinstance(owner, dict) and owner.keys() >= OF_OWNERS for owner in each)
+    spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
+    return owners and spread and len(curve) == len(times) > 0
+
+
+def pictures(found: dict[str, Any]) -> list[Picture]:
+    """Draw a forecast."""
+    return [over_time(found)] + ([owners(found)] if len(found["owners"]) > 0 else [])
+
+
+def over_time(found: dict[str, Any]) -> Picture:
+    """Draw the expected ψ against time, the spread of ψ at the end, and the target."""
+    times, curve = (np.array([_number(v) for v in found[key]]) for key in ("times", "curve"))
+    with style():
+        figure, axes = canvas()
+        axes.plot(times, curve, color=BLUE, label="expected $\\psi$")
+        levels = {float(level): _number(value) for level, value in found["quantiles"].items()}
+        low, high = levels[0.05], levels[0.95]
+        axes.plot([times[-1]] * 2, [low, high], color=BAND, linewidth=4, label="5–95 % at the end")
+        if np.isfinite(_number(found.get("psi_bound"))):
+            axes.axhline(
+                _number(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
+                label="bound, at the end",
+            )  # fmt: skip
+        if np.isfinite(_number(found.get("target"))):
+            axes.axhline(_number(found["target"]), color=VERMILION, linestyle=":", label="target")
+        axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$", yscale="log")
+        axes.legend(loc="best")
+    caption = (
+        f"The expected relative fitness over time ({found['method']}; {found['moments']}), and "
+        "between which values 90 % of runs end."
+    )
+    table = {"time": times, "expected_psi": curve}
+    return Picture("forecast-over-time", figure, table, caption, _label(found))
+
+
+def owners(found: dict[str, Any]) -> Picture:
+    """Draw what every owner reaches alone beside the expected ψ of the private model."""
+    each = found["owners"]
+    records = np.array([owner["records"] for owner in each], dtype=float)
+    alone = np.array([_number(owner["alone"]) for owner in each])
+    gains = np.array([owner["profits"] for owner in each], dtype=bool)
+    needed = np.array([_number(owner["epsilon_needed"]) for owner in each])
+    with style():
+        figure, axes = canvas()
+        together = _number(found["psi"])
+        if np.isfinite(together):
+            axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
+        for some, shade, said in ((~gains, BLUE, "alone"), (gains, VERMILION, "alone; profits")):
+            if some.any():
+                axes.plot(records[some], alone[some], "o", color=shade, label=said)
+        axes.set(xlabel="records of the owner $n_i$", ylabel="relative fitness $\\psi$")
+        axes.set(xscale="log", yscale="log")
+        axes.legend(loc="best")
+    caption = (
+        f"What owners would have of joining: {int(gains.sum())} of {len(each)} end with a smaller "
+        f"ψ together than alone ({found['moments']})."
+    )
+    table = {
+        "owner": np.array([owner["owner"] for owner in each]),
+        "records": records,
+        "psi_alone": alone,
+        "profits": gains,
+        "epsilon_needed": needed,
+    }
+    return Picture("forecast-owners", figure, table, caption, _label(found))
+
+
+def _label(found: dict[str, Any]) -> Label:
+    """Return the label of a forecast, which is about the data that it read."""
+    private = bool(found["not_for_release"])
+    text = "Forecast, not a run. No private record was read."
+    if private:
+        text = "Forecast, not a run. NOT FOR RELEASE: it uses private data."
+    return Label(
+        text, not private, inf if private else 0.0, None if private else 0.0, True, private
+    )
+
+
+def _number(value: Any) -> float:
+    known = as_float(value)
+    return np.nan if known is None else known

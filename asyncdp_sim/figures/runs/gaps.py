@@ -1,0 +1,113 @@
+"""Times between updates, beside the exponential law where the scenario obeys it."""
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from asyncdp_sim.figures.kit.numbers import number, wrapped
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, canvas, style
+from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
+from asyncdp_sim.units import to_units
+
+Array = npt.NDArray[np.float64]
+POINTS = 400
+LEVEL = 0.99
+
+
+def survival(result: Result) -> Picture:
+    """Draw the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
+
+    The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
+
+    Raises
+    ------
+    ResultError
+        If the result kept no updates, or has none.
+    """
+    law = result.theory(gap_law)
+    observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
+    if len(observed) == 0:
+        raise not_a_result(result.directory, "updates.parquet without rows")
+    t = np.linspace(0.0, observed.max(), POINTS)
+    longer = np.searchsorted(np.sort(observed), t, side="right")
+    table = {"t": t, "survival": 1 - longer / len(observed)}
+    caption = f"Share of the {len(observed):,} gaps between consecutive updates that exceed t"
+    with style():
+        figure, axes = canvas()
+        axes.set_yscale("log")
+        if isinstance(law, GapLaw):
+            table |= expected(law, t, len(observed))
+            _draw_law(axes, table, law)
+            caption += _verdict(observed, law, result)
+        else:
+            caption += f"; measurement only, no law is claimed, since {law}"
+        positive = table["survival"] > 0
+        axes.step(
+            t[positive], table["survival"][positive], where="post", color=BLUE, label="measured"
+        )
+        axes.set_ylim(0.5 / len(observed), 1.5)
+        axes.set_xlim(0, t[-1])
+        axes.set_xlabel("gap $t$ (unit: mean time between ticks of a rate-one clock)")
+        axes.set_ylabel("share of gaps longer than $t$")
+        title = "" if isinstance(law, GapLaw) else wrapped(f"no law drawn: {law}", 60, 4)
+        axes.legend(loc="lower left", title=title, title_fontsize=8, alignment="left")
+    return Picture("gaps", figure, table, f"{caption}.", label([result]))
+
+
+def gaps(result: Result, first: int | None = None) -> Array:
+    """Return times between consecutive updates (the first from time 0) of all replicates.
+
+    Parameters
+    ----------
+    result : Result
+    first : int, optional
+        Only so many first gaps of every replicate.
+    """
+    replicate, k, tick = result.columns("updates", "replicate", "k", "tick")
+    last = (np.diff(replicate, append=-1) != 0) | (np.diff(k, append=-1) != 0)
+    replicate, k, tick = replicate[last], k[last], tick[last]  # an update has a row per answer
+    new = np.diff(replicate, prepend=-1) != 0
+    before = np.where(new, 0, np.concatenate([[0], tick[:-1]]))
+    kept = slice(None) if first is None else k <= first
+    return to_units((tick - before)[kept])
+
+
+def expected(law: GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
+    """Return the law's survival function on a grid, and its pointwise 99 % binomial band."""
+    from scipy.stats import binom
+
+    share = np.exp(-law.rate * t)
+    tail = (1 - LEVEL) / 2
+    low, high = (binom.ppf(q, n_gaps, share) / n_gaps for q in (tail, 1 - tail))
+    return {"law": share, "law_low": low, "law_high": high}
+
+
+def distance(observed: Array, law: GapLaw) -> float:
+    """Return the largest distance between measured and expected distribution (Kolmogorov's D)."""
+    below = -np.expm1(-law.rate * np.sort(observed))
+    steps = np.arange(len(observed) + 1) / len(observed)
+    return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
+
+
+def _draw_law(axes: Axes, table: dict[str, Array], law: GapLaw) -> None:
+    floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
+    axes.fill_between(
+        table["t"], np.maximum(table["law_low"], floor), table["law_high"],
+        color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
+    )  # fmt: skip
+    name = rf"law $e^{{-{law.rate:g}\,t}}$"
+    axes.plot(table["t"], table["law"], "--", color=THEORY, linewidth=1.2, label=name)
+
+
+def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
+    some = law.n_gaps < result.updates
+    which = f" (the first {law.n_gaps:,} of every replicate)" if some else ""
+    limit = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed)))
+    return (
+        f"{which}, with the law exp(−{number(law.rate)} t) of merged Poisson clocks and its "
+        f"pointwise 99 % binomial band; largest distance between the distributions "
+        f"{distance(observed, law):.2g} (99 % DKW limit {limit:.2g})"
+    )

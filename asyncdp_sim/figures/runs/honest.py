@@ -1,0 +1,61 @@
+"""Pictures that tell what ψ alone hides: held-out rows, owners alone, and what ψ is made of."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.runs import held_out, profit, psi_split
+from asyncdp_sim.figures.runs.convergence import Line
+
+
+def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
+    """Draw what the results know of all this; say in ``notes`` which of them are left out.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+    notes : list of str
+        Grows.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    moved = [line for line in lines if line.result.summary["updates"] > 0]
+    finite = [line for line in moved if _mean_psi(line) < np.inf]
+    drawn = []
+    same = _of_the_same_owners(finite)
+    for name, key, figure, able, why in (
+        ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
+        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
+        ("parts", "psi_split", psi_split.stacked, finite, "ψ is infinite, or nothing was updated"),
+    ):
+        asked = [line for line in lines if key in line.result.summary]
+        known = [line for line in able if key in line.result.summary]
+        if len(known) > 0:
+            drawn.append((figure(known), [line.result for line in known]))
+        if len(known) < len(asked):
+            left = len(asked) - len(known)
+            notes.append(f"{left} of {len(asked)} results in {name}: {why}")
+    return drawn
+
+
+def _of_the_same_owners(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines whose owners alone are those of the first that knows them; two or more."""
+    known = [line for line in lines if "profits_psi" in line.result.summary]
+    alone = [line.result.columns("owners", "psi_alone")[0] for line in known]
+    counts = [line.result.n_owners for line in known]
+    return [
+        line
+        for line, values, count in zip(known, alone, counts, strict=True)
+        if count == counts[0] > 1 and np.array_equal(values[:count], alone[0][:count])
+    ]
+
+
+def _mean_psi(line: Line) -> float:
+    found = as_float(line.result.summary["psi_final"]["mean"])
+    return np.inf if found is None else found

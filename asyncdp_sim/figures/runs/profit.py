@@ -1,0 +1,128 @@
+"""Who profits from joining: owners' own optima beside the private model (Async, figure 11)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.numbers import as_float, number
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import (
+    BLUE,
+    FEW_OWNERS,
+    MARKERS,
+    THEORY,
+    colours,
+    owner_ticks,
+    panels,
+    plain_numbers,
+    style,
+)
+from asyncdp_sim.figures.runs.convergence import Line
+
+Array = npt.NDArray[np.float64]
+WIDE = 3.0  # ratios of losses that exceed this are on a logarithmic axis
+ALONE: dict[str, Any] = {
+    "color": THEORY, "marker": "x", "markersize": 6, "markeredgewidth": 1.6, "linestyle": "none",
+}  # fmt: skip
+
+
+def by_owner(lines: Sequence[Line]) -> Picture:
+    """Draw ψ(θ_i*) of every owner beside E ψ(θ_L,T), and both models on its own held-out rows.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Results of the same owners that know θ_i* (``run.alone``); at least one. The lower panel
+        is left out unless all of them held out rows.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    results = [line.result for line in lines]
+    shades = [BLUE] if len(lines) == 1 else colours(len(lines))
+    n_owners = results[0].n_owners
+    owners = np.arange(1, n_owners + 1)
+    alone = _of_owners(results[0], "psi_alone")
+    means = [as_float(each.summary["psi_final"]["mean"]) or 0.0 for each in results]
+    both = all("held_out_optimum" in each.summary for each in results)
+    table: dict[str, npt.NDArray[Any]] = {
+        "line": np.repeat([line.name for line in lines], n_owners),
+        "owner": np.tile(owners, len(lines)),
+        "records": np.tile(_of_owners(results[0], "records"), len(lines)),
+        "psi_alone": np.tile(alone, len(lines)),
+        "psi_mean": np.repeat(means, n_owners),
+    }
+    with style():
+        figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)
+        top = shown[0]
+        top.set_yscale("log")
+        top.set_xlim(0.4, n_owners + 0.6)
+        top.plot(owners, alone, **ALONE)
+        for mean, shade in zip(means, shades, strict=True):
+            top.axhline(mean, color=shade, linewidth=1.3)
+        top.set_ylabel(r"$\psi$ on all rows trained on")
+        if both:
+            table |= _unseen(shown[1], lines, shades, owners)
+        for axes in shown:
+            if axes.get_yscale() == "log":
+                plain_numbers(axes)
+            axes.grid(axis="y")
+        if len(lines) > 1:
+            end_labels(top, means, [line.name for line in lines], shades)
+        owner_ticks(shown[-1], "x", n_owners)
+        if n_owners <= FEW_OWNERS:
+            names = [f"{i}\n{number(n)}" for i, n in zip(owners, table["records"], strict=False)]
+            shown[-1].set_xticks(owners, names)
+        shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
+        figure.legend(*shown[-1].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    gain = [int(np.count_nonzero(alone > mean)) for mean in means]
+    caption = (
+        "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
+        "replicates of ψ after the last update; owners above a line profit "
+        f"({', '.join(str(count) for count in gain)} of {n_owners}). Below, where rows were held "
+        "out: the mean loss on the owner's own held-out rows, in the mean over replicates of "
+        "final models, divided by that of θ*; owners with a cross above a marker profit."
+    )
+    return Picture("profit", figure, table, caption, label(results))
+
+
+def _unseen(
+    axes: Axes, lines: Sequence[Line], shades: Sequence[str], owners: npt.NDArray[Any]
+) -> dict[str, npt.NDArray[Any]]:
+    """Draw the losses on each owner's own held-out rows, over that of θ*; return all as columns."""
+    together, alone = (
+        _of_owners(lines[0].result, f"held_out_{name}") for name in ("optimum", "alone")
+    )
+    axes.axhline(
+        1, color=THEORY, linestyle="--", linewidth=1, label="θ*: all together, without privacy"
+    )
+    axes.plot(owners - 0.15, alone / together, label="θ_i*: the owner alone", **ALONE)
+    private = [_of_owners(line.result, "held_out_loss") for line in lines]
+    if np.nanmax(np.stack(private) / together) > WIDE:
+        axes.set_yscale("log")
+    for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
+        at = owners + 0.35 * place / len(lines)
+        mark = MARKERS[place % len(MARKERS)]
+        name = f"private, {line.name}" if line.name else "private"
+        axes.plot(at, values / together, mark, color=shade, markersize=4, label=name)
+    axes.set_ylabel("loss on own held-out rows,\nover that of θ*")
+    return {
+        "held_out_optimum": np.tile(together, len(lines)),
+        "held_out_alone": np.tile(alone, len(lines)),
+        "held_out_loss": np.concatenate(private),
+    }
+
+
+def _of_owners(result: Result, name: str) -> Array:
+    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
+    owner, values = result.columns("owners", "owner", name)
+    rows = np.argsort(owner, kind="stable")
+    return np.asarray(values[rows].reshape(result.n_owners, -1).mean(axis=1))

@@ -1,0 +1,204 @@
+"""How busy the learner is and how many owners are online, over simulated time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, TIME_AXIS, panels, style
+from asyncdp_sim.figures.spacetime import events
+from asyncdp_sim.figures.spacetime.events import Events
+from asyncdp_sim.spans import EXCHANGE, OFFLINE, Span, spans, union
+from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.units import TICKS_PER_UNIT, to_units
+
+Array = npt.NDArray[np.float64]
+BINS = 30
+FEW = 3  # of so many replicates the range is drawn
+DRAWN = ("bernoulli", "diurnal")
+"""Availability that is drawn anew at each tick or query."""
+LONG_RUN = {"utilisation": "the utilisation", "mean_online": "being online"}
+BROADCAST = EventKind.broadcast_sent
+MEAN_KEY, BAND_KEY = "mean", "band"
+TICKS = (EventKind.clock_tick, EventKind.clock_dropped)
+DEAF = (EventKind.clock_dropped, EventKind.query_lost)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A mean over replicates in every bin, and its interval (NaN with one replicate).
+
+    That is the 95 % interval; of few replicates, where that is next to everything, their range.
+    """
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+def over_time(result: Result) -> Picture:
+    """Draw the share of the time that an exchange is under way, and the owners online.
+
+    Raises
+    ------
+    ResultError
+        If the result kept no events.
+    """
+    found = events.tables(result)
+    ends = {number: int(table["tick"][-1]) for number, table in found.items()}
+    edges = np.linspace(0.0, max(1.0, float(np.median(list(ends.values())))), BINS + 1)
+    drawn = result.scenario["availability"]["kind"] in DRAWN
+    laws = {name: result.theory(partial(predicted, quantity=name)) for name in LONG_RUN}
+    busy, online = [], []
+    for number, table in found.items():
+        lasting = spans(table, ends[number])
+        ran = covered([(0, ends[number])], edges)
+        under_way = union([span for span in lasting if span.name == EXCHANGE])
+        busy.append((covered(under_way, edges), ran))
+        online.append(_online(result, table, lasting, edges, ran, drawn))
+    shares = {"utilisation": _binned(busy), "online": _binned(online)}
+    with style():
+        figure, (upper, lower) = panels((2, 1), height=4.0)
+        middle = (edges[1:] + edges[:-1]) / 2 / TICKS_PER_UNIT
+        _draw(upper, middle, shares["utilisation"], BLUE, laws["utilisation"])
+        scale = 1 if drawn else result.n_owners
+        _draw(lower, middle, shares["online"], GREEN, laws["mean_online"], scale)
+        upper.set_ylim(0, 1.02)
+        lower.set_ylim(0, 1.06 * scale)
+        upper.set_ylabel("utilisation")
+        what = "queries" if _broadcasts(result) else "ticks"
+        lower.set_ylabel(f"share of\n{what} heard" if drawn else "owners online")
+        lower.set_xlabel(TIME_AXIS)
+        lower.set_xlim(0, edges[-1] / TICKS_PER_UNIT)
+        figure.legend(handles=_key(len(found), upper, lower), loc="outside upper right", ncols=3)
+    said = _caption(found, what if drawn else None, laws)
+    return Picture("utilisation", figure, _table(edges, shares), said, label([result]))
+
+
+def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:
+    """Return for how long, in each bin, intervals cover time; overlapping ones count each."""
+    starts, ends = (np.sort(np.array(side, dtype=float)) for side in _sides(intervals))
+    return np.asarray(np.diff(_past(starts, edges) - _past(ends, edges)))
+
+
+def _sides(intervals: Sequence[tuple[int, int]]) -> tuple[Sequence[int], Sequence[int]]:
+    return [start for start, _ in intervals], [end for _, end in intervals]
+
+
+def _past(instants: Array, at: Array) -> Array:
+    """Return Σ max(0, at − instant) over ascending instants."""
+    count = np.searchsorted(instants, at)
+    return np.asarray(at * count - np.concatenate([[0.0], np.cumsum(instants)])[count])
+
+
+def _online(
+    result: Result, table: Events, lasting: Sequence[Span], edges: Array, ran: Array, drawn: bool
+) -> tuple[Array, Array]:
+    """Return owners' time online in each bin, and the most there could be.
+
+    Where it is drawn anew whether an owner listens, count the ticks (or queries) heard, and all.
+    """
+    most = ran * result.n_owners
+    if not drawn:
+        away = [(span.start, span.end) for span in lasting if span.name == OFFLINE]
+        return most - covered(away, edges), most
+    deaf = (table["detail"] == Detail.offline) & np.isin(table["kind"], DEAF)
+    unheard, sent, ticks = (
+        np.histogram(table["tick"][rows], edges)[0].astype(float)
+        for rows in (deaf, table["kind"] == BROADCAST, np.isin(table["kind"], TICKS))
+    )
+    chances = sent * result.n_owners if _broadcasts(result) else ticks
+    return chances - unheard, chances
+
+
+def _broadcasts(result: Result) -> bool:
+    return bool(result.scenario["protocol"]["kind"] == "broadcast")
+
+
+def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
+    """Return part over whole in each bin, and the interval from the spread over replicates."""
+    from scipy.stats import t
+
+    part, whole = (np.stack(rows) for rows in zip(*parts, strict=True))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if 1 < len(parts) <= FEW:
+            each = part / whole
+            mean = part.sum(axis=0) / whole.sum(axis=0)
+            return Binned(mean, np.fmin.reduce(each), np.fmax.reduce(each))
+        mean = part.sum(axis=0) / whole.sum(axis=0)
+        count = np.count_nonzero(whole > 0, axis=0)
+        residual = (part - mean * whole) / (whole.sum(axis=0) / count)
+        spread = np.sqrt((residual**2).sum(axis=0) / (count - 1) / count)
+        half = np.where(count > 1, t.ppf(0.975, np.maximum(count - 1, 1)) * spread, np.nan)
+    return Binned(mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
+
+
+def _draw(
+    axes: Axes, at: Array, share: Binned, colour: str, law: float | str, scale: float = 1.0
+) -> None:
+    if np.isfinite(share.low).any():
+        low, high = scale * share.low, scale * share.high
+        axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0, label=BAND_KEY)
+    axes.plot(at, scale * share.mean, color=colour, label=MEAN_KEY)
+    if isinstance(law, float):
+        axes.axhline(scale * law, linestyle="--", color=THEORY, linewidth=1.2, label="long-run law")
+    axes.grid(axis="y")
+
+
+def _key(replicates: int, *panels: Axes) -> list[Artist]:
+    """Return one legend for all panels, in gray, as each has a colour of its own."""
+    interval = "95 % interval" if replicates > FEW else f"range of {replicates} replicates"
+    measured = "one replicate" if replicates == 1 else "mean over replicates"
+    gray = {
+        BAND_KEY: Patch(color=BAND, alpha=0.4, linewidth=0, label=interval),
+        MEAN_KEY: Line2D([], [], color=BAND, label=measured),
+    }
+    marks: dict[str, Artist] = {}
+    for axes in panels:
+        for mark, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            marks[name] = gray.get(name, mark)
+    return list(marks.values())
+
+
+def _table(edges: Array, shares: Mapping[str, Binned]) -> dict[str, Array]:
+    table = {"from": to_units(edges[:-1].astype(np.int64)), "to": to_units(edges[1:].astype(int))}
+    for name, share in shares.items():
+        table |= {name: share.mean, f"{name}_low": share.low, f"{name}_high": share.high}
+    return table
+
+
+def _caption(
+    found: Mapping[int, Events], drawn: str | None, laws: Mapping[str, float | str]
+) -> str:
+    lower = "mean number of owners online"
+    if drawn is not None:
+        lower = f"share of the {drawn} that found their owner listening"
+    count = len(found)
+    until, band = f"the time by which half of the {count} replicates have ended", ""
+    if count == 1:
+        until = "the end of the one replicate"
+    elif count <= FEW:
+        band = "; band: the lowest and the highest replicate"
+    return (
+        f"Share of the time that an exchange is under way (top) and {lower} (bottom), in {BINS} "
+        f"equal bins up to {until}{band}; {_standing(laws)}."
+    )
+
+
+def _standing(laws: Mapping[str, float | str]) -> str:
+    """Say where the dashed lines come from, and why there is none."""
+    missing = [
+        f"{LONG_RUN[name]}, since {law}" for name, law in laws.items() if isinstance(law, str)
+    ]
+    known = "dashed: the long-run law"
+    return ", ".join([known] if not missing else [known, "none of " + "; none of ".join(missing)])

@@ -1,0 +1,1 @@
+"""The space–time diagram: messages, locks and absences of a window of simulated time."""

@@ -1,0 +1,186 @@
+"""How the marks of a space–time diagram look; one collection per kind, however many there are."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from asyncdp_sim.figures.spacetime import style
+from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, Mark
+from asyncdp_sim.figures.spacetime.style import (
+    ARROWS,
+    BARRIER,
+    BARS,
+    BROKEN,
+    LABELS,
+    SIGNS,
+    STROKES,
+)
+from asyncdp_sim.spans import ANSWER, LOCK, OFFLINE, QUERY
+from asyncdp_sim.units import TICKS_PER_UNIT
+
+Segment = tuple[tuple[float, float], tuple[float, float]]
+INCHES_PER_NUMBER = 0.28
+
+
+class Scene:
+    """Axes with the learner's line on top and one line per owner below.
+
+    Parameters
+    ----------
+    axes : Axes
+    owners : sequence of int
+        From top to bottom.
+    window : tuple of int
+        [start, end) in ticks.
+    airtime : int, optional
+        For how many ticks an answer is on air, where a channel is shared.
+    """
+
+    def __init__(
+        self, axes: Axes, owners: Sequence[int], window: tuple[int, int], airtime: int | None
+    ) -> None:
+        self._axes = axes
+        self._row = {owner: row for row, owner in enumerate(owners, start=1)}
+        self._window = window
+        self._airtime = airtime
+        self._seen: set[str] = set()
+        axes.set_xlim(*(tick / TICKS_PER_UNIT for tick in window))
+        axes.set_ylim(len(owners) + 0.5, -0.7)
+        axes.set_yticks(range(len(owners) + 1), ["learner", *map(str, owners)])
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+
+    def draw(self, found: Sequence[Mark], first_k: int = 1) -> None:
+        """Draw the marks of the window; its first update is number ``first_k``."""
+        by_kind: dict[str, list[Mark]] = {}
+        for mark in found:
+            by_kind.setdefault(mark.what, []).append(mark)
+        self._seen = set(by_kind)
+        self._lines(by_kind.get(OFFLINE, []))
+        for what, some in by_kind.items():
+            if what in BARS:
+                self._bars(some, BARS[what], 0.24 if what == LOCK else 0.11)
+            elif what in ARROWS:
+                self._messages(what, some)
+            elif what in STROKES:
+                self._strokes(what, some)
+            elif what in SIGNS:
+                x = [_units(mark.start) for mark in some]
+                self._axes.plot(x, [self._home(mark) for mark in some], **SIGNS[what])
+        self._broadcasts(by_kind.get(BROADCAST, []), by_kind.get(QUERY, []))
+        self._numbers(by_kind.get(UPDATE, []), first_k)
+
+    def legend(self) -> list[Artist]:
+        """Return a key for each kind of mark that was drawn."""
+        keys = [self._key(what) for what in LABELS if what in self._seen]
+        if self._airtime is not None and self._seen & style.ON_AIR:
+            keys.append(Patch(facecolor=ARROWS[ANSWER].colour, label="on air, by how it ends"))
+        return keys
+
+    def _home(self, mark: Mark) -> float:
+        return 0.0 if mark.what in ON_LEARNER else float(self._row[mark.owner])
+
+    def _lines(self, absent: Iterable[Mark]) -> None:
+        """Draw the learner's line, and each owner's, dotted while it is offline."""
+        start, end = self._window
+        away: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self._row}
+        for mark in absent:
+            away[mark.owner].append((mark.start, mark.end))
+        present: list[Segment] = [((_units(start), 0.0), (_units(end), 0.0))]
+        gone: list[Segment] = []
+        for owner, row in self._row.items():
+            since = start
+            for left, back in away[owner]:
+                present.append(((_units(since), row), (_units(max(left, since)), row)))
+                gone.append(((_units(left), row), (_units(back), row)))
+                since = back
+            present.append(((_units(since), row), (_units(max(end, since)), row)))
+        self._put(present, color=style.DARK, linewidth=0.7, zorder=1)
+        self._put(gone, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
+
+    def _messages(self, what: str, some: Sequence[Mark]) -> None:
+        look = ARROWS[what]
+        start, end = (
+            np.array([_units(getattr(m, place)) for m in some]) for place in ("start", "end")
+        )
+        row = np.array([self._row[mark.owner] for mark in some], dtype=float)
+        origin = np.zeros(len(some)) if look.down else row
+        goal = row if look.down else np.zeros(len(some))
+        if look.broken:
+            goal = row - BROKEN
+        elif look.marker is not None:
+            goal = np.full(len(some), BARRIER)
+        if look.marker is None:
+            self._axes.quiver(
+                start, origin, end - start, goal - origin, angles="xy", scale_units="xy", scale=1,
+                units="inches", width=0.012, headwidth=6, headlength=7, headaxislength=6.5,
+                minlength=0, color=look.colour, zorder=4,
+            )  # fmt: skip
+        else:
+            tips = zip(zip(start, origin, strict=True), zip(end, goal, strict=True), strict=True)
+            self._put(list(tips), color=look.colour, linewidth=0.9, zorder=4)
+            self._axes.plot(end, goal, **look.sign())
+        if self._airtime is not None and what in style.ON_AIR:
+            on_air = [m._replace(end=min(m.end, m.start + self._airtime)) for m in some]
+            self._bars(on_air, look.colour, 0.11)
+
+    def _bars(self, some: Sequence[Mark], colour: str, half: float) -> None:
+        corners = []
+        for mark in some:
+            left, right, y = _units(mark.start), _units(mark.end), self._home(mark)
+            box = [(left, y - half), (right, y - half), (right, y + half), (left, y + half)]
+            corners.append(box)
+        bars = PolyCollection(corners, facecolor=colour, edgecolor="none", zorder=2)
+        self._axes.add_collection(bars, autolim=False)
+
+    def _strokes(self, what: str, some: Sequence[Mark]) -> None:
+        colour, half = STROKES[what]
+        places = [(_units(mark.start), self._home(mark)) for mark in some]
+        self._put([((x, y - half), (x, y + half)) for x, y in places], color=colour, zorder=5)
+
+    def _broadcasts(self, sent: Iterable[Mark], queries: Iterable[Mark]) -> None:
+        """Draw a line to all owners for queries that take no time."""
+        travelling = {query.message for query in queries}
+        at = [_units(mark.start) for mark in sent if mark.message not in travelling]
+        depth = len(self._row) + 0.4
+        look = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
+        self._put([((x, 0.0), (x, depth)) for x in at], **look)
+
+    def _numbers(self, updates: Sequence[Mark], first_k: int) -> None:
+        """Write k above updates, as many as have room."""
+        start, end = (_units(tick) for tick in self._window)
+        room = (end - start) * INCHES_PER_NUMBER / 8
+        free = start - room
+        for k, mark in enumerate(updates, start=first_k):
+            x = _units(mark.start)
+            if x >= free:
+                self._axes.text(x, -0.34, f"{k}", ha="center", va="bottom", fontsize=7)
+                free = x + room * max(1, len(str(k)) / 3)
+
+    def _put(self, segments: Sequence[Any], **look: Any) -> None:
+        lines = LineCollection(segments, **({"linewidth": 1.0} | look))
+        self._axes.add_collection(lines, autolim=False)
+
+    def _key(self, what: str) -> Artist:
+        name = LABELS[what]
+        if what in BARS:
+            return Patch(facecolor=BARS[what], label=name)
+        if what in ARROWS:
+            return Line2D([], [], color=ARROWS[what].colour, label=name, **ARROWS[what].key())
+        if what in STROKES:
+            colour, _ = STROKES[what]
+            return Line2D([], [], linestyle="none", marker="|", markersize=8, color=colour,
+                          label=name)  # fmt: skip
+        if what == OFFLINE:
+            return Line2D([], [], color=style.GRAY, linestyle=(0, (1, 3)), label=name)
+        return Line2D([], [], label=name, **SIGNS[what])
+
+
+def _units(tick: int) -> float:
+    return tick / TICKS_PER_UNIT

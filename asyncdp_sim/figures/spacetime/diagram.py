@@ -1,0 +1,129 @@
+"""Who sent what to whom, and when: the space–time diagram of a window of simulated time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, TIME_AXIS, canvas, style
+from asyncdp_sim.figures.spacetime import events
+from asyncdp_sim.figures.spacetime.axes import Scene
+from asyncdp_sim.figures.spacetime.marks import (
+    MESSAGES,
+    UPDATE,
+    Mark,
+    marks,
+    most_active,
+    of_owners,
+    within,
+)
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units
+
+WINDOW = 20.0
+MOST_MESSAGES = 60  # more arrows than that hide one another
+
+
+def diagram(
+    result: Result,
+    *,
+    replicate: int | None = None,
+    start: float = 0.0,
+    end: float | None = None,
+    owners: Sequence[int] | None = None,
+    happened: events.Events | None = None,
+    name: str = "space-time",
+) -> Picture:
+    """Draw every message of a window, owners' lines below the learner's.
+
+    Parameters
+    ----------
+    result : Result
+        With events, unless they are given.
+    replicate : int, optional
+        Which one; the first by default.
+    start, end : float, optional
+        The window [start, end) in time units; by default 20 units, or fewer where more than 60
+        messages would be drawn or the run is shorter.
+    owners : sequence of int, optional
+        Which to show, from 1; by default all of at most 12, else the 12 with most to show.
+    happened : structured array, optional
+        The events of this replicate, where the result did not keep them.
+    name : str
+        Of the picture's file.
+
+    Raises
+    ------
+    ResultError
+        If the result kept no events, or none in this window.
+    """
+    chosen = result.replicates[0] if replicate is None else replicate
+    table = events.tables(result, chosen)[chosen] if happened is None else happened
+    over = int(table["tick"][-1])
+    first = to_ticks(start)
+    last = min(to_ticks(start + WINDOW), over + 1) if end is None else to_ticks(end)
+    every = marks(table, max(over, last) if _cut(result, over) else over)
+    found = within(every, first, last)
+    if len(found) == 0:
+        given = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
+        raise not_a_result(result.directory, f"{given} of replicate {chosen}")
+    shown = list(owners) if owners else most_active(found, FEW_OWNERS, result.n_owners)
+    found = of_owners(found, shown)
+    if end is None:
+        last = _shortened(found, first, last)
+        found = within(found, first, last)
+    with style():
+        figure, axes = canvas(width=9.0, height=1.9 + 0.36 * (len(shown) + 1))
+        scene = Scene(axes, shown, (first, last), _airtime(result))
+        before = sum(mark.what == UPDATE and mark.start < first for mark in every)
+        scene.draw(found, before + 1)
+        axes.set_xlabel(TIME_AXIS)
+        axes.set_ylabel("owner $i$")
+        figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
+    caption = _caption(result, chosen, (first, last), shown)
+    return Picture(name, figure, as_table(found), caption, label([result]))
+
+
+def as_table(found: Sequence[Mark]) -> dict[str, npt.NDArray[Any]]:
+    """Return the marks as columns, times in model units."""
+    columns = list(zip(*found, strict=True)) or [()] * len(Mark._fields)
+    table: dict[str, npt.NDArray[Any]] = {
+        name: np.array(column) for name, column in zip(Mark._fields, columns, strict=True)
+    }
+    return table | {name: to_units(table[name]) for name in ("start", "end")}
+
+
+def _shortened(found: Sequence[Mark], first: int, last: int) -> int:
+    """Return the end of a window that has room for its messages."""
+    sent = [mark.start for mark in found if mark.what in MESSAGES and mark.start >= first]
+    return last if len(sent) <= MOST_MESSAGES else max(sorted(sent)[MOST_MESSAGES], first + 1)
+
+
+def _airtime(result: Result) -> int | None:
+    """Return for how many ticks an answer is on air, if the channel is shared and it is known."""
+    airtime = result.scenario["channel"].get("airtime")
+    return to_ticks(airtime) if isinstance(airtime, int | float) else None
+
+
+def _cut(result: Result, over: int) -> bool:
+    """Return whether the run may have gone on after its last event."""
+    until = result.scenario["run"].get("until")
+    return until is not None and to_ticks(until) > over
+
+
+def _caption(result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int]) -> str:
+    low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
+    some = len(shown) < result.n_owners
+    which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if some else ""
+    locked = "; the lock and the updates are those of all owners" if some else ""
+    return (
+        f"Messages between learner and owners for t in [{low}, {high}) of replicate {chosen}"
+        f"{which}: time runs to the right, every owner has a line, the learner's is on top, and a "
+        "message is an arrow from its sending to its arrival, vertical where it takes no time "
+        "(several may then lie on one line). One that does not arrive breaks off by its owner's "
+        f"line, at the instant of its end; numbers above the learner's line are k{locked}."
+    )

@@ -1,0 +1,114 @@
+"""What a space–time diagram shows: one row per mark, with its kind, place and times in ticks."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from asyncdp_sim.figures.spacetime.events import Events
+from asyncdp_sim.spans import (
+    ANSWER,
+    EXCHANGE,
+    LOCK,
+    OFFLINE,
+    QUERY,
+    REQUEST,
+    Span,
+    spans,
+)
+from asyncdp_sim.trace import Detail, EventKind
+
+K = EventKind
+DROPPED, UPDATE, TIMEOUT, BROADCAST = "tick dropped", "update", "timeout", "broadcast"
+TICK, RETRY, SENSED, SPENT = "tick", "retry", "channel heard busy", "budget spent"
+REFUSED, QUEUED, DISCARDED = "request refused", "request queued", "answer discarded"
+REQUEST_LOST, QUERY_LOST, ANSWER_LOST = "request lost", "query lost", "answer lost"
+COLLIDED, UNACKNOWLEDGED = "answer collided", "acknowledgement lost"
+WITHHELD = "answer withheld"
+
+MESSAGES = (
+    REQUEST, REFUSED, QUEUED, REQUEST_LOST, QUERY, QUERY_LOST,
+    ANSWER, COLLIDED, ANSWER_LOST, DISCARDED,
+)  # fmt: skip
+"""Marks that go from an owner to the learner, or back."""
+
+ON_LEARNER = (LOCK, UPDATE, TIMEOUT, BROADCAST)
+"""Marks on the learner's own line."""
+
+_INSTANTS = {
+    K.clock_tick: TICK,
+    K.clock_dropped: DROPPED,
+    K.update_applied: UPDATE,
+    K.timeout: TIMEOUT,
+    K.broadcast_sent: BROADCAST,
+    K.retry: RETRY,
+    K.budget_exhausted: SPENT,
+    K.acknowledgement_lost: UNACKNOWLEDGED,
+    K.answer_withheld: WITHHELD,
+}
+_ENDINGS = {
+    (REQUEST, K.request_refused): REFUSED,
+    (REQUEST, K.request_queued): QUEUED,
+    (REQUEST, K.request_lost): REQUEST_LOST,
+    (QUERY, K.query_lost): QUERY_LOST,
+    (ANSWER, K.answer_collided): COLLIDED,
+    (ANSWER, K.answer_lost): ANSWER_LOST,
+    (ANSWER, K.answer_discarded): DISCARDED,
+}
+
+
+class Mark(NamedTuple):
+    """Something to draw.
+
+    Attributes
+    ----------
+    what : str
+        One of this module's names, or a span's.
+    owner, message, attempt : int
+        0 is none.
+    start, end : int
+        In ticks; equal for an instant.
+    """
+
+    what: str
+    owner: int
+    message: int
+    attempt: int
+    start: int
+    end: int
+
+
+def marks(events: Events, end_tick: int) -> list[Mark]:
+    """Return all that one replicate's events amount to, in the order of beginning."""
+    found = [_lasting(span) for span in spans(events, end_tick) if span.name != EXCHANGE]
+    found = [mark for mark in found if mark.end > mark.start or mark.what in MESSAGES]
+    for tick, kind, owner, message, attempt, detail in events.tolist():
+        if kind in _INSTANTS:
+            what = _INSTANTS[kind]
+            if what == RETRY and detail == Detail.channel_busy:
+                what = SENSED
+            found.append(Mark(what, owner, message, attempt, tick, tick))
+    return sorted(found, key=lambda mark: (mark.start, mark.end))
+
+
+def within(found: Sequence[Mark], start: int, end: int) -> list[Mark]:
+    """Return the marks that touch the window [start, end), lasting ones cut by it included."""
+    return [mark for mark in found if mark.start < end and mark.end >= start]
+
+
+def most_active(found: Sequence[Mark], most: int, n_owners: int) -> list[int]:
+    """Return the owners to show: all if they are few, else those with most marks, in order."""
+    if n_owners <= most:
+        return list(range(1, n_owners + 1))
+    count = Counter(mark.owner for mark in found if mark.owner > 0 and mark.what != OFFLINE)
+    ranked = sorted(count, key=lambda owner: (-count[owner], owner))
+    return sorted(ranked[:most]) if ranked else list(range(1, most + 1))
+
+
+def of_owners(found: Sequence[Mark], owners: Collection[int]) -> list[Mark]:
+    """Return these owners' marks, and all that happens on the learner's own line."""
+    return [m for m in found if m.owner in owners or m.what in ON_LEARNER]
+
+
+def _lasting(span: Span) -> Mark:
+    what = span.name if span.ending is None else _ENDINGS.get((span.name, span.ending), span.name)
+    return Mark(what, span.owner, span.message, span.attempt, span.start, span.end)

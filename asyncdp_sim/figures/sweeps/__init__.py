@@ -1,0 +1,1 @@
+"""Figures that compare the cells of a sweep."""

@@ -1,0 +1,200 @@
+"""Availability and fairness: how well a model serves owners that are online less."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.style import MARKERS, THEORY, colours, panels, style
+
+Array = npt.NDArray[np.float64]
+SEED = "run.seed"
+SHARED = "#444444"  # of what is the same for all lines
+LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
+NAMES = {
+    "algorithm.selection": {
+        "uniform": "published step",
+        "inverse-rate": "step divided by the owner's share",
+    }
+}
+"""What a line is called where its one swept value speaks a scenario's language."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The cells that learn alike, one for each seed and so for each draw of the owners' data.
+
+    Attributes
+    ----------
+    name : str
+    results : tuple of Result
+    relative : array (S, N)
+        The mean loss on an owner's own held-out rows, over that of θ*, per seed and owner.
+    share : array (S, N)
+        The owner's share of all updates.
+    psi : float
+        Mean of ψ of the last model over seeds and replicates.
+    """
+
+    name: str
+    results: tuple[Result, ...]
+    relative: Array
+    share: Array
+    psi: float
+
+    @classmethod
+    def of(cls, name: str, results: Sequence[Result]) -> "Series":
+        """Read the losses of these results."""
+        joint, best = (
+            np.stack([_of_owners(each, f"held_out_{what}") for each in results])
+            for what in ("loss", "optimum")
+        )
+        used = np.stack([_of_owners(each, "updates") for each in results])
+        psi = float(np.concatenate([psi_of_replicates(each) for each in results]).mean())
+        share = used / used.sum(axis=1, keepdims=True)
+        return cls(name, tuple(results), joint / best, share, psi)
+
+
+def why_not(sweep: Sweep) -> str | None:
+    """Return in words why a sweep does not tell whom a model serves; None if it does."""
+    results = [cell.result for cell in sweep.cells]
+    if not all("held_out_optimum" in result.summary for result in results):
+        return "no rows were held out"
+    first = _online(results[0])
+    if first is None or len(set(first)) < LEAST:
+        return f"owners are not online with {LEAST} probabilities or more"
+    if any(_online(result) != first for result in results):
+        return "owners' availability is not the same in all cells"
+    if min(first) == 0:
+        return "some owners are never online"
+    if len(_groups(sweep)) > MOST_SERIES:
+        return f"more than {MOST_SERIES} lines"
+    return None
+
+
+def picture(sweep: Sweep) -> Picture:
+    """Draw each owner's held-out loss, over that of θ*, against how often it is online.
+
+    Cells that differ in their seed alone have owners of their own; their mean is the line.
+
+    Raises
+    ------
+    ResultError
+        If this is not known, or a table is damaged.
+    """
+    reason = why_not(sweep)
+    if reason is not None:
+        raise not_a_result(sweep.directory, reason)
+    found = [Series.of(name, results) for name, results in _groups(sweep).items()]
+    results = [result for each in found for result in each.results]
+    online = np.array(_online(results[0]))
+    with style():
+        figure, (above, below) = panels((1.0, 2.2), height=5.0)
+        looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
+        keys = []
+        alike = all(np.array_equal(each.share, found[0].share) for each in found)
+        if alike:
+            above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
+        for each, (shade, marker) in zip(found, looks, strict=False):
+            look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
+            if not alike:
+                above.plot(online, each.share.mean(axis=0), linestyle="none", **look)
+            _draw(below, online, each, look)
+            name = f"{each.name} (mean $\\psi$ {number(each.psi)})"
+            keys.append(Line2D([], [], label=name, linewidth=1.3, **look))
+        equal = 1 / len(online)
+        above.axhline(equal, color=THEORY, linestyle="--", linewidth=1)
+        below.axhline(1.0, color=THEORY, linestyle="--", linewidth=1)
+        said = "equal shares; as well as θ*: all together, without privacy"
+        keys.append(Line2D([], [], color=THEORY, linestyle="--", linewidth=1, label=said))
+        above.set_ylim(bottom=0)
+        above.set_ylabel("share of\nthe updates")
+        below.set_ylabel("loss on the owner's own held-out rows,\nover that of θ*")
+        below.set_xlabel("share of the time that the owner is online")
+        for axes in (above, below):
+            axes.grid(axis="y")
+        below.xaxis.set_major_formatter(PercentFormatter(1.0))
+        below.set_xticks(sorted(set(online.tolist())))
+        figure.legend(handles=keys, loc="outside upper left", ncols=1)
+    return Picture("fairness", figure, _table(found, online), _caption(found), label(results))
+
+
+def _draw(axes: Axes, online: Array, each: Series, look: dict[str, Any]) -> None:
+    """Draw the owners of all seeds, faintly, and their mean with its standard error."""
+    order = np.argsort(online, kind="stable")
+    faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
+    for row in each.relative:
+        axes.plot(online, row, **(look | faint))
+    middle = each.relative.mean(axis=0)
+    axes.errorbar(
+        online[order], middle[order], yerr=_error(each.relative)[order], linewidth=1.3,
+        elinewidth=1.2, capsize=2, **look,
+    )  # fmt: skip
+
+
+def _error(values: Array) -> Array:
+    """Return the standard error of the mean over rows; 0 of one row, which has none to show."""
+    if len(values) < 2:
+        return np.zeros(values.shape[1])
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def _groups(sweep: Sweep) -> dict[str, list[Result]]:
+    """Return the results that differ in their seed alone, under the name of their line."""
+    paths = [path for path in sweep.paths if path != SEED]
+    found: dict[str, list[Result]] = {}
+    for cell in sweep.cells:
+        name = cell.label(paths)
+        if len(paths) == 1:
+            name = NAMES.get(paths[0], {}).get(str(cell.values[paths[0]]), name)
+        found.setdefault(name, []).append(cell.result)
+    return found
+
+
+def _online(result: Result) -> list[float] | None:
+    """Return the probability that each owner is online, where it has one of its own."""
+    given = result.scenario["availability"].get("probability")
+    return [float(each) for each in given] if isinstance(given, list) else None
+
+
+def _of_owners(result: Result, name: str) -> Array:
+    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
+    (values,) = result.columns("owners", name)
+    return np.asarray(values.reshape(-1, result.n_owners).mean(axis=0))
+
+
+def _table(found: Sequence[Series], online: Array) -> dict[str, npt.NDArray[Any]]:
+    n_owners = len(online)
+    return {
+        "line": np.repeat([each.name for each in found], n_owners),
+        "owner": np.tile(np.arange(1, n_owners + 1), len(found)),
+        "online": np.tile(online, len(found)),
+        "share": np.concatenate([each.share.mean(axis=0) for each in found]),
+        "relative_loss": np.concatenate([each.relative.mean(axis=0) for each in found]),
+        "relative_loss_se": np.concatenate([_error(each.relative) for each in found]),
+        "seeds": np.repeat([len(each.relative) for each in found], n_owners),
+    }
+
+
+def _caption(found: Sequence[Series]) -> str:
+    told = "; ".join(
+        f"{each.name}: {', '.join(f'{value:.2f}' for value in each.relative.mean(axis=0))}"
+        for each in found
+    )
+    return (
+        "Above: each owner's share of all updates. Below: the mean loss of the final model on the "
+        "owner's own held-out rows, over that of θ* on the same rows, against the share of time "
+        "that the owner is online; lines are means over seeds, each of which draws all owners' "
+        "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
+        f"serves the owner better than θ* does, above it worse. Owner by owner, {told}."
+    )

@@ -1,0 +1,284 @@
+"""Mean ψ at the end over two swept numbers: markers and a surface, a law or a bound as a mesh."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, as_float, number, numbers
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, style
+from asyncdp_sim.figures.sweeps.overview import NAMES
+
+Array = npt.NDArray[np.float64]
+LEAST = 2  # values of either number
+PROJECTED = 0.01
+"""Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
+PSI = "mean $\\psi$ at the end"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What stands beside the measured means: a law, a bound, or ψ of another model.
+
+    Attributes
+    ----------
+    name : str
+        In the legend and the caption, such as ``2.15·10⁹/(ε n_i)²``.
+    column : str
+        In the table.
+    at : callable
+        ψ in a cell of the sweep, from its values or its result; NaN where there is none.
+    solid : bool
+        Whether a surface of its own is drawn for it and no mesh.
+    """
+
+    name: str
+    column: str
+    at: Callable[[Cell], float]
+    solid: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Mean ψ at the end on a grid of two swept numbers, both ascending.
+
+    Attributes
+    ----------
+    x, y : array (X,), array (Y,)
+    psi : array (X, Y, 3)
+        Mean over replicates and the ends of its 95 % interval; NaN where a cell is missing,
+        infinite where a run diverged.
+    inside : array of bool (X, Y)
+        Where ψ is positive and finite, and Θ's box held hardly any model.
+    cells : dict
+        The cell at each place (row, column) of the grid.
+    """
+
+    x: Array
+    y: Array
+    psi: Array
+    inside: npt.NDArray[np.bool_]
+    cells: dict[tuple[int, int], Cell]
+
+    def of(self, reference: Reference) -> Array:
+        """Return a reference's ψ on the grid, shape (X, Y)."""
+        found = np.full(self.psi.shape[:2], np.nan)
+        for place, cell in self.cells.items():
+            found[place] = reference.at(cell)
+        return found
+
+
+def grid(sweep: Sweep, x: str, y: str) -> Grid:
+    """Read mean ψ at the end over two swept paths.
+
+    Raises
+    ------
+    ResultError
+        If they are not swept over two positive numbers or more each, if a third path is, or if a
+        cell's curve is absent or damaged.
+    """
+    for path in (x, y):
+        if path not in sweep.paths:
+            raise not_a_result(sweep.directory, f"a sweep that does not vary {path}")
+    across, along = _ascending(sweep, x), _ascending(sweep, y)
+    cells = {}
+    for cell in sweep.cells:
+        place = (across.index(float(cell.values[x])), along.index(float(cell.values[y])))
+        if place in cells:
+            raise not_a_result(sweep.directory, f"several cells with one {x} and {y}")
+        cells[place] = cell
+    psi = np.full((len(across), len(along), 3), np.nan)
+    free = np.zeros(psi.shape[:2], dtype=bool)
+    for place, cell in cells.items():
+        psi[place], free[place] = mean_psi_at_end(cell.result), projected(cell) <= PROJECTED
+    inside = free & np.isfinite(psi[:, :, 0]) & (psi[:, :, 0] > 0)
+    return Grid(np.array(across), np.array(along), psi, inside, cells)
+
+
+def projected(cell: Cell) -> float:
+    """Return the share of a cell's updates in which the projection changed a model."""
+    summary = cell.result.summary
+    count = as_float(summary.get("clip_count"))
+    return 0.0 if count is None else count / max(1.0, float(summary["updates"]))
+
+
+def slopes(found: Grid) -> tuple[float, float]:
+    """Return a and b of ψ ∝ xᵃ yᵇ, least squares of logarithms inside; NaN of too few cells."""
+    rows, columns = np.nonzero(found.inside)
+    design = np.stack([np.ones(len(rows)), np.log(found.x[rows]), np.log(found.y[columns])], 1)
+    if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
+        return np.nan, np.nan
+    fitted = np.linalg.lstsq(design, np.log(found.psi[rows, columns, 0]), rcond=None)[0]
+    return float(fitted[1]), float(fitted[2])
+
+
+def ratios(found: Grid, reference: Reference) -> Array:
+    """Return mean ψ over the reference inside, where that is positive and finite, as one row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (found.psi[:, :, 0] / found.of(reference))[found.inside]
+    return np.asarray(ratio[np.isfinite(ratio) & (ratio > 0)])
+
+
+def surface(
+    sweep: Sweep,
+    x: str,
+    y: str,
+    *,
+    references: Sequence[Reference] = (),
+    name: str = "surface",
+    view: tuple[float, float] = (22.0, 40.0),
+) -> Picture:
+    """Draw mean ψ at the end over two swept numbers, all axes logarithmic.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    x, y : str
+        Swept paths with positive values.
+    references : sequence of Reference
+        Drawn as meshes, or as surfaces where they are solid.
+    name : str
+        Of the files.
+    view : tuple of float
+        Elevation and azimuth in degrees.
+
+    Raises
+    ------
+    ResultError
+        As :func:`grid`, and if ψ is finite and positive nowhere.
+    """
+    found = grid(sweep, x, y)
+    psi = _log(found.psi[:, :, 0])
+    if not np.isfinite(psi).any():
+        raise not_a_result(sweep.directory, "no cell with a finite mean ψ")
+    across, along = np.meshgrid(np.log10(found.x), np.log10(found.y), indexing="ij")
+    with style():
+        figure = Figure(figsize=(6.5, 5.4))
+        FigureCanvasAgg(figure)
+        axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
+        axes.view_init(*view)
+        keys = [_key("measured, mean over replicates", BLUE, "o")]
+        axes.plot_surface(
+            across, along, psi, color=BLUE, alpha=0.35, linewidth=0, shade=False,
+            rcount=len(found.x), ccount=len(found.y),
+        )  # fmt: skip
+        for some, fill in ((found.inside, BLUE), (~found.inside, "white")):
+            axes.scatter(
+                across[some], along[some], psi[some], s=14, depthshade=False,
+                facecolors=fill, edgecolors=BLUE, linewidths=0.9,
+            )  # fmt: skip
+        for reference, shade in zip(references, (THEORY, VERMILION, BAND) * 2, strict=False):
+            height = _log(found.of(reference))
+            if reference.solid:
+                look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
+                axes.plot_surface(across, along, height, shade=False, **look)
+                keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=reference.name))
+            else:
+                look = {"color": shade, "linewidth": 0.7}
+                axes.plot_wireframe(
+                    across, along, height, rcount=len(found.x), ccount=len(found.y), **look
+                )
+                keys.append(Line2D([], [], label=reference.name, **look))
+        for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
+            axis.set_label_text(NAMES.get(path, path))
+            _ticks(axis, np.log10(values))
+        axes.set_zlabel(PSI)
+        _ticks(axes.zaxis)
+        figure.legend(handles=keys, loc="upper left", ncols=min(len(keys), 3))
+    table = _table(found, x, y, references)
+    said = _caption(found, x, y, references)
+    return Picture(name, figure, table, said, label([cell.result for cell in sweep.cells]))
+
+
+def _ascending(sweep: Sweep, path: str) -> list[float]:
+    """Return a path's values, each once and in ascending order."""
+    values = {cell.values[path] for cell in sweep.cells}
+    able = all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values)
+    if not able or len(values) < LEAST:
+        given = f"{path} without {LEAST} values that are positive numbers"
+        raise not_a_result(sweep.directory, given)
+    return sorted(map(float, values))
+
+
+def _log(values: Array) -> Array:
+    """Return decimal logarithms; NaN of what is not positive or not finite."""
+    known = np.where(np.isfinite(values) & (values > 0), values, np.nan)
+    return np.asarray(np.log10(known))
+
+
+def _as_power(exponent: float, _: int | None = None) -> str:
+    whole = round(exponent)
+    return f"$10^{{{whole}}}$" if abs(exponent - whole) < 1e-9 else number(10**exponent)
+
+
+def _ticks(axis: Any, values: Array | None = None) -> None:
+    """Put ticks at a few values themselves, or else at whole decades; values are logarithms."""
+    if values is not None and len(values) <= MOST_NUMBERS:
+        axis.set_ticks(values, [number(round(10**each, 9)) for each in values])
+        return
+    low, high = axis.get_view_interval()
+    whole = np.arange(np.ceil(low), np.floor(high) + 1)
+    step = max(1, int(np.ceil(len(whole) / 7)))
+    axis.set_ticks(whole[::step] if len(whole) >= LEAST else np.linspace(low, high, 4))
+    axis.set_major_formatter(_as_power)
+
+
+def _key(name: str, shade: str, marker: str) -> Line2D | Patch:
+    return Line2D([], [], color=shade, marker=marker, markersize=4, linestyle="none", label=name)
+
+
+def _table(
+    found: Grid, x: str, y: str, references: Sequence[Reference]
+) -> dict[str, npt.NDArray[Any]]:
+    across, along = np.meshgrid(found.x, found.y, indexing="ij")
+    mean, low, high = found.psi.reshape(-1, 3).T
+    table = {x: across.ravel(), y: along.ravel()}
+    table |= {"psi_mean": mean, "psi_mean_low": low, "psi_mean_high": high}
+    places = [found.cells.get(place) for place in np.ndindex(found.inside.shape)]
+    table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
+    return table | {each.column: found.of(each).ravel() for each in references}
+
+
+def _caption(found: Grid, x: str, y: str, references: Sequence[Reference]) -> str:
+    replicates = numbers(float(len(c.result.replicates)) for c in found.cells.values())
+    said = (
+        f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
+        f"{x} ({numbers(found.x)}) and {y} ({numbers(found.y)})"
+    )
+    for each in references:
+        ratio = ratios(found, each)
+        manner = "surface in gray" if each.solid else "mesh"
+        said += f"; {manner}: {each.name}"
+        if len(ratio) > 0:
+            middle = number(float(np.exp(np.log(ratio).mean())))
+            ends = f"{number(ratio.min())} to {number(ratio.max())}"
+            said += f", measured over it {middle} in geometric mean ({ends})"
+    a, b = slopes(found)
+    if np.isfinite(a):
+        said += f". Fitted: ψ ∝ {symbol(x)}^{a:.2f} · {symbol(y)}^{b:.2f}"
+    held = sum(projected(cell) > PROJECTED for cell in found.cells.values())
+    if held > 0:
+        said += told_of_box(held, len(found.cells))
+    left = int(np.count_nonzero(~np.isfinite(found.psi[:, :, 0])))
+    if left > 0:
+        said += f"; {left} cells without a finite mean are left out"
+    return f"{said}."
+
+
+def told_of_box(held: int, cells: int) -> str:
+    """Return what a caption says of cells in which the box of Θ acts."""
+    return (
+        f"; open: {held} of {cells} cells in which the projection onto Θ changed a model in more "
+        f"than {100 * PROJECTED:g} % of the updates, left out of ratios and fits"
+    )

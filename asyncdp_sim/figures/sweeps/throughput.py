@@ -1,0 +1,222 @@
+"""Throughput over offered load of shared channels, measured and as theory has it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+
+from asyncdp_sim.figures.kit.numbers import ACROSS, as_float, wrapped
+from asyncdp_sim.figures.kit.outcomes import interval
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
+from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha
+from asyncdp_sim.theory.predict.channel_curves import AccessCurve, access_curve, endless_curve
+
+Array = npt.NDArray[np.float64]
+LOAD, DELIVERED = "offered_load", "delivered_load"
+NAMES = {
+    "aloha": "pure ALOHA",
+    "slotted-aloha": "slotted ALOHA",
+    "csma": "CSMA",
+    "tdma": "time division",
+    "parallel": "parallel channels",
+}
+LOAD_PATHS = ("clock.rate", "owners.count")
+"""What changes a channel's load and leaves it the same channel."""
+LEAST = 3  # points of a group
+LOADS = np.geomspace(1e-3, 300.0, 400)
+
+
+def measured(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells whose summary knows what was on air and what of it was delivered."""
+    return [cell for cell in cells if _shares_a_channel(cell.result.summary)]
+
+
+def groups(sweep: Sweep) -> dict[str, list[Cell]]:
+    """Return the cells that know their load, by what else is swept than the load.
+
+    Of cells that share one network, the first stands for all. A group's name is its kind of
+    channel where that tells the groups apart, else the values in which they differ.
+    """
+    one_each = {c.result.network_digest or c.number: c for c in measured(sweep.cells)[::-1]}
+    cells = list(one_each.values())[::-1]
+    paths = [
+        path
+        for path in sweep.paths
+        if path not in LOAD_PATHS and len({str(cell.values[path]) for cell in cells}) > 1
+    ]
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.label(paths), []).append(cell)
+    kinds = [_kind(some[0]) for some in found.values()]
+    if len(set(kinds)) == len(kinds):
+        return {
+            NAMES.get(kind, kind): some for kind, some in zip(kinds, found.values(), strict=True)
+        }
+    return found
+
+
+def large(found: Mapping[str, list[Cell]]) -> dict[str, list[Cell]]:
+    """Return the groups with enough points to show how throughput changes with the load."""
+    return {name: cells for name, cells in found.items() if len(cells) >= LEAST}
+
+
+def against_load(sweep: Sweep) -> Picture:
+    """Draw S, the share of time in surviving answers, against G, the transmissions on air.
+
+    Raises
+    ------
+    ResultError
+        If no three cells that know their load differ in nothing else.
+    """
+    found = large(groups(sweep))
+    if len(found) == 0:
+        raise not_a_result(sweep.directory, f"no {LEAST} cells that differ in {LOAD} alone")
+    results = {name: [cell.result for cell in cells] for name, cells in found.items()}
+    points = {name: _points(some) for name, some in results.items()}
+    curves = {name: _curves(some) for name, some in results.items()}
+    common = [law for law, _ in next(iter(curves.values()))] if len(found) > 1 else []
+    common = [law for law in common if all(law in dict(some) for some in curves.values())]
+    reach = max(float(rows[LOAD].max()) for rows in points.values())
+    tables: list[dict[str, npt.NDArray[Any]]] = []
+    keys: list[list[Any]] = []
+    with style():
+        figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
+
+        def draw_law(law: AccessCurve, kind: str, dashes: str, shade: str) -> None:
+            offered, delivered = law.points(LOADS)
+            kept = offered <= 1.1 * reach
+            name = _named(law)
+            look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
+            keys[-1] += axes.plot(offered[kept], delivered[kept], dashes, **look)
+            tables.append(_rows(name.replace("$", ""), kind, offered[kept], delivered[kept]))
+
+        shades = colours(len(found))
+        for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
+            kind = _kind(found[name][0])
+            keys.append([_draw(axes, points[name], shade, marker, name)])
+            series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
+            tables.append(series | points[name])
+            for law, dashes in curves[name]:
+                if law not in common:
+                    draw_law(law, kind, dashes, shade)
+        if len(common) > 0:
+            keys.append([])
+        for law in common:
+            draw_law(law, _kind(next(iter(found.values()))[0]), ":", THEORY)
+        axes.set_xlim(0, 1.1 * reach)
+        axes.set_ylim(0, None)
+        axes.grid(axis="y")
+        axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
+        axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
+        handles = [key for some in keys for key in some]
+        figure.legend(handles=handles, loc="outside upper left", ncols=_columns(keys))
+    table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
+    return Picture(
+        "throughput",
+        figure,
+        table,
+        _caption(sweep, sum(map(len, found.values()))),
+        label([result for some in results.values() for result in some]),
+    )
+
+
+def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
+    offered, delivered = (as_float(summary.get(name)) for name in (LOAD, DELIVERED))
+    return offered is not None and offered > 0 and delivered is not None
+
+
+def _kind(cell: Cell) -> str:
+    return str(cell.result.scenario["channel"]["kind"])
+
+
+def _columns(keys: Sequence[Sequence[Any]]) -> int:
+    """Return in how many columns a legend fits; groups with as many keys each have one each."""
+    longest = max(len(line) for some in keys for key in some for line in _text(key).split("\n"))
+    if longest > ACROSS // 2:
+        return 1
+    alike = len({len(some) for some in keys}) == 1 and len(keys) <= 3
+    return len(keys) if alike else 2
+
+
+def _text(key: Any) -> str:
+    return str(key.get_label())
+
+
+def _curves(results: Sequence[Result]) -> list[tuple[AccessCurve, str]]:
+    """Return the laws of one kind of channel, each with its style of line.
+
+    Dotted for an infinite population, as a yardstick; solid where all the runs obey one law.
+    """
+    obeyed = list(dict.fromkeys(result.theory(access_curve) for result in results))
+    exact = obeyed[0] if len(obeyed) == 1 and isinstance(obeyed[0], AccessCurve) else None
+    endless = dict.fromkeys(result.theory(endless_curve) for result in results)
+    dotted = [curve for curve in endless if isinstance(curve, AccessCurve) and curve != exact]
+    style = "-" if exact is None else ":"
+    return [(curve, style) for curve in dotted[:3]] + ([] if exact is None else [(exact, "-")])
+
+
+def _named(curve: AccessCurve) -> str:
+    """Return whom a law holds for and, for an infinite population, its formula; for a figure."""
+    if curve.n_owners is not None:
+        return f"exact for {curve.n_owners} owners"
+    channel, said = curve.channel, "infinite population"
+    if isinstance(channel, Parallel):
+        said, channel = f"{said}, {channel.channels} channels", channel.each
+    elif isinstance(channel, Aloha):
+        exponent = "2G" if channel.capture_ratio is None else "2Gz/(1+z)"
+        said = f"{said}, $Ge^{{-{exponent}}}$"
+    elif isinstance(channel, SlottedAloha):
+        said = f"{said}, $Ge^{{-G}}$"
+    if isinstance(channel, Csma):
+        said = f"{said}, $a$ = {channel.propagation_delay / curve.airtime:.3g} airtimes"
+    return said
+
+
+def _points(results: Sequence[Result]) -> dict[str, Array]:
+    rows: dict[str, list[float]] = {}
+    for summary in (result.summary for result in results):
+        for name in (LOAD, DELIVERED):
+            low, high = interval(summary, name)
+            middle = as_float(summary[name])
+            for column, value in ((name, middle), (f"{name}_low", low), (f"{name}_high", high)):
+                rows.setdefault(column, []).append(float("nan") if value is None else value)
+    return {name: np.array(values) for name, values in rows.items()}
+
+
+def _draw(
+    axes: Axes, rows: Mapping[str, Array], shade: str, marker: str, name: str
+) -> ErrorbarContainer:
+    errors = [
+        np.nan_to_num(np.abs(rows[f"{of}_{side}"] - rows[of])) for of in (LOAD, DELIVERED)
+        for side in ("low", "high")
+    ]  # fmt: skip
+    return axes.errorbar(
+        rows[LOAD], rows[DELIVERED], xerr=errors[:2], yerr=errors[2:], fmt=marker, color=shade,
+        markersize=5, markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
+        label=wrapped(f"{name}: measured"), zorder=4,
+    )  # fmt: skip
+
+
+def _rows(series: str, kind: str, offered: Array, delivered: Array) -> dict[str, npt.NDArray[Any]]:
+    none = np.full(len(offered), np.nan)
+    named = {"series": np.full(len(offered), series), "channel": np.full(len(offered), kind)}
+    bounds = {f"{of}_{side}": none for of in (LOAD, DELIVERED) for side in ("low", "high")}
+    return named | {LOAD: offered, DELIVERED: delivered} | bounds
+
+
+def _caption(sweep: Sweep, n_cells: int) -> str:
+    some = "" if n_cells == len(sweep.cells) else f" of {len(sweep.cells)}"
+    return (
+        "Throughput S, the share of time in answers that survive, against offered load G, the mean "
+        f"number of transmissions on air, for {n_cells}{some} cells; strokes: 95 % intervals "
+        "over replicates, where there are several. Curves: an infinite population of Poisson "
+        "attempts, and where all runs obey it the exact law for their owners, while no "
+        "budget is spent (solid). Attempts that find the channel busy are not on air and do not "
+        "count in G."
+    )

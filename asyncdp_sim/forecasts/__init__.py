@@ -1,0 +1,222 @@
+"""The answer without training: how good, how soon, at what privacy cost, and who profits."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
+from asyncdp_sim.forecasts.exact.moment_forecast import Worked, worked_out
+from asyncdp_sim.forecasts.exact.update_times import Array
+from asyncdp_sim.forecasts.grid import Point, grid
+from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.simulated import Simulated, simulated
+from asyncdp_sim.scenario import Scenario
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"
+"""What is said where common moments were asked for, or are the default, and runs are made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What a scenario will come to.
+
+    Attributes
+    ----------
+    psi : float
+        Expected ψ at the end.
+    psi_half_width : float
+        Of its 95 % interval; 0 where it is exact. With common moments the interval is of the
+        expected ψ of owners that differ as samples of the records do, and by τ².
+    psi_bound : float or None
+        What a theorem allows it at most; None where none applies.
+    psi_bound_of : str or None
+        Which theorem.
+    quantiles : dict
+        Of ψ at the end, by level.
+    noise_free : float
+        Expected ψ at the end without noise; what is clipped stays so.
+    curve : array (J,)
+        Expected ψ of the model, and
+    times : array (J,)
+        when it is expected (time units), from k = 0 on.
+    time : float
+        Until the last update.
+    time_half_width : float
+        Of its 95 % interval; 0 where a formula gives it.
+    target : float or None
+        The ψ that was asked for.
+    target_time : float or None
+        When the expected ψ first is that; None where it never is.
+    target_probability : float or None
+        P(ψ at the end ≤ target).
+    owners : tuple of OwnerForecast
+    method : str
+        How it was found.
+    doubts : tuple of str
+        Why exact moments do not apply, or given who updates when alone, and what common moments
+        leave out, or that runs are not of them; none where they are exact.
+    moments : str
+        Of what data.
+    not_for_release : bool
+        Whether private records were read.
+    timing : str, optional
+        What timing tells of records that nobody pays for: no finite ε holds then.
+    unsound : str, optional
+        Why one private record has a say in what is made of others: no finite ε either.
+    """
+
+    psi: float
+    psi_half_width: float
+    psi_bound: float | None
+    psi_bound_of: str | None
+    quantiles: dict[float, float]
+    noise_free: float
+    curve: Array
+    times: Array
+    time: float
+    time_half_width: float
+    target: float | None
+    target_time: float | None
+    target_probability: float | None
+    owners: tuple[OwnerForecast, ...]
+    method: str
+    doubts: tuple[str, ...]
+    moments: str
+    not_for_release: bool
+    timing: str | None = None
+    unsound: str | None = None
+
+    @property
+    def cost_of_privacy(self) -> float:
+        """Expected ψ that noise adds."""
+        return self.psi - self.noise_free
+
+
+def forecast(
+    scenario: Scenario,
+    *,
+    moments: Moments = None,
+    private: bool = False,
+    target: float | None = None,
+    heterogeneity: float | None = None,
+    workers: int = 1,
+) -> Forecast:
+    """Forecast a scenario without training a model on anybody's private records.
+
+    Exact moments where they apply, or given who updates when, averaged over simulated networks;
+    else runs on the same data. What is not exact has an interval.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out.
+    moments : str, optional
+        "common" or "own"; see :func:`~asyncdp_sim.forecasts.population.population`, which says
+        which is the default.
+    private : bool
+        Whether a real table's private records may be read.
+    target : float, optional
+        A ψ > 0 to be reached.
+    heterogeneity : float, optional
+        τ² ≥ 0, used with common moments alone; see
+        :func:`~asyncdp_sim.forecasts.advice.who_profits.value_alone`. Absent, as found in the
+        records (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`).
+    workers : int
+        Processes for runs, ≥ 1.
+
+    Raises
+    ------
+    DataError
+        If a real table has no twin and may not be read, or a data file is not what the scenario
+        says.
+    """
+    known = population(scenario.base(), moments, private=private)
+    found = worked_out(known, heterogeneity)
+    if isinstance(found, Worked):
+        said = _by_moments(known, found, target)
+    else:
+        doubts = [*found, *[RECORDS] * known.common]
+        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
+        said = _by_runs(known, doubts, target, workers)
+    return replace(said, unsound=scenario.base().data.unsound)
+
+
+def _by_moments(known: Population, found: Worked, target: float | None) -> Forecast:
+    mean = float(found.psi[-1])
+    return Forecast(
+        psi=mean,
+        psi_half_width=found.half_width,
+        psi_bound=found.bound,
+        psi_bound_of=found.bound_of,
+        quantiles=_quantiles(found.spread),
+        noise_free=found.noise_free,
+        curve=found.psi,
+        times=found.times,
+        time=float(found.times[-1]),
+        time_half_width=found.time_half_width,
+        target=target,
+        target_time=_first(found.psi, found.times, target),
+        target_probability=None if target is None else float(np.mean(found.spread <= target)),
+        owners=_owners(known, mean, found.noise_free, found.answers, found.apart),
+        method=found.words,
+        doubts=found.doubts,
+        moments=known.words,
+        not_for_release=known.private,
+    )
+
+
+def _by_runs(
+    known: Population,
+    doubts: list[str],
+    target: float | None,
+    workers: int,
+) -> Forecast:
+    found: Simulated = simulated(known, workers)
+    mean = float(found.final.mean())
+    return Forecast(
+        psi=mean,
+        psi_half_width=found.half_width,
+        psi_bound=None,
+        psi_bound_of=None,
+        quantiles=_quantiles(found.final),
+        noise_free=found.noise_free,
+        curve=found.psi,
+        times=found.times,
+        time=float(found.ends.mean()),
+        time_half_width=found.time_half_width,
+        target=target,
+        target_time=_first(found.psi, found.times, target),
+        target_probability=None if target is None else float(np.mean(found.final <= target)),
+        owners=_owners(known, mean, found.noise_free, found.answers, 0.0),
+        method=f"{len(found.final)} simulated runs, since exact moments do not apply",
+        doubts=tuple(doubts),
+        moments=known.words,
+        not_for_release=known.private,
+        timing=known.scenario.timing_unaccounted,
+    )
+
+
+def _owners(
+    known: Population, expected: float, free: float, answers: Array, heterogeneity: float
+) -> tuple[OwnerForecast, ...]:
+    if known.objective is None:
+        return ()
+    alone = value_alone(known, known.objective, heterogeneity)
+    return tuple(prospects(known, alone, expected, free, answers))
+
+
+def _quantiles(draws: Array) -> dict[float, float]:
+    between: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
+    return {level: float(np.quantile(draws, level, method=between)) for level in QUANTILES}
+
+
+def _first(curve: Array, times: Array, target: float | None) -> float | None:
+    """Return when the curve first is at most the target."""
+    if target is None or not np.any(curve <= target):
+        return None
+    return float(times[int(np.argmax(curve <= target))])
+
+
+__all__ = ["Forecast", "OwnerForecast", "Point", "forecast", "grid"]

@@ -1,0 +1,1 @@
+"""Choices sought by moments and settled by simulated runs: step, length, coalition, budgets."""

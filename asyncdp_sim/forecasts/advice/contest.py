@@ -1,0 +1,149 @@
+"""Choices compared by simulated runs: the worst are left out step by step, the last run afresh.
+
+All choices have the same networks and noise (common random numbers), so that their differences are
+known better than either. Whoever is the best of many in some runs was also lucky there; what is
+reported is therefore of other runs, which had no part in the choosing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.privacy import Clip
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.scenario import Scenario
+
+Array = npt.NDArray[np.float64]
+Play = Callable[[Sequence[int]], Array]
+"""ψ at the end of replicates of these numbers."""
+Tell = Callable[[str], None]
+"""Is told how far a search has come."""
+REPLICATES = 100
+"""Runs of what is reported, 1 … R: those that ``asyncdp run`` makes of it too."""
+CHOOSING = 1_000_001
+"""Number of the first replicate of those that choices are made by."""
+FIRST, LEFT = 8, 2
+"""Runs of each choice at first; choices among which the last runs decide."""
+LIGHT, STIR = 2.5e10, 1e5
+"""Numbers of records that may be read to compare choices, some 15 s of work, fewer runs beyond;
+and how many could be read in the time that an update takes besides."""
+SHARE = 0.25
+"""Of the runs of the last heat, how many a choice has on average over all heats, at most."""
+FEWEST = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """ψ at the end of simulated runs of a choice.
+
+    Attributes
+    ----------
+    final : array (R,)
+        R ≥ 2; infinite where learning diverged.
+    """
+
+    final: Array
+
+    @property
+    def psi(self) -> float:
+        """Mean."""
+        return float(self.final.mean())
+
+    @property
+    def half_width(self) -> float:
+        """The longer half of the 95 % interval of the mean."""
+        return half_width(self.final)
+
+    def __str__(self) -> str:
+        """Return the figure and how well it is known."""
+        if not np.isfinite(self.psi):
+            return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
+        return f"ψ {self.psi:.4g} ± {self.half_width:.2g}"
+
+    def over(self, other: "Played") -> tuple[float, float]:
+        """Return the mean over that of another choice in the same runs, and its ±, as of a mean.
+
+        The quotient a/b of means has about the variance of the mean of (a_r − (a/b) b_r)/b.
+        """
+        if not np.isfinite(other.psi):
+            return (0.0 if np.isfinite(self.psi) else np.nan), 0.0
+        ratio = self.psi / other.psi
+        if not np.isfinite(ratio):
+            return ratio, 0.0
+        return ratio, half_width(self.final - ratio * other.final) / abs(other.psi)
+
+
+def winner(plays: Sequence[Play], most: int, tell: Tell = lambda _: None) -> list[int]:
+    """Return the places of choices from the best on, the worse half left out again and again.
+
+    Each that is left has twice as many runs in the next heat, the former ones among them. The
+    order is by the mean ψ of the heat in which a choice was left out, later heats first.
+
+    Parameters
+    ----------
+    plays : sequence of callable
+    most : int
+        Runs of a choice, ≥ 1, in the last heat.
+    tell : callable
+    """
+    left, out = list(range(len(plays))), list[int]()
+    seen = [np.zeros(0) for _ in plays]
+    runs = min(FIRST, most)
+    while True:
+        tell(f"comparing {len(left)} choices by {runs} runs each")
+        for place in left:
+            done = len(seen[place])
+            numbers = range(CHOOSING + done, CHOOSING + runs)
+            seen[place] = np.concatenate([seen[place], plays[place](numbers)])
+        left.sort(key=lambda place: float(seen[place].mean()))
+        if runs >= most or len(left) == 1:
+            return left + out
+        half = max(min(LEFT, len(left)), len(left) // 2)
+        left, out = left[:half], left[half:] + out
+        runs = min(2 * runs, most)
+
+
+def afresh(play: Play, replicates: int) -> Played:
+    """Return what a choice comes to in runs 1 … R, which had no part in the choosing."""
+    return Played(play(range(1, replicates + 1)))
+
+
+def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
+    """Return how many runs, 10 to ``most``, of so many updates (of all choices) are light work.
+
+    An answer reads p numbers of each of its owner's records where gradients are clipped, else p².
+    """
+    p = float(scenario.data.features)
+    rows = p
+    if isinstance(scenario.privacy.sensitivity, Clip) or scenario.algorithm.sample is not None:
+        rows = float(np.mean([len(targets) for targets in dataset.targets]))
+    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * (STIR + p * rows))))))
+
+
+def ends(
+    scenario: Scenario,
+    numbers: Sequence[int],
+    *,
+    dataset: Dataset,
+    workers: int = 1,
+    run_map: Map | None = None,
+) -> Array:
+    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
+    if len(numbers) == 0:
+        return np.zeros(0)
+    less = {"record_every": scenario.run.updates, "alone": False, "split": False}
+    last = scenario.run.model_copy(update=less)
+    scenario = scenario.model_copy(update={"run": last})
+    found = run(scenario, numbers=numbers, dataset=dataset, workers=workers, run_map=run_map)
+    curve = found.learned.curve
+    at = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    psi = np.array(curve["relative_fitness"][at], dtype=float)
+    return np.where(np.isnan(psi), np.inf, psi)
+
+
+__all__ = ["Play", "Played", "Tell", "affordable", "afresh", "ends", "winner"]

@@ -1,0 +1,293 @@
+"""Whom a scenario's learner should invite, and what each of its owners adds."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation, best_coalition
+from asyncdp_sim.forecasts.advice.coalition_cost import Alike, enough_answers, steps, strides
+from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves
+from asyncdp_sim.forecasts.advice.contest import (
+    REPLICATES,
+    SHARE,
+    Play,
+    Tell,
+    affordable,
+    afresh,
+    ends,
+    winner,
+)
+from asyncdp_sim.forecasts.advice.invitation_words import Invited, Trialled
+from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, sampled, shapley
+from asyncdp_sim.forecasts.exact.assumptions import broken
+from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
+from asyncdp_sim.forecasts.exact.many_groups import Course
+from asyncdp_sim.forecasts.exact.schedules import Synchronous, scheduled, step_of
+from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.privacy.budget import Horizon
+from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.moments.clipped import ClippedCourse
+from asyncdp_sim.theory.predict.update_order import releases, selection
+
+Array = npt.NDArray[np.float64]
+PERMUTATIONS = 1000
+SLOWER, BOTH_WAYS = (0.5,), (0.3, 3.0)
+"""Steps that are simulated besides, over the best by moments; the others in rounds with clipping,
+of which moments know nothing."""
+NEXT = 2
+"""How many of the next best coalitions are simulated afresh, too."""
+CLIPPED_ROWS = 500
+"""Records that clipping is worked out on, for many coalitions at once."""
+SHARES_OF_T = (1.0, 0.5, 0.25, 0.125, 0.0625)
+"""T that are tried, over the scenario's, with ``tuned``."""
+
+
+def invite(
+    scenario: Scenario,
+    *,
+    private: bool = False,
+    tuned: bool = True,
+    replicates: int = REPLICATES,
+    workers: int = 1,
+    tell: Tell = lambda _: None,
+) -> Invited:
+    """Say whom to invite to asynchronous gossip, or to rounds.
+
+    Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
+    member's budget is for as many answers as members of a coalition of that size need
+    (:func:`~asyncdp_sim.forecasts.advice.coalition_cost.enough_answers`), for T under a horizon.
+    Coalitions are ranked by moments; the best, some of every size, and everybody are compared by
+    simulated runs, and the best few of these simulated afresh.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out.
+    private : bool
+        Whether a real table's private records may be read; if not, runs are on its twin.
+    tuned : bool
+        Whether a coalition takes what suits it best of a grid of ρ and of T up to the scenario's,
+        its own among them, or only the scenario's. At one ρ a large coalition, whose copies each
+        move less often, is further from its optimum than a small one at the end, whatever the
+        records are.
+    replicates : int
+        Runs of a choice at most, ≥ 2; fewer where they would take long.
+    workers : int
+        Processes for runs, ≥ 1; never change a result.
+    tell : callable
+        Is told how far it has come.
+
+    Raises
+    ------
+    SpecError
+        If the moments are not those of the scenario. Clipped gradients are let pass: coalitions
+        are ranked as if no record's gradient were clipped, and ``doubts`` says so; of those that
+        are simulated one-on-one, ρ and T are chosen by moments with clipping.
+    DataError
+        As :func:`~asyncdp_sim.forecasts.forecast`.
+    """
+    asked = scenario.base()
+    known = population(asked, "own", private=private)
+    alike, records, spread, doubts = prepared(known, tuned=tuned)
+    own, size = known.scenario, known.scenario.owners.count
+    tell("ranking coalitions by moments")
+    found = best_coalition(alike, records, spread)
+    given = replace(
+        found.everybody, rho=_step(own), updates=own.run.updates,
+        answers=max(own.network.answers_allowed),
+    )  # fmt: skip
+    clipped = clipped_course(known, CLIPPED_ROWS)
+    tried = [given, *_candidates(alike, clipped, found, spread, clips(known))]
+    light = partial(affordable, own, known.dataset, most=replicates)
+    with processes(workers) as mapped:
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        scenes = [(own, known.dataset), *(by_themselves(known, each) for each in tried[1:])]
+        plays: list[Play] = [partial(ends, scene, dataset=data, **pool) for scene, data in scenes]
+        order = winner(plays, light(SHARE * sum(each.updates for each in tried)), tell)
+        whole = next(at for at in order if at > 0 and len(tried[at].members) == size)
+        others: list[int] = []
+        for at in order:
+            told = {tried[other].members for other in (order[0], whole, *others)}
+            if tried[at].members not in told and len(others) < NEXT:
+                others.append(at)
+        shown = list(dict.fromkeys([order[0], whole, 0, *others]))
+        runs = light(sum(tried[at].updates for at in shown))
+        tell(f"simulating the best {len(shown)} choices afresh, {runs} runs of each")
+        figures = {at: afresh(plays[at], runs) for at in shown}
+    inactive = alike.by_rounds and clips(known)
+    basis = "by moments, clipping taken as inactive" if inactive else "by moments"
+    costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}
+    done = {at: Trialled(tried[at], figure, costs.get(at), basis) for at, figure in figures.items()}
+    return Invited(
+        best=done[order[0]],
+        everybody=done[whole],
+        given=done[0],
+        others=tuple(done[at] for at in others),
+        choices=len(tried),
+        invitation=found,
+        worth=_worth(known, alike, records, spread),
+        clipped=clips(known),
+        estimated=clipped is not None,
+        moments=known.words,
+        doubts=doubts,
+        not_for_release=known.private,
+        unchecked=own.data != asked.data,
+    )
+
+
+def _candidates(
+    alike: Alike, clipped: ClippedCourse | None, found: Invitation, spread: Array, clips: bool
+) -> list[Coalition]:
+    """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
+    told = [each for each in (*found.ladder, *found.others, found.best) if np.isfinite(each.cost)]
+    coalitions = list({each.members: each for each in (*told, found.everybody)}.values())
+    tuned = alike.free.shape[1] > 1
+    if not tuned:
+        return coalitions
+    around: tuple[float, ...] = SLOWER
+    if clipped is not None:
+        coalitions = retuned(alike, clipped, coalitions, spread)
+    elif alike.by_rounds:
+        around = BOTH_WAYS if clips else ()
+    return coalitions + [replace(each, rho=f * each.rho) for f in around for each in coalitions]
+
+
+def _cost(
+    alike: Alike, clipped: ClippedCourse | None, it: Coalition, records: Array, spread: Array
+) -> float | None:
+    """Return the cost by moments of a coalition; None where it is not known of this step."""
+    who, rho = np.array(it.members) - 1, np.array([it.rho])
+    held, answers = records[who], float(it.answers)
+    if alike.by_rounds:
+        at = np.flatnonzero(alike.rho[len(who) - 1] == it.rho)
+        at = at[[alike.courses[place].updates == it.updates for place in at.tolist()]]
+        if len(at) == 0:
+            return None
+        counts, classes = np.ones((1, len(who)), dtype=np.int64), (held, spread[who])
+        cost = float(alike.exact(counts, *classes, at[:1])[0])
+        return cost if np.isfinite(cost) else None
+    if clipped is not None:
+        noise = np.array([len(who) * answers**2 * spread[who].sum() / held.sum() ** 2])
+        psi = clipped.expected_psi(rho, np.array([len(who)]), it.updates, noise)
+    else:
+        course = next(course for course in alike.courses if course.updates == it.updates)
+        variance = spread[who] / held**2 * answers**2
+        psi = course.expected_psi(rho, np.ones((1, len(who))), held, variance)
+    cost = float(psi[0] + alike.missing(held.sum()))
+    return cost if np.isfinite(cost) else None
+
+
+def _worth(known: Population, alike: Alike, records: Array, spread: Array) -> Division:
+    untrained = alike.courses[0].untrained
+
+    def value(members: Members) -> Array:
+        some = members.any(axis=1)
+        cost = np.full(len(members), untrained)
+        chosen = members[some].astype(float)
+        k = members[some].sum(axis=1)
+        trained = alike.cost(k, chosen @ records, chosen @ spread)[0]
+        cost[some] = np.minimum(trained, untrained)  # who would do worse than θ_0 does not train
+        return untrained - cost
+
+    n = len(records)
+    if n <= ENUMERATED:
+        return shapley(value, n)
+    draws = Streams(known.scenario.run.seed).within("forecast").generator("permutations")
+    return sampled(value, n, PERMUTATIONS, draws)
+
+
+def _step(scenario: Scenario) -> float:
+    """Return ρ, c_1 or α."""
+    algorithm = scenario.algorithm
+    if isinstance(algorithm, AsyncGossip):
+        return algorithm.rho
+    if not isinstance(algorithm, Synchronous):
+        raise TypeError("unlike() lets no such scenario pass")
+    return step_of(algorithm)
+
+
+def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tuple[str, ...]]:
+    """Return the costs of coalitions, n_i and w_i of every owner, and what is taken for granted."""
+    scenario, objective = known.scenario, known.objective
+    algorithm, privacy = scenario.algorithm, scenario.privacy
+    if privacy.overlap > 1:
+        said = "allowed is 1: who shares records changes with the coalition"
+        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
+    doubts = unlike(known)
+    if clips(known):
+        linear = "no record's gradient is clipped, so that answers are linear in the model"
+        doubts = (*doubts, linear)
+    if objective is None or not isinstance(algorithm, AsyncGossip | Synchronous):
+        raise TypeError("unlike() lets no such scenario pass")
+    course = partial(Course.of, objective, noise=privacy.noise, initial=algorithm.initial)
+    n, updates = objective.n_owners, scenario.run.updates
+    records = objective.records.astype(float)
+    lengths = [updates]
+    if tuned:
+        lengths = sorted({max(1, round(share * updates)) for share in SHARES_OF_T})
+    if not isinstance(algorithm, AsyncGossip):
+        schedule = scheduled(algorithm)
+        courses = [course(updates=length) for length in lengths]
+        strided = [(courses[-1], step_of(algorithm))]
+        if tuned:
+            strided += [(each, c) for each in courses for c in strides(each, schedule)]
+        alike = Alike.in_rounds(strided, n, float(records.sum()), schedule)
+        return alike, records, spread_of(known), doubts
+    courses = [course(updates=length, central_step=algorithm.central_step) for length in lengths]
+    choices = [(courses[-1], np.full(n, algorithm.rho))]
+    if tuned:
+        choices += [(each, rho) for each in courses for rho in steps(each, n)]
+    horizon = isinstance(privacy.budget, Horizon)
+    allowed = (lambda _, length: length) if horizon else enough_answers
+    alike = Alike.one_on_one(choices, allowed, float(records.sum()))
+    return alike, records, spread_of(known), doubts
+
+
+def spread_of(known: Population) -> Array:
+    """Return w_i = n_i² v_i = 2 (2Ξ/ε_i)², v_i the variance if one answer had all of ε_i, (N,)."""
+    xi = known.problem.xi
+    epsilon = known.scenario.privacy.epsilons(known.scenario.owners.count)
+    return np.asarray(2 * np.square(2 * (0.0 if xi is None else xi) / epsilon))
+
+
+def unlike(known: Population) -> tuple[str, ...]:
+    """Return what a forecast of coalitions takes for granted of a scenario.
+
+    Raises
+    ------
+    SpecError
+        If it cannot be made.
+    """
+    privacy = known.scenario.privacy
+    granted = ["records are spread over owners as if by chance: one truth for all of them"]
+    endless = privacy.model_copy(update={"budget": Horizon()})
+    # budgets are made to fit each coalition, so that those of the scenario's do not matter here
+    free = known.scenario.model_copy(update={"privacy": endless})
+    doubts = broken(replace(known, scenario=free))
+    if clips(known):
+        doubts = [doubt for doubt in doubts if not doubt.startswith("clipped")]
+    if known.objective is not None and known.objective.theta_max is not None:
+        granted.append("the projection onto Θ never acts")
+    if privacy.mechanism not in ("laplace", "none"):
+        doubts.append(f"noise {privacy.mechanism} of other answer counts is not worked out here")
+    if privacy.budget.kind == "until-spent":
+        doubts.append("budgets until-spent are not worked out for coalitions")
+    chosen = selection(free.network)
+    if not isinstance(chosen, str) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
+        doubts.append("owners come unequally often")
+    law = releases(free.network)
+    if not isinstance(law, str) and np.any(law.loss > 0):
+        doubts.append("answers are lost, and use up budgets that are made to fit a coalition")
+    if len(doubts) > 0:
+        raise SpecError([Fault("", doubt, "no forecast of coalitions") for doubt in doubts])
+    return tuple(granted)
+
+
+__all__ = ["Invited", "Trialled", "invite", "prepared"]

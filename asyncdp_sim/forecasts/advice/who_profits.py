@@ -1,0 +1,121 @@
+"""What each owner has of joining: its value alone, with the others, and from which ε on."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.objectives import Quadratic
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OwnerForecast:
+    """An owner's prospects.
+
+    Attributes
+    ----------
+    owner : int
+        From 1.
+    records : int
+        n_i.
+    epsilon : float or None
+        Its budget; None where nothing is hidden.
+    epsilon_spent : float
+        Expected at the end of the run.
+    alone : float
+        ψ of its own optimum θ_i*.
+    profits : bool
+        Whether the expected ψ of the private model is below that.
+    epsilon_needed : float or None
+        The least ε from which on the owner profits, all budgets having grown in proportion; ∞
+        where its own is. None where it does not profit however small the noise is.
+    """
+
+    owner: int
+    records: int
+    epsilon: float | None
+    epsilon_spent: float
+    alone: float
+    profits: bool
+    epsilon_needed: float | None
+
+
+def value_alone(population: Population, objective: Quadratic, heterogeneity: float) -> Array:
+    """Return the ψ of each owner's own optimum, shape (N,).
+
+    With owners' own moments, exactly ψ(θ_i*). With common moments, what a sample of n_i records
+    instead of n misses, (s²/f*) tr(C H⁻¹) (1/n_i − 1/n), and τ²: for records that are alike θ_i*
+    has about the covariance s² H⁻¹CH⁻¹ (1/n_i − 1/n) around θ*, s² = f* − (σ/2)‖θ*‖² being the
+    mean squared error. For a small σ that is p(1/n_i − 1/n). τ² is the ψ that an owner's own truth
+    costs at any n_i.
+
+    Parameters
+    ----------
+    population : Population
+    objective : Quadratic
+        What the forecast is of.
+    heterogeneity : float
+        τ² ≥ 0, of public data or of the twin; used with common moments alone.
+    """
+    if population.common:
+        n = objective.records.astype(float)
+        penalty = objective.sigma / 2
+        error = objective.least - penalty * float(objective.optimum @ objective.optimum)
+        freedom = float(np.trace(np.linalg.solve(objective.hessian, objective.gram[0])))
+        return np.asarray(error / objective.least * freedom * (1 / n - 1 / n.sum()) + heterogeneity)
+    one = np.eye(objective.n_features) * objective.sigma / 2
+    alone = np.stack(
+        [np.linalg.solve(c + one, r) for c, r in zip(objective.gram, objective.moment, strict=True)]
+    )
+    judge = objective if population.judge is None else population.judge
+    return judge.relative_fitness(alone)
+
+
+def prospects(
+    population: Population,
+    alone: Array,
+    expected: float,
+    noise_free: float,
+    answers: Array,
+) -> list[OwnerForecast]:
+    """Return every owner's forecast.
+
+    The expected ψ is affine in the noise variances: with all owners' noise 1/s as large it is
+    noise_free + (expected − noise_free)/s². Pure budgets are then s times as large.
+
+    Parameters
+    ----------
+    population : Population
+    alone : array (N,)
+        :func:`value_alone`.
+    expected, noise_free : float
+        E ψ at the end, with noise and without.
+    answers : array (N,)
+        Expected answers of each owner.
+    """
+    accountant, found = population.problem.accountant, []
+    hidden = population.problem.xi is not None
+    spent = accountant.spent(np.rint(answers).astype(np.int64))
+    records = population.problem.task.objective.records
+    cost = max(expected - noise_free, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = accountant.quieter(np.sqrt(cost / np.maximum(alone - noise_free, 0.0)))
+    needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
+    for i, value in enumerate(alone.tolist()):
+        budget = float(accountant.epsilon[i]) if hidden else None
+        found.append(
+            OwnerForecast(
+                owner=i + 1,
+                records=int(records[i]),
+                epsilon=budget,
+                epsilon_spent=float(spent[i]) if hidden else inf,
+                alone=value,
+                profits=expected < value,
+                epsilon_needed=float(needed[i]) if value > noise_free else None,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Forecasts from second moments: exact, or exact given the order of updates."""

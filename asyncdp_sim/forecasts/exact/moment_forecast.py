@@ -1,0 +1,261 @@
+"""A forecast worked out from second moments: exactly, or exactly given who updates when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecasts.exact.assumptions import (
+    BUDGETS_END,
+    ENDS_EARLY,
+    answering,
+    broken,
+    ending,
+    nonlinear,
+)
+from asyncdp_sim.forecasts.exact.choose import Exact
+from asyncdp_sim.forecasts.exact.given_orders import given
+from asyncdp_sim.forecasts.exact.in_rounds import InRounds
+from asyncdp_sim.forecasts.exact.one_on_one import Expected, Recursions, process_of, shape_of
+from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
+from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
+from asyncdp_sim.forecasts.exact.schedules import Synchronous
+from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
+from asyncdp_sim.forecasts.exact.unlike_owners import Unlike, unlike
+from asyncdp_sim.forecasts.exact.update_times import pace
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
+
+Array = npt.NDArray[np.float64]
+LARGEST = 2**27
+"""Numbers that the recursion over counts of answers may take, some seconds' work."""
+ORDERS = 125
+"""Simulated orders of the updates, where they have no law that helps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worked:
+    """Expected ψ and when, without training on records.
+
+    Attributes
+    ----------
+    psi : array (J,)
+        Expected ψ(θ_L,k) at some k, at last at the end, and
+    times : array (J,)
+        when that is expected (time units).
+    half_width : float
+        Of the 95 % interval of the expected ψ at the end; 0 where it is exact.
+    noise_free : float
+        Expected ψ at the end without noise.
+    bound : float or None
+        What a theorem allows it at most, and
+    bound_of : str or None
+        which theorem.
+    spread : array (R,)
+        Draws of ψ at the end.
+    answers : array (N,)
+        Expected answers released.
+    time_half_width : float
+        Of the 95 % interval of the last time; 0 where a formula gives it.
+    words : str
+        How it was found.
+    doubts : tuple of str
+        Why it is exact given the order of the updates alone; none where it is exact.
+    apart : float
+        τ² that owners with common moments are taken to have.
+    """
+
+    psi: Array
+    times: Array
+    half_width: float
+    noise_free: float
+    bound: float | None
+    bound_of: str | None
+    spread: Array
+    answers: Array
+    time_half_width: float
+    words: str
+    doubts: tuple[str, ...] = ()
+    apart: float = 0.0
+
+
+def worked_out(known: Population, heterogeneity: float | None = None) -> Worked | list[str]:
+    """Return the forecast by second moments, or why there is none.
+
+    Exact where owners are independent, and no budget ends before T; exact over the counts of
+    answers where budgets do end, and counts are few; else exact given the order of the updates
+    and averaged over simulated orders, which may be of any law that does not look at models.
+
+    Common moments leave out what sets the owners apart. Where that matters, the forecast is an
+    average over moments that they may have
+    (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`), and its ± is of the expected ψ of
+    one more such choice.
+
+    Parameters
+    ----------
+    known : Population
+    heterogeneity : float, optional
+        τ² of owners with common moments; absent, as found.
+    """
+    doubts, objective = broken(known), known.objective
+    if len(nonlinear(known)) > 0 or objective is None:
+        return doubts
+    several = unlike(known, heterogeneity) if known.common else None
+    if isinstance(known.scenario.algorithm, Synchronous):
+        found = doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+        return _apart(found, several)
+    law, ends = answering(known), ending(known)
+    if several is not None:
+        said = [*doubts, several.words]
+        sure = law if len(doubts) == 0 and isinstance(law, Releases) else None
+        return _apart(_ordered(known, several.objectives, said, sure), several)
+    if len(doubts) == 0 and isinstance(law, Releases):
+        return _independent(known, objective, law)
+    if ends is not None:
+        _, process = process_of(known, objective, ends.chosen)
+        if capped_size(process, _caps(known)) <= LARGEST:
+            return _counted(known, objective, ends.chosen)
+    return _ordered(known, [objective], doubts)
+
+
+def _apart(found: Worked | list[str], several: Unlike | None) -> Worked | list[str]:
+    """Add how far apart owners are taken to be."""
+    if several is None or isinstance(found, list):
+        return found
+    return replace(found, apart=several.apart)
+
+
+def _in_rounds(exact: InRounds) -> Worked | list[str]:
+    why = exact.refuted(exact.objective.theta_max)
+    if why:
+        return [why]
+    run, network = exact.known.scenario.run, exact.known.scenario.network
+    each = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
+    limit, theorem = exact.bound() or (None, None)
+    return _timed(exact.known, exact, exact.draws(), each, limit, theorem)
+
+
+def _independent(known: Population, objective: Quadratic, law: Releases) -> Worked | list[str]:
+    scenario, chosen = known.scenario, law.chosen
+    exact = Recursions().expect(known, objective, chosen)
+    released = scenario.run.updates * law.per_update
+    limit = None
+    if known.judge is None:
+        algorithm, _ = process_of(known, objective, chosen)
+        noise = known.problem.task.reply.noise
+        limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+    endless = np.full(len(chosen), scenario.run.updates)
+    return _exact(known, objective, exact, drawn(known, chosen, endless), released, limit)
+
+
+def _counted(known: Population, objective: Quadratic, chosen: Array) -> Worked | list[str]:
+    algorithm, process = process_of(known, objective, chosen)
+    shape, variance = shape_of(known), known.problem.task.reply.noise.variance
+    caps = _caps(known)
+    quiet = loud = capped_moments(process, caps, noise=shape, initial=algorithm.initial)
+    if np.any(variance > 0):
+        loud = capped_moments(process, caps, variance, noise=shape, initial=algorithm.initial)
+    exact = Expected(loud, quiet, objective if known.judge is None else known.judge)
+    over = " over all counts of answers that budgets allow"
+    return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
+
+
+def _exact(
+    known: Population,
+    objective: Quadratic,
+    exact: Expected,
+    owners: npt.NDArray[np.int64],
+    released: Array | None,
+    limit: float | None,
+    over: str = "",
+) -> Worked | list[str]:
+    why = exact.refuted(objective.theta_max)
+    if why:
+        return [why]
+    spread, _ = draws(known, objective, owners)
+    theorem = None if limit is None else "Theorem 2 of Async, mended, smooth losses"
+    return _timed(known, exact, spread, released, limit, theorem, over)
+
+
+def _timed(
+    known: Population,
+    exact: Exact,
+    spread: Array,
+    released: Array | None,
+    limit: float | None,
+    theorem: str | None,
+    over: str = "",
+) -> Worked:
+    when = pace(known.scenario.network, released, known.scenario.run.seed)
+    shown = min(len(exact.psi), len(when.times))
+    return Worked(
+        psi=exact.psi[:shown],
+        times=when.times[:shown],
+        half_width=0.0,
+        noise_free=float(exact.noise_free[-1]),
+        bound=limit,
+        bound_of=theorem,
+        spread=spread,
+        answers=when.answers,
+        time_half_width=when.half_width,
+        words=f"exact moments{over}; time by {when.words}; quantiles of {len(spread)} draws",
+    )
+
+
+def _ordered(
+    known: Population,
+    objectives: Sequence[Quadratic],
+    doubts: list[str],
+    law: Releases | None = None,
+) -> Worked | list[str]:
+    """Average over orders of the updates: of independent owners, where they are; else simulated.
+
+    And over owners' second moments, where several are possible.
+    """
+    network, seed = known.scenario.network, known.scenario.run.seed
+    if law is None:
+        found = orders(network, ORDERS, seed)
+        owners, times, half = found.owners, found.mean_times, 1.98 * found.time_error
+        released = np.asarray(found.released.mean(axis=0))
+        told = f"{ORDERS} simulated networks, which the time is of too"
+        doubts = [*doubts, *_silent(known, found)]
+        if not found.cut_short(network.updates):
+            doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
+    else:
+        endless = np.full(network.n_owners, network.updates)
+        owners = drawn(known, law.chosen, endless)[:ORDERS]
+        when = pace(network, network.updates * law.per_update, seed)
+        times, half, released = when.times, when.half_width, when.answers
+        told = f"{ORDERS} orders of its law; time by {when.words}"
+    result = given(known, objectives, owners)
+    if isinstance(result, str):
+        return [result]
+    return Worked(
+        psi=result.psi,
+        times=times[result.ks],
+        half_width=result.half_width,
+        noise_free=result.noise_free,
+        bound=None,
+        bound_of=None,
+        spread=result.spread,
+        answers=released,
+        time_half_width=half,
+        words=f"moments exact given who updates when, averaged over {told}; "
+        f"quantiles of {len(result.spread)} draws",
+        doubts=tuple(doubts),
+    )
+
+
+def _silent(known: Population, found: Orders) -> list[str]:
+    """Say that budgets end before T, where simulated ones do and nobody has said so."""
+    if answering(known) == BUDGETS_END:
+        return []
+    seen = found.silenced(_caps(known), known.scenario.run.updates).any()
+    return [BUDGETS_END] if seen else []
+
+
+def _caps(known: Population) -> npt.NDArray[np.int64]:
+    return np.array(known.scenario.network.answers_allowed)

@@ -1,0 +1,184 @@
+"""What asynchronous learning comes to in the mean, exactly."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.provenance import digest
+from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
+from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, moments
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Moments of a learning with noise, and without.
+
+    Attributes
+    ----------
+    with_noise, without : Moments
+    judge : Quadratic
+        Whose f and θ* ψ is of.
+    """
+
+    with_noise: Moments
+    without: Moments
+    judge: Quadratic
+
+    @property
+    def psi(self) -> Array:
+        """E ψ(θ_L,k), k = 0 … T."""
+        return self._judged(self.with_noise)
+
+    @property
+    def noise_free(self) -> Array:
+        """E ψ(θ_L,k) without noise, k = 0 … T."""
+        return self._judged(self.without)
+
+    def _judged(self, found: Moments) -> Array:
+        judge = self.judge
+        return found.expected_excess(judge.hessian, judge.optimum) / judge.least
+
+    def refuted(self, theta_max: float | None) -> str:
+        """Return why these moments are not those of learning in Θ; empty where they are."""
+        reach = self.reach()
+        if not np.isfinite(reach) or not np.isfinite(self.psi[-1]):
+            return "the learning diverges"
+        acts = theta_max is not None and reach > theta_max
+        return "the projection onto Θ may act" if acts else ""
+
+    def reach(self) -> float:
+        """Return the largest |E θ| + 6 sd over coordinates of θ_L at every k and of all copies."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._reach()
+
+    def _reach(self) -> float:
+        found = self.with_noise
+        bias = found.copies_mean - found.optimum
+        own = np.einsum("iaia->ia", found.copies_second) - np.square(bias)
+        copies = np.abs(found.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
+        return max(found.reach, float(copies.max()))
+
+
+@dataclass
+class Recursions:
+    """Moments that forecasts of many scenarios share.
+
+    Second moments are affine in the noise variances: where all owners' are in proportion to those
+    of a scenario that differs in its budgets alone, nothing needs to be run again.
+    """
+
+    _quiet: dict[str, Moments] = field(default_factory=dict)
+    _loud: dict[str, list[tuple[Array, Moments]]] = field(default_factory=dict)
+
+    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> Expected:
+        """Return the moments of a scenario to which they apply, with its noise and without.
+
+        Parameters
+        ----------
+        known : Population
+            Of asynchronous gossip.
+        objective : Quadratic
+            What the forecast is of.
+        chosen : array (N,)
+            π_i.
+
+        Raises
+        ------
+        TypeError
+            If the algorithm is another.
+        """
+        algorithm, process = process_of(known, objective, chosen)
+        shape, noise = shape_of(known), known.problem.task.reply.noise
+        key = digest(
+            {
+                "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
+                "rest": [chosen.tolist(), process.central_factor, process.updates],
+                "start": [algorithm.initial, shape],
+            }
+        )
+        if key not in self._quiet:
+            self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
+        quiet, variance = self._quiet[key], noise.variance
+        judge = objective if known.judge is None else known.judge
+        if not np.any(variance > 0):
+            return Expected(quiet, quiet, judge)
+        for former, loud in self._loud.setdefault(key, []):
+            share = _proportion(variance, former)
+            if share is not None:
+                return Expected(_scaled(quiet, loud, share), quiet, judge)
+        return self._run(key, process, variance, shape, algorithm.initial, judge)
+
+    def _run(
+        self,
+        key: str,
+        process: GossipMap,
+        variance: Array,
+        shape: Shape,
+        initial: Initial,
+        judge: Quadratic,
+    ) -> Expected:
+        loud = moments(process, variance, noise=shape, initial=initial)
+        self._loud[key].append((variance, loud))
+        return Expected(loud, self._quiet[key], judge)
+
+
+def process_of(
+    known: Population, objective: Quadratic, chosen: Array | None
+) -> tuple[AsyncGossip, GossipMap]:
+    """Return the algorithm of a scenario, and its numbers.
+
+    Parameters
+    ----------
+    known : Population
+    objective : Quadratic
+        What the forecast is of.
+    chosen : array (N,), optional
+        π_i; may be absent where the step does not look at them.
+
+    Raises
+    ------
+    TypeError
+        If the algorithm is another than asynchronous gossip.
+    """
+    algorithm = known.scenario.algorithm
+    if not isinstance(algorithm, AsyncGossip):
+        raise TypeError(f"no exact moments of {algorithm.kind}")
+    return algorithm, gossip_map_of(
+        objective,
+        rho=algorithm.rho,
+        updates=known.scenario.run.updates,
+        central_step=algorithm.central_step,
+        probability=chosen,
+        inverse_rate=algorithm.selection == "inverse-rate",
+    )
+
+
+def shape_of(known: Population) -> Shape:
+    """Return whether coordinates have noise of their own."""
+    noise = known.problem.task.reply.noise
+    return noise.shape if isinstance(noise, LaplaceNoise) else "vector"
+
+
+def _proportion(variance: Array, former: Array) -> float | None:
+    """Return c where all variances are c times the former ones; None where they are not."""
+    most = int(np.argmax(former))
+    share = float(variance[most] / former[most])
+    return share if np.allclose(variance, share * former, rtol=1e-12, atol=0.0) else None
+
+
+def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
+    """Return the moments with the noise's part ``share`` times as large; means have none."""
+    parts = ("second", "copies_second", "cross_second")
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        found = {
+            name: getattr(quiet, name) + share * (getattr(loud, name) - getattr(quiet, name))
+            for name in parts
+        }
+    return replace(quiet, **found)

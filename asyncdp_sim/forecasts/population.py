@@ -1,0 +1,116 @@
+"""What a forecast takes for the owners' data: second moments, and whose they are."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.scored import ScoredOnAll
+from asyncdp_sim.scenario import Scenario
+
+Moments = Literal["common", "own"] | None
+"""Whose second moments; None is each owner's own where no private record is read, else common."""
+RELEASE = "uses private data, not for release"
+"""Stands wherever a forecast was made from private records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A scenario with data to forecast from.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        On those data: of a real table's kind, without its path where its twin stands in.
+    dataset : Dataset
+    problem : Problem
+        Its numbers, with each owner's own second moments.
+    objective : Quadratic or None
+        What the forecast is of: with the same moments for all owners, or with their own; None
+        where the loss is not quadratic.
+    judge : Quadratic or None
+        Whose f and θ* ψ is of, where more rows than the owners' judge models
+        (``data.score_on = "all"``).
+    common : bool
+        Whether all owners are taken to have the same second moments.
+    private : bool
+        Whether private records were read: the forecast is then not for release.
+    words : str
+        Whose moments they are.
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    problem: Problem
+    objective: Quadratic | None
+    judge: Quadratic | None
+    common: bool
+    private: bool
+    words: str
+
+
+def population(
+    scenario: Scenario, moments: Moments, *, private: bool, dataset: Dataset | None = None
+) -> Population:
+    """Return what a forecast is made from.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    moments : str, optional
+        "common": pooled over all owners, so that they differ in size, budget and network alone.
+        "own": each owner's. Absent, own ones of synthetic records and twins, where there is
+        nothing to hide, and common ones where a real table was read.
+    private : bool
+        Whether a real table may be read. If not, its synthetic twin stands in.
+    dataset : Dataset, optional
+        The records, where they are at hand already.
+
+    Raises
+    ------
+    DataError
+        If a real table has no twin, or a data file is not what the scenario says.
+    """
+    path = getattr(scenario.data, "path", None)
+    words = "synthetic records"
+    if path is not None and private:
+        words = "the owners' private records"
+    elif path is not None:
+        if type(scenario.data).model_fields["path"].is_required():
+            allowed = (
+                f"a forecast of {scenario.data.kind} data, which have no twin, needs --private"
+            )
+            raise DataError([Fault("data.path", repr(path), allowed)])
+        data = scenario.data.model_copy(update={"path": None})
+        scenario = scenario.model_copy(update={"data": data})
+        words = "the table's synthetic twin"
+    dataset = build_dataset(scenario) if dataset is None else dataset
+    problem = prepare(scenario, dataset)
+    own, judge = problem.task.objective, None
+    if isinstance(own, ScoredOnAll):
+        judge = own.everybody if isinstance(own.everybody, Quadratic) else None
+        own = own.trained
+    objective = own if isinstance(own, Quadratic) else None
+    alike = moments == "common" or (moments is None and dataset.real)
+    if objective is not None and alike:
+        objective, judge = pooled(objective), None
+    said = f"the same second moments for all owners, of {words}" if alike else words
+    seen = private and path is not None
+    return Population(scenario, dataset, problem, objective, judge, alike, seen, said)
+
+
+def pooled(objective: Quadratic) -> Quadratic:
+    """Return the objective of owners whose second moments are all those of all records."""
+    share, shape = objective.weights, (objective.n_owners, 1)
+    gram = np.einsum("i,ijk->jk", share, objective.gram)
+    return replace(
+        objective,
+        gram=np.tile(gram, (objective.n_owners, 1, 1)),
+        moment=np.tile(share @ objective.moment, shape),
+        energy=np.full(objective.n_owners, share @ objective.energy),
+    )

@@ -1,0 +1,93 @@
+"""A forecast by training on the population's records, where moments do not apply at all."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.runs import run, run_without_noise
+
+Array = npt.NDArray[np.float64]
+REPLICATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What runs of the scenario gave.
+
+    Attributes
+    ----------
+    final : array (R,)
+        ψ at the end of every run.
+    psi : array (J,)
+        Mean ψ at the recorded k.
+    times : array (J,)
+        Mean times then (time units).
+    answers : array (N,)
+        Mean answers released.
+    noise_free : float
+        Mean ψ at the end without noise.
+    ends : array (R,)
+        Times of the last updates.
+    """
+
+    final: Array
+    psi: Array
+    times: Array
+    answers: Array
+    noise_free: float
+    ends: Array
+
+    @property
+    def half_width(self) -> float:
+        """The longer half of the 95 % interval of the mean ψ at the end."""
+        return half_width(self.final)
+
+    @property
+    def time_half_width(self) -> float:
+        """The longer half of the 95 % interval of the mean time of the last update."""
+        return half_width(self.ends)
+
+
+def simulated(population: Population, workers: int) -> Simulated:
+    """Run the scenario, and once more without noise, on the population's records.
+
+    The runs without noise are over the same networks, and clip what those with noise clip.
+    """
+    scenario = population.scenario
+    wanted = scenario.run.model_copy(update={"replicates": REPLICATES})
+    scenario = scenario.model_copy(update={"run": wanted})
+    loud = run(scenario, workers=workers)
+    silent = run_without_noise(loud, workers=workers)
+    return Simulated(
+        final=_final(loud.learned.curve),
+        psi=_mean(loud.learned.curve, "relative_fitness"),
+        times=_mean(loud.learned.curve, "time"),
+        answers=np.mean([trace.released for trace in loud.traces], axis=0),
+        noise_free=float(_final(silent.curve).mean()),
+        ends=_last(loud.learned.curve, "time"),
+    )
+
+
+def _last(curve: npt.NDArray[np.void], column: str) -> Array:
+    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    return np.array(curve[column][last], dtype=float)
+
+
+def _final(curve: npt.NDArray[np.void]) -> Array:
+    """Return ψ at the end; what has overflowed counts as infinite."""
+    psi = _last(curve, "relative_fitness")
+    return np.where(np.isnan(psi), np.inf, psi)
+
+
+def _mean(curve: npt.NDArray[np.void], column: str) -> Array:
+    """Return the mean over replicates; one that has ended stays where it ended."""
+    each = [
+        curve[column][curve["replicate"] == replicate]
+        for replicate in np.unique(curve["replicate"])
+    ]
+    longest = max(map(len, each))
+    held = [np.append(some, np.full(longest - len(some), some[-1])) for some in each]
+    return np.asarray(np.mean(held, axis=0))

@@ -1,0 +1,140 @@
+"""A forecast on the screen and as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from asyncdp_sim.faults import show
+from asyncdp_sim.forecasts import Forecast, OwnerForecast, Point
+from asyncdp_sim.forecasts.population import RELEASE
+from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.scenario import spoken
+
+MOST = 20
+"""Owners that the screen shows; JSON has all."""
+
+
+def lines(found: Forecast) -> list[str]:
+    """Return the forecast as a table, and its owners as another."""
+    low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
+    rows = [
+        ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
+        *(
+            [("bound", f"{_figure(found.psi_bound)} ({found.psi_bound_of})")]
+            if found.psi_bound is not None
+            else []
+        ),
+        ("ψ, 5–50–95 %", f"{_figure(low)} … {_figure(middle)} … {_figure(high)}"),
+        (
+            "cost of privacy",
+            f"{_figure(found.cost_of_privacy)} of that; without noise {_figure(found.noise_free)}",
+        ),
+        ("time", f"{_figure(found.time)}{_half(found.time_half_width)} units"),
+    ]
+    if found.target is not None:
+        when = "never in this run" if found.target_time is None else _figure(found.target_time)
+        rows += [
+            (f"until ψ = {found.target:g}", f"{when} (where the expected ψ first is that)"),
+            (f"P(ψ ≤ {found.target:g})", _figure(found.target_probability)),
+        ]
+    if len(found.owners) > 0:
+        who = sum(owner.profits for owner in found.owners)
+        rows.append(("owners that profit", f"{who} of {len(found.owners)}"))
+    breaks = [] if found.unsound is None else [found.unsound]
+    breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
+    if len(breaks) > 0:
+        rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
+    rows += [
+        ("method", found.method),
+        *(("because", doubt) for doubt in found.doubts),
+        ("data", found.moments + (f": {RELEASE}" if found.not_for_release else "")),
+    ]
+    width = max(len(name) for name, _ in rows)
+    told = [f"{name:<{width}}  {value}" for name, value in rows]
+    return told + (_owners(found.owners) if len(found.owners) > 0 else [])
+
+
+def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
+    header = ["owner", "records", "ε", "ε spent", "ψ alone", "profits", "profits from ε"]
+    table = [
+        header,
+        *(
+            [
+                str(owner.owner),
+                str(owner.records),
+                _figure(owner.epsilon),
+                _figure(owner.epsilon_spent),
+                _figure(owner.alone),
+                "yes" if owner.profits else "no",
+                "never" if owner.epsilon_needed is None else _figure(owner.epsilon_needed),
+            ]
+            for owner in owners[:MOST]
+        ),
+    ]
+    more = len(owners) - MOST
+    return _aligned(table) + ([f"and {more} more; --json has all of them"] if more > 0 else [])
+
+
+def as_json(found: Forecast) -> str:
+    """Return the forecast as JSON; what is infinite stands as the text "inf"."""
+    raw = asdict(found)
+    raw["cost_of_privacy"] = found.cost_of_privacy
+    raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
+    raw["label"] = RELEASE if found.not_for_release else "no private record was read"
+    return json.dumps(_plain(raw), ensure_ascii=False, indent=1)
+
+
+def grid_lines(points: Sequence[Point]) -> list[str]:
+    """Return the forecasts of a grid as a table, and why there is none of some cells."""
+    paths = list(points[0].values)
+    header = [*paths, "expected ψ", "without noise", "owners that profit"]
+    table, said = [header], list[str]()
+    for point in points:
+        swept = [show(spoken(path, point.values[path])) for path in paths]
+        told = ["–"] * 3
+        if point.psi is not None and point.alone is not None:
+            who = int((point.alone > point.psi).sum())
+            told = [
+                _figure(point.psi) + _half(point.half_width),
+                _figure(point.noise_free),
+                f"{who} of {len(point.alone)}",
+            ]
+        table.append([*swept, *told])
+        said += [f"no exact moments where {doubt}" for doubt in point.doubts]
+    marked = [RELEASE] if any(point.not_for_release for point in points) else []
+    return [*_aligned(table), *dict.fromkeys(said), *marked]
+
+
+def grid_json(points: Sequence[Point]) -> str:
+    """Return the forecasts of a grid as JSON."""
+    return json.dumps(_plain([asdict(point) for point in points]), ensure_ascii=False, indent=1)
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for row in table
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        return "inf" if value > 0 else None
+    return value
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _half(width: float) -> str:
+    return f" ± {_figure(width)}" if width > 0 else ""

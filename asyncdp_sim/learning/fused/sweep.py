@@ -1,0 +1,51 @@
+"""Cells of a sweep that share traces: those that can learn together do."""
+
+from collections.abc import Iterator, Sequence
+
+from asyncdp_sim.learning.algorithms import Asks
+from asyncdp_sim.learning.fused.learn import Lesson, Scopes, fused, learn
+from asyncdp_sim.learning.replay import Path, fold
+from asyncdp_sim.trace import Trace
+
+
+def replay_together(
+    traces: Sequence[Trace], cells: Sequence[Lesson], scopes: Scopes, asks: Asks = "average"
+) -> Iterator[tuple[int, Path]]:
+    """Replay cells over the same traces with the same random streams (common random numbers).
+
+    Each path is to the bit what :func:`replay` gives for its cell alone. It is yielded as soon as
+    it is there; at most :data:`~asyncdp_sim.learning.fused.learn.BYTES` are held for cells that
+    learn together, unless one has more, for as long as the caller keeps none.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate.
+    cells : sequence of Lesson
+    scopes : callable
+        Gives the replicates' random streams, fresh each time.
+    asks : str
+        Where gradients are taken.
+
+    Yields
+    ------
+    tuple of int and Path
+        The number of a cell, from 0, and its path; cells that learn together, one after another.
+
+    Raises
+    ------
+    ValueError
+        If a trace made its updates of another number of answers than a cell's algorithm does.
+    """
+    alike = [fused(traces, cell, asks) for cell in cells]
+    for kind in dict.fromkeys(alike):
+        numbers = [number for number, other in enumerate(alike) if other == kind]
+        if kind is None:
+            for number in numbers:
+                yield number, fold(traces, cells[number], scopes(), asks)
+        else:
+            learned = learn(traces, [cells[number] for number in numbers], scopes)
+            yield from zip(numbers, learned, strict=True)
+
+
+__all__ = ["Lesson", "replay_together"]

@@ -1,0 +1,1 @@
+"""Graphs: which owners gossip with each other, and which servers exchange models."""

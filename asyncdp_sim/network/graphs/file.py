@@ -1,0 +1,88 @@
+"""A graph of owners read from a file."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.network.graphs.connected import Edge, Graph
+from asyncdp_sim.network.topology.contents import rows_of, shortened, text_of
+
+COLUMNS = ("source", "target")
+KINDS = f"allowed is a CSV with the columns {','.join(COLUMNS)}, one row per edge"
+
+
+class EdgeFile(Graph):
+    """The edges of a CSV with the columns ``source`` and ``target``, owners from 1 to N.
+
+    Further columns are passed over. It is read once.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    kind: Literal["file"] = "file"
+    path: str
+
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:  # noqa: ARG002
+        """Return the edges.
+
+        Raises
+        ------
+        SpecError
+            If the file does not hold any.
+        """
+        rows, _, wrong = self._content
+        if len(wrong) > 0:
+            raise SpecError(wrong)
+        return (edge for _, edge in rows)
+
+    def content_digest(self) -> str:
+        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
+
+        Raises
+        ------
+        SpecError
+            If the file could not be read.
+        """
+        _, sha256, wrong = self._content
+        if sha256 == "":
+            raise SpecError(wrong)
+        return sha256
+
+    def _misfits(self, n_owners: int) -> list[Fault]:
+        """Return what is wrong with the file: the first ten faults, and how many more."""
+        rows, _, wrong = self._content
+        name, found = Path(self.path).name, list(wrong)
+        seen: set[Edge] = set()
+        for line, (a, b) in rows:
+            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, line {line})"
+            if a == b or edge[0] < 1 or edge[1] > n_owners:
+                allowed = f"allowed are two different owners from 1 to {n_owners}"
+                found.append(Fault("graph.path", where, allowed))
+            elif edge in seen:
+                allowed = "allowed is one edge between two"
+                found.append(Fault("graph.path", f"again {where}", allowed))
+            seen.add(edge)
+        return shortened(found, name)
+
+    @cached_property
+    def _content(self) -> tuple[list[tuple[int, Edge]], str, list[Fault]]:
+        """The edges by line, the digest (empty where it could not be read), and the faults."""
+        name = Path(self.path).name
+        try:
+            text, sha256 = text_of(self.path, "graph.path", KINDS)
+        except SpecError as error:
+            return [], "", list(error.faults)
+        rows, by_line = rows_of(text, COLUMNS, name, "graph.path")
+        wrong, edges = [fault for _, fault in by_line], []
+        for line, (source, target) in rows:
+            if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
+                edges.append((line, (int(source), int(target))))
+            else:
+                given = f"the edge {source!r} to {target!r} ({name}, line {line})"
+                wrong.append(Fault("graph.path", given, "allowed are numbers of owners"))
+        return edges, sha256, wrong

@@ -1,0 +1,1 @@
+"""Several parameter servers: their steps, their clients, and their agreement."""

@@ -1,0 +1,91 @@
+"""Exchanges with servers of which some are ahead: their updates may be some steps off.
+
+Where each of several servers steps when it can, an owner may read, and answer, for step k before
+the slowest server has made step k − 1. Update k is made when the last one has made its step k, so
+answers to it may arrive while the learner still counts fewer updates.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from asyncdp_sim.trace import EventKind, Exchange, Outcome
+
+if TYPE_CHECKING:
+    from asyncdp_sim.network.learner import Learner
+    from asyncdp_sim.network.live_hooks import Learning
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+ANSWER_DELIVERED = EventKind.answer_delivered
+QUERY_SENT = EventKind.query_sent
+SERVER_STEPPED = EventKind.server_stepped
+APPLIED = Outcome.applied
+
+
+class Ahead:
+    """Keeps exchanges until the update that they are for; none of them is ever stale.
+
+    Parameters
+    ----------
+    learner : Learner
+        Who counts the updates.
+    learning : Learning, optional
+        Whom to tell of reads, answers and steps.
+
+    Attributes
+    ----------
+    arrived : dict
+        By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
+    """
+
+    def __init__(self, learner: "Learner", learning: "Learning | None") -> None:
+        self._learner = learner
+        self._learning = learning
+        self._open: dict[int, Exchange] = {}
+        self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
+
+    def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
+        """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
+
+        The model is taken up now, and is still the server's: it waits for this owner's answer.
+        """
+        message = self._learner.begin(owner)
+        exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
+        self._open[message] = exchange
+        self._learner.event(QUERY_SENT, owner, message)
+        if self._learning is not None:
+            self._learning.read(owner, message, peer)
+        return exchange
+
+    def release(self, exchange: Exchange) -> None:
+        """Note that the owner begins to send its answer, which servers use as it reaches them."""
+        self._learner.release(exchange)
+        if self._learning is not None:
+            self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+
+    def arrive(self, exchange: Exchange) -> None:
+        """Note that all of an answer has arrived; its row is written with its update."""
+        self._learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
+        exchange.outcome = APPLIED
+        del self._open[exchange.message]
+        arrived = self.arrived.setdefault(exchange.read_k, [])
+        arrived.append((exchange, self._learner.kernel._now))
+
+    def step(self, server: int) -> None:
+        """Note that a server (from 1) makes its next step."""
+        self._learner.event(SERVER_STEPPED, 0, 0, server)
+        if self._learning is not None:
+            self._learning.server_step(server)
+
+    def due(self, k: int) -> list[tuple[Exchange, int]]:
+        """Return the exchanges whose answers make update ``k`` + 1, and when each had arrived."""
+        return self.arrived.pop(k, [])
+
+    def left(self, end_tick: int) -> Iterator[Exchange]:
+        """Yield what the end of the run has cut short: what arrived for later updates first."""
+        for k in sorted(self.arrived):
+            for exchange, tick in self.arrived[k]:
+                exchange.ended = (tick, k)
+                yield exchange
+        for exchange in self._open.values():
+            exchange.ended = (end_tick, exchange.read_k)
+            yield exchange

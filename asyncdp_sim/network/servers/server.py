@@ -1,0 +1,295 @@
+"""Servers that step on their own, their clients, and how servers come to agree."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import Literal
+
+from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
+from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.trace import Exchange
+
+ANSWER_END = Priority.ANSWER_END
+GRADIENT_READY = Priority.GRADIENT_READY
+QUERY_ARRIVES = Priority.QUERY_ARRIVES
+TURN = Priority.TURN
+
+Read = Literal["minimum-wait", "client-averaged", "basic"]
+
+
+class Together:
+    """The servers of a replicate, and what they have in common.
+
+    Parameters
+    ----------
+    learner : Learner
+        Who counts the updates.
+    window : int
+        Δ.
+    agreements : sequence
+        Whom each server exchanges models with, agreement by agreement and counted round; None is
+        everybody.
+
+    Attributes
+    ----------
+    servers : list of Server
+        In the order of their numbers.
+    """
+
+    def __init__(
+        self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
+    ) -> None:
+        self.learner = learner
+        self.window = window
+        self._agreements = agreements
+        self.servers: list[Server] = []
+        self._through: Counter[int] = Counter()
+
+    def near(self, server: int, step: int) -> tuple[int, ...] | None:
+        """Return whom a server exchanges models with after a step that ends a window."""
+        agreed = self._agreements[(step // self.window - 1) % len(self._agreements)]
+        return None if agreed is None else agreed[server - 1]
+
+    def through(self, step: int) -> None:
+        """Note that one more server is through with a step; the last one makes the update."""
+        self._through[step] += 1
+        if self._through[step] == len(self.servers):
+            del self._through[step]
+            self.learner.update()
+
+
+class Upload:
+    """An answer on its way to servers.
+
+    Parameters
+    ----------
+    learner : Learner
+    exchange : Exchange
+    parts : int
+        To how many servers, ≥ 1.
+    """
+
+    __slots__ = ("_exchange", "_learner", "_missing")
+
+    def __init__(self, learner: Learner, exchange: Exchange, parts: int) -> None:
+        self._learner = learner
+        self._exchange = exchange
+        self._missing = parts
+
+    def arrive(self) -> None:
+        """Note that it has arrived at one more server."""
+        self._missing -= 1
+        if self._missing == 0:
+            self._learner.ahead.arrive(self._exchange)
+
+
+class Stage(Enum):
+    """What a server is at."""
+
+    gathering = "it waits for clients' answers"
+    stepping = "all answers are there, and it steps after all else that arrives now"
+    masking = "it waits for other servers' masks"
+    agreeing = "it waits for other servers' masked models"
+    hearing = "it waits for its neighbours' models"
+
+
+class Server:
+    """One server.
+
+    Parameters
+    ----------
+    number : int
+        J, from 1.
+    together : Together
+    latency, exchange : iterator of int, or None
+        What its messages from and to clients take besides, and those to other servers, in ticks.
+
+    Attributes
+    ----------
+    clients : list of Client
+        Those that talk to it, at least one.
+    """
+
+    def __init__(
+        self, number: int, together: Together, latency: Durations, exchange: Durations
+    ) -> None:
+        self.number = number
+        self.latency = latency
+        self.clients: list[Client] = []
+        self._exchange = exchange
+        self._together = together
+        self._kernel: Kernel = together.learner.kernel
+        self._steps = 0
+        self._stage = Stage.gathering
+        # How much has arrived by step: of some, for later steps than the next.
+        self._answers: Counter[int] = Counter()
+        self._masks: Counter[int] = Counter()
+        self._masked: Counter[int] = Counter()
+        self._models: Counter[int] = Counter()
+
+    def send(self) -> None:
+        """Send the model to all clients, if there is a further step to be made of it."""
+        step, kernel = self._steps, self._kernel
+        if step < self._together.learner.horizon:
+            sent = (self.number, step, kernel._now)
+            for client in self.clients:
+                hear = partial(client.hear, *sent)
+                _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, hear)
+            self._turn()
+
+    def receive(self, step: int, upload: Upload, _: object = None) -> None:
+        """Take a client's answer for a step."""
+        upload.arrive()
+        self._answers[step] += 1
+        if step == self._steps + 1:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Step, after all that arrives at this tick, if all answers are there."""
+        answers = self._answers[self._steps + 1]
+        if self._stage is Stage.gathering and answers == len(self.clients):
+            self._stage = Stage.stepping
+            Moment(self._kernel, self._kernel._now, TURN).callbacks.append(self._step)
+
+    def _step(self, _: object) -> None:
+        self._steps += 1
+        del self._answers[self._steps]
+        self._together.learner.ahead.step(self.number)
+        if self._steps % self._together.window > 0:
+            self._go_on()
+            return
+        near = self._together.near(self.number, self._steps)
+        if near is None:
+            self._stage = Stage.masking
+            self._tell(Server.hear_mask)
+            self._agree()
+        else:
+            self._stage = Stage.hearing
+            self._tell(Server.hear_model, near)
+            self._average()
+
+    def hear_model(self, step: int, _: object = None) -> None:
+        """Take a neighbour's model after a step."""
+        self._models[step] += 1
+        if step == self._steps:
+            self._average()
+
+    def _average(self) -> None:
+        """Go on once the models of all neighbours are there."""
+        near = self._together.near(self.number, self._steps)
+        if self._stage is Stage.hearing and self._models[self._steps] == len(near or ()):
+            del self._models[self._steps]
+            self._go_on()
+
+    def hear_mask(self, step: int, _: object = None) -> None:
+        """Take another server's mask for the agreement after a step."""
+        self._masks[step] += 1
+        self._agree()
+
+    def hear_masked(self, step: int, _: object = None) -> None:
+        """Take another server's masked model."""
+        self._masked[step] += 1
+        self._agree()
+
+    def _agree(self) -> None:
+        """Announce the masked model once all masks are there; be through once all models are."""
+        others = len(self._together.servers) - 1
+        if self._stage is Stage.masking and self._masks[self._steps] == others:
+            self._stage = Stage.agreeing
+            self._tell(Server.hear_masked)
+        if self._stage is Stage.agreeing and self._masked[self._steps] == others:
+            del self._masks[self._steps], self._masked[self._steps]
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Turn to the next step."""
+        self._stage = Stage.gathering
+        self._together.through(self._steps)
+        self.send()
+
+    def _tell(
+        self, what: Callable[["Server", int], None], near: Sequence[int] | None = None
+    ) -> None:
+        """Send a message to every other server, or to some."""
+        for server in self._together.servers:
+            if server is not self and (near is None or server.number in near):
+                hear = partial(what, server, self._steps)
+                _after(self._kernel, self._exchange, None, ANSWER_END, hear)
+
+
+class Client:
+    """An owner, as a client of its servers.
+
+    Parameters
+    ----------
+    owner : Owner
+    learner : Learner
+    servers : sequence of Server
+        N_h.
+    read : str
+        Where gradients are taken; see :class:`~.protocols.servers.Servers`.
+    """
+
+    def __init__(
+        self, owner: Owner, learner: Learner, servers: Sequence[Server], read: Read
+    ) -> None:
+        self.owner = owner
+        self._learner = learner
+        self._servers = servers
+        self._read = read
+        self._begun = 0  # iterations
+        self._heard: dict[int, int] = {}  # by server, when the model that it waits for was sent
+        self._asked = {server.number: 0 for server in servers}  # by server, when it last asked
+
+    def hear(self, server: int, step: int, sent: int, _: object = None) -> None:
+        """Take a server's model after a step, and begin the next iteration if nothing is lacking.
+
+        Later ones are of no use where the first was taken.
+        """
+        if step == self._begun:
+            self._heard[server] = sent
+            if self._read == "minimum-wait" or len(self._heard) == len(self._servers):
+                self._begun += 1
+                self._learner.kernel.start(self._work())
+
+    def _work(self) -> Activity:
+        """Compute and upload the answers of an iteration."""
+        kernel, ahead, owner = self._learner.kernel, self._learner.ahead, self.owner
+        step, sent, self._heard = self._begun, self._heard, {}
+        jobs: list[tuple[int, Sequence[Server]]] = [(next(iter(sent)), self._servers)]
+        if self._read == "basic":
+            jobs = [(server.number, [server]) for server in self._servers]
+        elif self._read == "client-averaged":
+            jobs = [(0, self._servers)]
+        opened = []
+        for peer, servers in jobs:
+            asked = self._asked[servers[0].number]
+            read = sent[peer] if peer > 0 else max(sent.values())
+            opened.append((ahead.read(owner.number, asked, peer, read, step), servers))
+        for exchange, servers in opened:
+            if owner.compute is not None:
+                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+            ahead.release(exchange)
+            upload = Upload(self._learner, exchange, len(servers))
+            for server in servers:
+                self._asked[server.number] = kernel._now
+                arrive = partial(server.receive, step, upload)
+                _after(kernel, owner.answer, server.latency, ANSWER_END, arrive)
+
+
+def _after(
+    kernel: Kernel,
+    own: Durations,
+    besides: Durations,
+    priority: Priority,
+    what: Callable[..., None],
+) -> None:
+    """Let a message arrive after the sum of two durations; at once where both take no event."""
+    if own is None and besides is None:
+        what()
+        return
+    ticks = (0 if own is None else next(own)) + (0 if besides is None else next(besides))
+    Moment(kernel, kernel._now + ticks, priority).callbacks.append(what)

@@ -1,0 +1,181 @@
+"""One scenario: simulate, learn, account, write."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.measures import summarise
+from asyncdp_sim.result import read_manifest
+from asyncdp_sim.runs.finished import finished
+from asyncdp_sim.runs.outcome import Outcome, Ready, all_numbers
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
+from asyncdp_sim.runs.replicates import Learned, learn_all, learn_together, live_all, simulate_all
+from asyncdp_sim.runs.workers import Map, one_thread, processes
+from asyncdp_sim.runs.writing import manifest, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Trace
+
+OnNote = Callable[[str], None]
+
+
+def run(
+    scenario: Scenario,
+    *,
+    workers: int = 1,
+    events: bool = False,
+    numbers: Sequence[int] | None = None,
+    dataset: Dataset | None = None,
+    traces: Sequence[Trace] | None = None,
+    run_map: Map | None = None,
+) -> Outcome:
+    """Simulate, learn and account; nothing is written.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out: this is the base cell.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    events : bool
+        Whether to keep every event.
+    numbers : sequence of int, optional
+        Which replicates to run (from 1); all of them by default. A replicate is the same alone.
+    dataset, traces : optional
+        The scenario's own data and traces where they are at hand already, as in a sweep.
+    run_map : callable, optional
+        A ``map`` over so many processes that are there already; see
+        :func:`~asyncdp_sim.runs.workers.processes`.
+
+    Raises
+    ------
+    DataError
+        If a data file is not what the scenario says, or an optimum is not found.
+    """
+    scenario = scenario.base()
+    seed = scenario.run.seed
+    chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
+    with (
+        one_thread(),
+        nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
+    ):
+        ready = Ready.of(scenario, build_dataset(scenario) if dataset is None else dataset)
+        task = ready.problem.task
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        if scenario.run.learning == "live":
+            network = scenario.network
+            traces, learned = live_all(network, task, seed, chosen, events=events, **pool)
+        else:
+            if traces is None:
+                traces = simulate_all(scenario.network, seed, chosen, events=events, **pool)
+            learned = learn_all(task, seed, chosen, traces, **pool)
+        behaved = summarise(traces, scenario.network.airtime)
+        return ready.outcome(chosen, traces, behaved, learned, **pool)
+
+
+def run_without_noise(outcome: Outcome, *, workers: int = 1) -> Learned:
+    """Learn an outcome's replicates once more, with no noise on answers and all else as it was.
+
+    Where learning is replayed it is over the same traces; where it is live, who talks to whom may
+    change with the models.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    """
+    scenario, task = outcome.scenario, outcome.problem.task.without_noise()
+    seed, numbers = scenario.run.seed, outcome.numbers
+    with one_thread(), processes(workers) as mapped:
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        if scenario.run.learning == "live":
+            return live_all(scenario.network, task, seed, numbers, events=False, **pool)[1]
+        return learn_all(task, seed, numbers, outcome.traces, **pool)
+
+
+def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterator[Outcome]:
+    """Learn scenarios that have one network over its traces, in this process.
+
+    Parameters
+    ----------
+    all_ready : sequence of Ready
+        At least one; none learns live.
+    traces : sequence of Trace
+        One per replicate, of all replicates.
+
+    Yields
+    ------
+    Outcome
+        What :func:`run` gives for each.
+    """
+    scenario = all_ready[0].scenario
+    numbers = all_numbers(scenario)
+    with processes(1) as mapped:
+        tasks = [each.problem.task for each in all_ready]
+        learned = learn_together(tasks, scenario.run.seed, numbers, traces)
+        behaved = summarise(traces, scenario.network.airtime)
+        for each, found in zip(all_ready, learned, strict=True):
+            yield each.outcome(numbers, traces, behaved, found, workers=1, run_map=mapped)
+
+
+def reproduce(
+    directory: Path,
+    *,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    on_note: OnNote = lambda note: None,  # noqa: ARG005
+) -> Outcome:
+    """Make a result again from its manifest, and compare all of it with what lies on disk.
+
+    Parameters
+    ----------
+    directory : Path
+        A result directory. One without ``updates.parquet``, as a sweep's cell is, is compared
+        without.
+    workers : int
+        Processes, ≥ 1.
+    settings : sequence of str
+        Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+    on_note : callable
+        Told what it was made with, where that is not what is here.
+
+    Raises
+    ------
+    ResultError
+        If the directory is not a result.
+    DataError
+        If a data file is nowhere.
+    ReplayError
+        If the data file, the manifest, ``scenario.toml`` or a table differs, naming what does.
+    """
+    before = read_manifest(directory, "summary")
+    with made_again(directory, settings) as (scenario, again):
+        numbers = numbers_of(directory, scenario)
+        outcome = run(scenario, workers=workers, events=before["events"] is True, numbers=numbers)
+        kept = (directory / "updates.parquet").exists()
+        write(outcome, again, updates=kept)
+        for note in require_same(directory, again):
+            on_note(note)
+    if not kept:
+        on_note(f"{directory} has no updates.parquet to compare")
+    return outcome
+
+
+__all__ = [
+    "OnNote",
+    "Outcome",
+    "Ready",
+    "all_numbers",
+    "finished",
+    "made_again",
+    "manifest",
+    "reproduce",
+    "require_same",
+    "run",
+    "run_together",
+    "run_without_noise",
+    "write",
+]

@@ -1,0 +1,60 @@
+"""Whether a run that is asked for lies finished in its directory already."""
+
+import os
+from pathlib import Path
+
+from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.provenance import described
+from asyncdp_sim.result import read_manifest, remove_leftovers, require_free
+from asyncdp_sim.runs.differences import between, in_words
+from asyncdp_sim.runs.outcome import all_numbers
+from asyncdp_sim.scenario import Scenario
+
+_TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "models", "optimum"))
+_ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
+
+
+def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
+    """Return whether the result of a scenario is in a directory; if not, the directory is free.
+
+    The same scenario is the same as resolved: every field, the seed and the replicates among them,
+    and the contents of data files, wherever these lie. What a killed run has left beside the
+    directory is removed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    directory : Path
+    events : bool
+        Whether every event is to be there.
+
+    Raises
+    ------
+    ResultError
+        If something else is there, or a result without the events, or nothing can be written.
+    DataError
+        If a data file cannot be read.
+    """
+    if not os.path.isfile(directory / "manifest.json"):  # says no of any place that cannot be
+        require_free(directory)
+        remove_leftovers(directory)
+        return False
+    manifest, asked = read_manifest(directory), described(scenario)
+    if "summary" not in manifest:
+        require_free(directory)
+    differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
+    whole = manifest.get("replicates") == list(all_numbers(scenario))
+    if len(differ) > 0 or not whole:
+        which = in_words(differ) or "of some replicates"
+        given = f"an existing path, another result ({which})"
+        raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
+    missing = [name for name in _TABLES if not (directory / name).is_file()]
+    if len(missing) > 0:
+        given = f"a damaged result, without {', '.join(missing)}"
+        raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
+    if events and manifest.get("events") is not True:
+        given = "a finished result without events"
+        allowed = "allowed is it without --events, or another --out"
+        raise ResultError([Fault("--events", given, allowed)], str(directory))
+    return True

@@ -1,0 +1,123 @@
+"""What a run is made of before it, and all that it gave after it, in memory."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.measures import NetworkSummary
+from asyncdp_sim.provenance import fingerprints
+from asyncdp_sim.runs.account import judge, summary, warnings
+from asyncdp_sim.runs.honest import honest_summary, learn_alone
+from asyncdp_sim.runs.problem import Problem, prepare
+from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.runs.split import split_psi
+from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that one scenario gave, in memory.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was run, without a sweep.
+    dataset : Dataset
+    problem : Problem
+    numbers : tuple of int
+        The replicates that were run, from 1.
+    traces : tuple of Trace
+        One per replicate.
+    learned : Learned
+    summary : dict
+        The manifest's ``summary``.
+    warnings : tuple of str
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    problem: Problem
+    numbers: tuple[int, ...]
+    traces: tuple[Trace, ...]
+    learned: Learned
+    summary: dict[str, Any]
+    warnings: tuple[str, ...]
+    alone: npt.NDArray[np.float64] | None = None
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Digests in layers; see :func:`asyncdp_sim.provenance.fingerprints`."""
+        return fingerprints(self.traces, self.learned.curve, self.learned.models)
+
+
+def all_numbers(scenario: Scenario) -> tuple[int, ...]:
+    """Return the numbers of a scenario's replicates, from 1."""
+    return tuple(range(1, scenario.run.replicates + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A scenario with its data and numbers filled in, before anything is simulated.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    dataset : Dataset
+    problem : Problem
+    alone : array (N, p), optional
+        Each owner's own optimum, where ``run.alone`` asks for it.
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    problem: Problem
+    alone: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, scenario: Scenario, dataset: Dataset) -> "Ready":
+        """Fill in a scenario's numbers from its data.
+
+        Raises
+        ------
+        DataError
+            If an optimum is not found, or the data do not fit the model.
+        """
+        problem = prepare(scenario, dataset)
+        alone = learn_alone(scenario.model, problem.records) if scenario.run.alone else None
+        return cls(scenario, dataset, problem, alone)
+
+    def outcome(
+        self,
+        numbers: Sequence[int],
+        traces: Sequence[Trace],
+        behaved: NetworkSummary,
+        learned: Learned,
+        *,
+        workers: int,
+        run_map: Map,
+    ) -> Outcome:
+        """Account for what was learned over traces, one per number, that ``behaved`` so."""
+        scenario, dataset, problem = self.scenario, self.dataset, self.problem
+        further = honest_summary(problem, learned.models, self.alone)
+        if scenario.run.split:
+            split = split_psi(
+                scenario.algorithm, problem.task, scenario.run.seed, numbers, traces,
+                learned.models, workers=workers, run_map=run_map,
+            )  # fmt: skip
+            further["psi_split"] = asdict(split)
+        judged = judge(scenario, dataset, problem, traces, learned)
+        found = (scenario, dataset, problem, traces, learned, judged)
+        return Outcome(
+            scenario, dataset, problem, tuple(numbers), tuple(traces), learned,
+            summary=asdict(behaved) | summary(*found) | further,
+            warnings=tuple(warnings(*found)), alone=self.alone,
+        )  # fmt: skip

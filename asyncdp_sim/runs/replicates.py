@@ -1,0 +1,196 @@
+"""Replicates in parallel: which worker does which never shows in the result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.fused.sweep import Lesson, replay_together
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.watch import Met, Watch
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Trace
+from asyncdp_sim.units import to_units
+
+CURVE = np.dtype(
+    [
+        ("replicate", "i4"),
+        ("k", "i4"),
+        ("tick", "i8"),
+        ("time", "f8"),
+        ("relative_fitness", "f8"),
+        ("fitness", "f8"),
+    ]
+)
+"""ψ and f of θ_L at k = 0, the multiples of ``record_every``, and the last k of a replicate.
+
+Where rows are held out, ``held_out_loss`` follows, and ``held_out_error`` of models that classify.
+"""
+
+Numbers = Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What learning gave, for a list of replicates.
+
+    Attributes
+    ----------
+    curve : structured array (columns ``CURVE``)
+    starts, models : array (R, p)
+        θ_L before the first and after the last update.
+    clipped : array of int (R,)
+        Updates in which a projection was active.
+    met : Met, optional
+        How long record gradients were at the queries that were answered, where that is watched.
+    """
+
+    curve: npt.NDArray[np.void]
+    starts: npt.NDArray[np.float64]
+    models: npt.NDArray[np.float64]
+    clipped: npt.NDArray[np.int64]
+    met: Met | None = None
+
+
+def blocks(count: int, workers: int) -> list[slice]:
+    """Split replicates into one contiguous block per worker."""
+    edges = np.linspace(0, count, min(workers, count) + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def simulate_all(
+    network: Network, seed: int, numbers: Numbers, *, events: bool, workers: int, run_map: Map
+) -> list[Trace]:
+    """Simulate the network of every replicate; one trace per number."""
+    parts = [numbers[block] for block in blocks(len(numbers), workers)]
+    done = run_map(partial(_simulate_block, network, seed, events=events), parts)
+    return [trace for part in done for trace in part]
+
+
+def learn_all(
+    task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace], *, workers: int, run_map: Map
+) -> Learned:
+    """Learn over recorded traces, each worker's replicates in lockstep."""
+    parts = blocks(len(numbers), workers)
+    replicates = [numbers[block] for block in parts]
+    recorded = [traces[block] for block in parts]
+    return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded))
+
+
+def learn_together(
+    tasks: Sequence[Task], seed: int, numbers: Numbers, traces: Sequence[Trace]
+) -> list[Learned]:
+    """Learn several tasks over traces of one network, in this process: together, if they can."""
+    watches = [_watch(task) for task in tasks]
+    lessons = [
+        Lesson(task.steps, task.reply, task.record_every, watch)
+        for task, watch in zip(tasks, watches, strict=True)
+    ]
+    found: dict[int, Learned] = {}
+    for place, path in replay_together(
+        traces, lessons, lambda: _scopes(seed, numbers), tasks[0].asks
+    ):
+        found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
+    return [found[place] for place in range(len(tasks))]
+
+
+def live_all(
+    network: Network,
+    task: Task,
+    seed: int,
+    numbers: Numbers,
+    *,
+    events: bool,
+    workers: int,
+    run_map: Map,
+) -> tuple[list[Trace], Learned]:
+    """Simulate and learn in one, replicate by replicate."""
+    parts = [numbers[block] for block in blocks(len(numbers), workers)]
+    done = run_map(partial(_live_block, network, task, seed, events=events), parts)
+    traces = [trace for part, _ in done for trace in part]
+    return traces, _joined([learned for _, learned in done])
+
+
+def _scopes(seed: int, numbers: Numbers) -> list[Scope]:
+    streams = Streams(seed)
+    return [streams.within("replicate", number) for number in numbers]
+
+
+def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
+    return [simulate(network, scope, events=events) for scope in _scopes(seed, numbers)]
+
+
+def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
+    scopes = _scopes(seed, numbers)
+    watch = _watch(task)
+    path = replay(traces, task.steps, task.reply, scopes, task.record_every, task.asks, watch)
+    return _judged(task, path, traces, numbers, watch)
+
+
+def _live_block(
+    network: Network, task: Task, seed: int, numbers: Numbers, *, events: bool
+) -> tuple[list[Trace], Learned]:
+    traces, learned = [], []
+    for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
+        how = (task.steps, task.reply, scope, task.record_every, task.asks)
+        watch = _watch(task)
+        live = LiveLearning(*how, threshold=task.threshold, target=task.target, watch=watch)
+        trace = simulate(network, scope, learning=live, events=events)
+        live.show(trace)
+        traces.append(trace)
+        learned.append(_judged(task, live.path(), [trace], [number], watch))
+    return traces, _joined(learned)
+
+
+def _watch(task: Task) -> Watch | None:
+    return None if task.watched is None else Watch(task.watched)
+
+
+def _judged(
+    task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
+) -> Learned:
+    curves = []
+    for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
+        ks, models = path.ks(row), path.models(row)
+        unseen = _unseen(task, models)
+        curve = np.empty(len(ks), dtype=CURVE.descr + [(name, "f8") for name in unseen])
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            excess = task.objective.excess(models)
+        curve["replicate"], curve["k"] = number, ks
+        curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
+        curve["time"] = to_units(curve["tick"])
+        curve["relative_fitness"] = excess / task.objective.least
+        curve["fitness"] = excess + task.objective.least
+        for name, values in unseen.items():
+            curve[name] = values
+        curves.append(curve)
+    starts, met = path.central[0].copy(), None if watch is None else watch.met()
+    return Learned(np.concatenate(curves), starts, path.final, path.clipped, met)
+
+
+def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return what models (J, p) are worth on held-out rows, by column of the curve."""
+    judge = task.held_out
+    if judge is None:
+        return {}
+    found = {"held_out_loss": judge.mean_loss(models)}
+    if judge.loss.classifies:
+        found["held_out_error"] = judge.error_rate(models)
+    return found
+
+
+def _joined(parts: Sequence[Learned]) -> Learned:
+    names = ("curve", "starts", "models", "clipped")
+    tables = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    met = [part.met for part in parts if part.met is not None]
+    return Learned(**tables, met=Met.joined(met) if len(met) > 0 else None)
+
+
+__all__ = ["CURVE", "Learned", "learn_all", "learn_together", "live_all", "simulate_all"]

@@ -1,0 +1,227 @@
+"""Where ψ at the end comes from: bias, selection, transient, and the noise of privacy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.algorithms import ParameterServer, Steps
+from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.replicates import Numbers, blocks
+from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.trace import Trace
+
+Array = npt.NDArray[np.float64]
+
+REPETITIONS = 200
+"""How often the owners' sequence is gone through at most."""
+PATIENCE = 20
+"""Repetitions in which moves must halve; large steps may go round in circles instead."""
+ALIKE = ("async-gossip", "fedasync", "fedbuff", "gossip-graph", "parameter-server")
+"""Algorithms that treat every update alike, the last one with ``exponent`` 0."""
+SETTLED = 1e-5
+"""How much of ψ at the end a settled model may still have to go."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The mean of ψ over replicates after the last update, split into four parts that sum to it.
+
+    θ_T is the final model; θ_0 that of the same run without noise (same traces, same start); θ_∞
+    where that run ends if the same owners go on coming in the same order, again and again.
+
+    Attributes
+    ----------
+    bias : float or None
+        ψ(E θ_∞) ≥ 0, with the mean over replicates for E: what no further run, average or budget
+        mends. Of R replicates, a share of 1/R of the true ``selection`` is in it.
+    selection : float or None
+        E ψ(θ_∞) − ψ(E θ_∞) ≥ 0: the order in which owners came; smaller steps mend it.
+    transient : float or None
+        E ψ(θ_0) − E ψ(θ_∞): not yet converged, which more updates mend. Negative where the start
+        was better than the limit.
+    noise : float or None
+        E ψ(θ_T) − E ψ(θ_0): what privacy costs here. May be negative by chance.
+    limit_se, transient_se, noise_se : float or None
+        Standard errors over replicates of ``bias`` + ``selection``, ``transient`` and ``noise``,
+        the last two from differences within replicates; None with one replicate.
+    repetitions : int or None
+        How often the sequence was gone through until all replicates had settled.
+    reason : str or None
+        Why parts are None.
+    """
+
+    bias: float | None = None
+    selection: float | None = None
+    transient: float | None = None
+    noise: float | None = None
+    limit_se: float | None = None
+    transient_se: float | None = None
+    noise_se: float | None = None
+    repetitions: int | None = None
+    reason: str | None = None
+
+
+def split_psi(
+    algorithm: AlgorithmSpec,
+    task: Task,
+    seed: int,
+    numbers: Numbers,
+    traces: Sequence[Trace],
+    models: Array,
+    *,
+    workers: int,
+    run_map: Map,
+) -> Split:
+    """Split the mean of ψ(θ_T) by further runs over the same traces, without noise.
+
+    A replicate has settled when the last repetition of its sequence has moved ψ by at most
+    :data:`SETTLED` of E ψ(θ_T), and so have all that follow together if each moves it less than
+    the one before in the ratio of the last two. It counts as not settled after
+    :data:`REPETITIONS`, or when its moves have not halved for :data:`PATIENCE`.
+
+    Parameters
+    ----------
+    algorithm : AlgorithmSpec
+    task : Task
+    seed : int
+    numbers : sequence of int
+        The replicates, from 1.
+    traces : sequence of Trace
+        One per replicate.
+    models : array (R, p)
+        θ_T.
+    workers, run_map
+        As in :mod:`~asyncdp_sim.runs.replicates`; they do not change the result.
+    """
+    psi = _psi(task, models)
+    if not np.isfinite(psi).all():
+        return Split(reason="the model diverged")
+    quiet = task.without_noise()
+    no_limit = _no_limit(algorithm, traces)
+    most = REPETITIONS if no_limit is None else 1
+    parts = blocks(len(numbers), workers)
+    work = partial(_go_on, quiet, seed, most, SETTLED * float(psi.mean()))
+    done = run_map(work, [numbers[part] for part in parts], [traces[part] for part in parts])
+    free, limit, counts = (np.concatenate(column) for column in zip(*done, strict=True))
+    free_psi, limit_psi = _psi(task, free), _psi(task, limit)
+    if not np.isfinite(free_psi).all():
+        return Split(reason="the model without noise diverged")
+    found = Split(
+        noise=float(psi.mean() - free_psi.mean()), noise_se=_error(psi - free_psi), reason=no_limit
+    )
+    if no_limit is not None:
+        return found
+    open_ones = int(np.count_nonzero(counts == 0))
+    if open_ones > 0:
+        what = f"not settled: without noise, {open_ones} of {len(counts)} replicates go on moving"
+        return replace(found, reason=what)
+    bias = float(_psi(task, limit.mean(axis=0)[None])[0])
+    return replace(
+        found,
+        bias=bias,
+        selection=float(limit_psi.mean()) - bias,
+        transient=float(free_psi.mean() - limit_psi.mean()),
+        limit_se=_error(limit_psi),
+        transient_se=_error(free_psi - limit_psi),
+        repetitions=int(counts.max()),
+    )
+
+
+def _no_limit(algorithm: AlgorithmSpec, traces: Sequence[Trace]) -> str | None:
+    """Return why going on over the same owners has no limit; None where it may have one."""
+    if algorithm.sample is not None:
+        return "answers over random batches have no limit"
+    falling = isinstance(algorithm, ParameterServer) and algorithm.exponent > 0
+    if algorithm.kind not in ALIKE or falling:
+        return f"the updates of {algorithm.kind} are not alike: repeating them has no limit"
+    if min(trace.n_updates for trace in traces) == 0:
+        return "a replicate has no updates to repeat"
+    return None
+
+
+class _Onward:
+    """An algorithm that starts where it ended the last time."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._state: Any = None
+
+    def init(self, replicates: Sequence[Scope]) -> Any:
+        """Return the state as it is, which the fold advances in place."""
+        if self._state is None:
+            self._state = self._steps.init(replicates)
+        return self._state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._steps, name)
+
+
+def _go_on(
+    task: Task,
+    seed: int,
+    most: int,
+    tolerance: float,
+    numbers: Numbers,
+    traces: Sequence[Trace],
+) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+    """Return models after one repetition and when settled (R, p), and how many that took (0: none).
+
+    Replicates of one length go together; each settles on its own.
+    """
+    shape = (len(numbers), task.objective.n_features)
+    first, last = np.full(shape, np.nan), np.full(shape, np.nan)
+    counts = np.zeros(len(numbers), dtype=np.int64)
+    lengths = np.array([trace.n_updates for trace in traces])
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        alike = [traces[row] for row in rows.tolist()]
+        steps = cast(Steps, _Onward(task.steps))
+        psi, moved, least = (np.full(len(rows), np.inf) for _ in range(3))
+        waited = np.zeros(len(rows), dtype=np.int64)
+        for count in range(1, most + 1):
+            streams = Streams(seed)
+            scopes = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
+            models = replay(alike, steps, task.reply, scopes, max(1, length), task.asks).final
+            before, psi = psi, _psi(task, models)
+            if count == 1:
+                first[rows] = models
+                continue
+            with np.errstate(invalid="ignore"):
+                former, moved = moved, np.abs(psi - before)
+            going = (counts[rows] == 0) & (waited < PATIENCE)
+            settled = going & _near(moved, former, tolerance)
+            last[rows[settled]], counts[rows[settled]] = models[settled], count
+            halved = moved < least / 2
+            least = np.where(halved, moved, least)
+            waited = np.where(going & halved, 0, waited + 1)
+            if not (going & ~settled & (waited < PATIENCE)).any():
+                break
+    return first, last, counts
+
+
+def _near(moved: Array, former: Array, tolerance: float) -> npt.NDArray[np.bool_]:
+    """Return whether what is left is little, if moves go on shrinking as the last two did."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where(moved < former, moved**2 / (former - moved), np.inf)
+    return np.asarray((moved == 0) | ((moved <= tolerance) & (left <= tolerance)))
+
+
+def _psi(task: Task, models: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(task.objective.excess(models) / task.objective.least)
+
+
+def _error(values: Array) -> float | None:
+    if len(values) < 2:
+        return None
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+__all__ = ["REPETITIONS", "SETTLED", "Split", "split_psi"]

@@ -1,0 +1,99 @@
+"""A result directory from what a run gave."""
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.learning.objectives import constants
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.provenance import (
+    cpu_features,
+    described,
+    digest,
+    git_commit,
+    network_digest,
+    versions,
+)
+from asyncdp_sim.result import (
+    Writer,
+    alone_columns,
+    event_columns,
+    model_columns,
+    optimum_columns,
+    update_columns,
+)
+from asyncdp_sim.runs.account import owner_columns
+from asyncdp_sim.runs.honest import owner_figures
+from asyncdp_sim.runs.outcome import Outcome
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.timeline import write_timeline
+
+
+def write(outcome: Outcome, directory: Path, *, updates: bool = True, placed: bool = True) -> None:
+    """Write a result directory; it appears whole or not at all.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    directory : Path
+        Must not exist.
+    updates : bool
+        Whether to write ``updates.parquet``.
+    placed : bool
+        Whether the directory stays where it is, so that data paths are relative to it.
+
+    Raises
+    ------
+    ResultError
+        If the directory exists or cannot be written.
+    """
+    traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
+    optimum = outcome.problem.task.objective.optimum
+    said = manifest(outcome)
+    with Writer(directory, label([said])) as writer:
+        if updates:
+            writer.table("updates.parquet", update_columns(traces, numbers))
+        writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
+        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers)
+        owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
+        writer.table("owners.parquet", owners)
+        writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
+        writer.table("optimum.parquet", optimum_columns(optimum))
+        if outcome.alone is not None:
+            writer.table("alone.parquet", alone_columns(outcome.alone))
+        if all(trace.events is not None for trace in traces):
+            writer.table("events.parquet", event_columns(traces, numbers))
+            timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
+            writer.stream("timeline.json", timeline)
+        writer.scenario(outcome.scenario, placed=placed)
+        writer.json("manifest.json", said)
+
+
+def manifest(outcome: Outcome) -> dict[str, Any]:
+    """Return what made a result and what it says in short; no host, no path, no clock time."""
+    said = described(outcome.scenario)
+    problem = outcome.problem
+    content = {
+        "schema": 1,
+        "scenario": said,
+        "digest": digest(said),
+        "network": network_digest(outcome.scenario, len(outcome.numbers)),
+        "seed": outcome.scenario.run.seed,
+        "replicates": list(outcome.numbers),
+        "events": all(trace.events is not None for trace in outcome.traces),
+        "columns": list(outcome.dataset.columns),
+        "constants": {
+            **asdict(constants(problem.task.objective, problem.records)),
+            "noise_bound": problem.xi,
+            "least_fitness": problem.task.objective.least,
+        },
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "cpu_features": cpu_features(),
+        "fingerprints": outcome.fingerprints,
+        "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
+        "warnings": list(outcome.warnings),
+        "summary": outcome.summary,
+    }
+    return content | {"label": label([content]).text}

@@ -1,0 +1,198 @@
+"""Many scenarios: the grid of a ``[sweep]``, cell by cell, each network simulated once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from asyncdp_sim.errors import Fault, ReplayError, ResultError
+from asyncdp_sim.provenance import placeless
+from asyncdp_sim.result import read_manifest
+from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
+from asyncdp_sim.runs.replicates import blocks
+from asyncdp_sim.runs.workers import executor
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulate_some
+from asyncdp_sim.sweeps.cluster import connected
+from asyncdp_sim.sweeps.folder import Folder, LocalFolder
+from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
+from asyncdp_sim.sweeps.places import folder
+from asyncdp_sim.sweeps.standing import is_finished, require_same_making, require_same_scenario
+from asyncdp_sim.sweeps.status import Status, errors, status
+from asyncdp_sim.sweeps.summary_table import close
+
+OnCell = Callable[[Cell, int], None]
+
+
+def sweep(
+    scenario: Scenario,
+    place: Path | str,
+    *,
+    workers: int = 1,
+    address: str | None = None,
+    mixed_versions: bool = False,
+    on_cell: OnCell = lambda cell, total: None,  # noqa: ARG005
+) -> Status:
+    """Run every cell of a scenario's grid into a sweep directory.
+
+    Cells that have the same network share one set of traces, unless their timing depends on the
+    model, and those that have the same records besides learn together. Each result appears whole
+    or not at all, and finished ones are kept, so that the same call continues an interrupted
+    sweep; of a finished one it does nothing. A cell that fails is recorded and does not stop the
+    others; the same call tries it again. Where every cell fails on its input nothing is kept.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    place : Path or str
+        A directory, or a URL that fsspec knows. Must not exist, or hold a sweep of the same
+        scenario: with the same contents of data files, wherever these lie.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+    address : str, optional
+        Of a Dask scheduler whose workers do the work instead; all must reach ``place``.
+    mixed_versions : bool
+        Whether cells and traces that other versions have made may stand beside those of these
+        versions; the manifest then lists which is which.
+    on_cell : callable
+        Told of each finished cell and of the number of cells.
+
+    Returns
+    -------
+    Status
+        What is done, and which cells failed.
+
+    Raises
+    ------
+    SpecError
+        If the scenario has no sweep, or the cluster is not there.
+    ResultError
+        If the directory holds something else, or what other versions have made, or cannot be
+        written; or if a process died.
+    DataError
+        If a data file cannot be read.
+    """
+    cells = grid(scenario)
+    said = placeless(scenario)  # reads every data file once, before anything is written
+    into = folder(place)
+    if address is not None and isinstance(into, LocalFolder):
+        into = LocalFolder(into.root.absolute())  # workers start elsewhere
+    with _at_work(workers, address) as (pool, count):
+        if not into.begun:
+            into.begin(scenario)
+        require_same_scenario(scenario, into, place)
+        if is_finished(said, into, cells, place):
+            return status(scenario, place)
+        with into.claimed():
+            require_same_making(said, into, place, mixed_versions=mixed_versions)
+            finished = into.entries()
+            todo = [cell for cell in cells if cell.name not in finished]
+            for cell in cells:
+                if cell.name in finished:
+                    on_cell(cell, len(cells))
+            on_input = 0
+            for ended in _ended(pool, count, into, todo):
+                on_cell(cells[ended.number], len(cells))
+                on_input += ended.on_input
+            failed = errors(into)
+            if on_input == len(cells):
+                into.discard()
+                return Status(len(cells), 0, failed, None)
+            close(scenario, said, into, cells, failed)
+    return status(scenario, place)
+
+
+def reproduce_all(
+    directory: Path,
+    *,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    on_note: OnNote = lambda note: None,  # noqa: ARG005
+) -> int:
+    """Make a result, or a sweep with its cells and traces, again; return how many results agree.
+
+    Parameters
+    ----------
+    directory : Path
+    workers : int
+        Processes, ≥ 1.
+    settings : sequence of str
+        Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+    on_note : callable
+        Told what it was made with, where that is not what is here.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither, or the sweep is not finished.
+    DataError
+        If a data file is nowhere.
+    ReplayError
+        If anything differs, naming what does.
+    """
+    if "cells" not in read_manifest(directory):
+        reproduce(directory, workers=workers, settings=settings, on_note=on_note)
+        return 1
+    with made_again(directory, settings) as (scenario, again):
+        found = sweep(scenario, again, workers=workers)
+        if not again.exists():
+            said = "; ".join(found.errors())
+            raise ReplayError(f"{directory}: not reproduced: no cell could be run again: {said}")
+        for note in require_same(directory, again):
+            on_note(note)
+    return found.done
+
+
+@contextmanager
+def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]]:
+    if address is not None:
+        with connected(address) as found:
+            yield found
+        return
+    try:
+        with executor(workers) as pool:
+            yield pool, workers
+    except BrokenProcessPool:
+        given = f"{workers}, of which one died (for want of memory?)"
+        allowed = "the same command goes on, with fewer if you wish"
+        raise ResultError([Fault("--workers", given, allowed)]) from None
+    finally:
+        records.cache_clear()
+
+
+def _ended(pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]) -> Iterator[Ended]:
+    """Yield cells as they end, with some work in reserve, so that no worker waits."""
+    waiting: set[Future[list[Ended]]] = set()
+    for batch in _batches(pool, workers, into, todo):
+        waiting.add(pool.submit(learn, into, batch))
+        while len(waiting) >= (1 if workers == 1 else 2 * workers):
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done:
+                yield from each.result()
+    while len(waiting) > 0:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for each in done:
+            yield from each.result()
+
+
+def _batches(
+    pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]
+) -> Iterator[list[Cell]]:
+    """Yield what is learned together, after simulating what several cells have in common."""
+    kept = into.entries("traces")
+    for alike in networks(todo):
+        if len(alike) > 1 and alike[0].network not in kept:
+            scenario = alike[0].scenario
+            if scenario.run.learning != "live":
+                numbers = all_numbers(scenario)
+                parts = [numbers[part] for part in blocks(len(numbers), workers)]
+                work = partial(simulate_some, scenario.network, scenario.run.seed)
+                traces = [trace for part in pool.map(work, parts) for trace in part]
+                keep_traces(into, alike[0], traces, whole=True)
+        yield from batches(alike, workers)
+
+
+__all__ = ["Cell", "Status", "reproduce_all", "status", "sweep"]

@@ -1,0 +1,153 @@
+"""What a worker does: simulate a network, and learn cells over its traces."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from traceback import extract_tb
+
+from asyncdp_sim.data import Dataset, DataSpec
+from asyncdp_sim.errors import InputError, ResultError
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.privacy.label import network_metadata
+from asyncdp_sim.runs import Outcome, Ready, run, run_together, write
+from asyncdp_sim.runs.workers import one_thread
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.sweeps.folder import FAILED, Folder
+from asyncdp_sim.sweeps.grid import Cell
+from asyncdp_sim.sweeps.traces import read_traces, write_traces
+from asyncdp_sim.trace import Trace
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a cell ended.
+
+    Attributes
+    ----------
+    number : int
+        The cell's.
+    error : str, optional
+        Why there is no result.
+    on_input : bool
+        Whether that is for what was given, so that the same command will not do better.
+    """
+
+    number: int
+    error: str | None = None
+    on_input: bool = False
+
+
+def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
+    """Simulate some replicates of a network."""
+    streams = Streams(seed)
+    return [simulate(network, streams.within("replicate", number)) for number in numbers]
+
+
+def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:
+    """Keep a network's traces with the sweep: its updates, or all that they consist of."""
+    accounted = cell.scenario.timing_unaccounted is None
+    metadata = network_metadata(timing_accounted=accounted)
+    try:
+        with folder.building(f"traces/{cell.network}") as directory:
+            write_traces(traces, directory, metadata, whole=whole)
+    except ResultError:
+        if cell.network not in folder.entries("traces"):  # else another worker was quicker
+            raise
+
+
+def learn(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
+    """Learn cells with one network and the same records, and write each one's result.
+
+    Traces are taken from the folder; without them, each cell simulates its own. An error ends its
+    cell alone and is written down, unless it is the folder's.
+
+    Raises
+    ------
+    ResultError
+        If a result cannot be written.
+    """
+    with one_thread():
+        return _learned(folder, cells)
+
+
+def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
+    ended = []
+    ready: list[tuple[Cell, Ready]] = []
+    shared = f"traces/{cells[0].network}"
+    known = "runs.parquet" in folder.entries(shared)
+    for cell in cells:
+        scenario = cell.scenario
+        try:
+            dataset = _dataset(scenario)
+            if known and scenario.run.learning != "live":
+                ready.append((cell, Ready.of(scenario, dataset)))
+                continue
+            outcome = run(scenario, dataset=dataset)
+            if cell.network not in folder.entries("traces"):
+                keep_traces(folder, cell, outcome.traces, whole=False)
+            ended.append(_written(folder, cell, outcome))
+        except Exception as error:
+            ended.append(_failed(folder, cell, error))
+    if len(ready) > 0:
+        with folder.fetched(shared) as directory:
+            traces = read_traces(directory)
+        ended += _learn_together(folder, ready, traces)
+    return ended
+
+
+def _learn_together(
+    folder: Folder, ready: Sequence[tuple[Cell, Ready]], traces: Sequence[Trace]
+) -> Iterator[Ended]:
+    outcomes = run_together([each for _, each in ready], traces)
+    for place, (cell, _) in enumerate(ready):
+        try:
+            yield _written(folder, cell, next(outcomes))
+        except Exception as error:
+            yield _failed(folder, cell, error)
+            if len(ready) > 1:  # the others one by one, so that one error is one cell's
+                for other in ready[place + 1 :]:
+                    yield from _learn_together(folder, [other], traces)
+                return
+
+
+def _written(folder: Folder, cell: Cell, outcome: Outcome) -> Ended:
+    with folder.building(cell.name) as directory:
+        write(outcome, directory, updates=False, placed=folder.placed)
+    folder.remove(f"{FAILED}/{cell.name}.json")
+    return Ended(cell.number)
+
+
+def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
+    """Write down why a cell failed.
+
+    Raises
+    ------
+    ResultError
+        If the error is the folder's: no other cell could be written either.
+    """
+    if isinstance(error, ResultError):
+        if cell.name in folder.entries():  # another worker, taken for dead, was quicker
+            return Ended(cell.number)
+        raise error
+    on_input = isinstance(error, InputError)
+    said = "; ".join(error.lines()) if isinstance(error, InputError) else _in_words(error)
+    folder.put(f"{FAILED}/{cell.name}.json", {"cell": cell.number, "error": said})
+    return Ended(cell.number, said, on_input)
+
+
+def _in_words(error: Exception) -> str:
+    """Return an unexpected error in one line, with the place in this package."""
+    last = extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' * (text != '')}{text} (in {last.name}, line {last.lineno})"
+
+
+def _dataset(scenario: Scenario) -> Dataset:
+    return records(scenario.data, scenario.owners.count, scenario.records, scenario.run.seed)
+
+
+@lru_cache(maxsize=1)
+def records(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
+    """Return the owners' records: the latest are kept, since the next batch may have the same."""
+    return data.build(count, sizes, Streams(seed))

@@ -1,0 +1,123 @@
+"""How far a sweep has come."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweeps.folder import FAILED, Folder
+from asyncdp_sim.sweeps.places import folder
+from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
+from asyncdp_sim.sweeps.told import in_words
+
+LATELY = 100
+"""Cells whose pace tells how long the rest takes."""
+_RECORD = re.compile(r"cell-(\d{4,})\.json")
+"""Name of the record of a cell that failed."""
+PAUSE = 100.0
+"""Times the mean of all other gaps: a longer one was an interruption."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a sweep has come.
+
+    Attributes
+    ----------
+    cells : int
+        All of the grid.
+    done : int
+    failed : mapping
+        From the numbers of cells that failed to why.
+    seconds_left : float or None
+        Until the others are done too, at the pace of late; None where none can be told.
+    """
+
+    cells: int
+    done: int
+    failed: Mapping[int, str]
+    seconds_left: float | None
+
+    @property
+    def left(self) -> int:
+        """Cells that are neither done nor failed."""
+        return self.cells - self.done - len(self.failed)
+
+    def lines(self) -> list[str]:
+        """Return all of it in words."""
+        took = "not known yet" if self.seconds_left is None else _duration(self.seconds_left)
+        told = [
+            f"cells      {self.cells}",
+            f"done       {self.done}",
+            f"failed     {len(self.failed)}",
+            f"left       {self.left}",
+        ]
+        return [*told, *([f"time left  {took}"] if self.left > 0 else []), *self.errors()]
+
+    def errors(self) -> list[str]:
+        """Return a line for each error, naming the cells that ended with it."""
+        cells: dict[str, list[int]] = {}
+        for number in sorted(self.failed):
+            cells.setdefault(self.failed[number], []).append(number)
+        return [
+            f"cell{'s' * (len(some) > 1)} {in_words(some)}: {why}" for why, some in cells.items()
+        ]
+
+
+def status(scenario: Scenario | None, place: Path | str) -> Status:
+    """Return how far the sweep at a place has come, which is of a scenario where one is named.
+
+    Raises
+    ------
+    ResultError
+        If there is none, or of another scenario, or it cannot be read.
+    """
+    into = folder(place)
+    own = own_scenario(into, place)
+    if scenario is not None:
+        require_same_scenario(scenario, into, place)
+    cells = sum(1 for _ in own.grid())
+    entries = into.entries()
+    done = (f"cell-{number:04d}" for number in range(cells))
+    came = [entries[name] for name in done if name in entries]
+    failed = errors(into)
+    pace = _pace([when for when in came if when is not None])
+    left = cells - len(came) - len(failed)
+    return Status(cells, len(came), failed, None if pace is None else left * pace)
+
+
+def errors(into: Folder) -> dict[int, str]:
+    """Return why cells failed, by their numbers, ascending.
+
+    A file of any other name, or that cannot be read, tells nothing: its cell is to be run.
+    """
+    done = into.entries()
+    found = {}
+    for entry in sorted(into.entries(FAILED)):
+        match = _RECORD.fullmatch(entry)
+        if match is None or entry.removesuffix(".json") in done:
+            continue
+        with suppress(ValueError, TypeError, LookupError):  # damaged
+            said = json.loads(into.text(f"{FAILED}/{entry}") or "")
+            found[int(match[1])] = str(said["error"])
+    return found
+
+
+def _pace(came: Sequence[float]) -> float | None:
+    """Return the mean gap between cells of late, without pauses; None of fewer than two."""
+    gaps = [later - earlier for earlier, later in pairwise(sorted(came)[-LATELY:])]
+    if len(gaps) == 0:
+        return None
+    others = (sum(gaps) - max(gaps)) / max(1, len(gaps) - 1)
+    return others if max(gaps) > PAUSE * others > 0 else fmean(gaps)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"

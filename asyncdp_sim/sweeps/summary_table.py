@@ -1,0 +1,127 @@
+"""The table of a sweep's cells, and its manifest."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
+from asyncdp_sim.result import summary_column, swept_column
+from asyncdp_sim.scenario import Scenario, jsonable, spoken
+from asyncdp_sim.sweeps.folder import Folder
+from asyncdp_sim.sweeps.grid import Cell
+from asyncdp_sim.sweeps.standing import versions_of_traces
+from asyncdp_sim.sweeps.told import gathered
+
+_NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
+
+
+def close(
+    scenario: Scenario,
+    said: Mapping[str, Any],
+    into: Folder,
+    cells: Sequence[Cell],
+    failed: Mapping[int, str],
+) -> None:
+    """Write ``cells.parquet`` and ``manifest.json`` when every cell is done or has failed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    said : mapping
+        The scenario as it is described, data files by name and digest.
+    into : Folder
+    cells : sequence of Cell
+        All of the grid.
+    failed : mapping
+        From the numbers of cells without a result to why.
+
+    Raises
+    ------
+    ResultError
+        If a cell's manifest is damaged, or nothing can be written.
+    """
+    done = [cell for cell in cells if cell.number not in failed]
+    same: dict[str, Any] = {}
+    manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
+    known = [manifests.get(cell.number) for cell in cells]
+    columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
+    for path, values in _swept(said, len(cells)):
+        columns[path] = swept_column(values)
+    columns["status"] = ["failed" if cell.number in failed else "done" for cell in cells]
+    if len(failed) > 0:
+        columns["error"] = [failed.get(cell.number) for cell in cells]
+    columns["seed"] = [cell.seed for cell in cells]
+    columns["network"] = [cell.network for cell in cells]
+    summaries = [{} if each is None else _flat(each["summary"]) for each in known]
+    for name in dict.fromkeys(itertools.chain(*summaries)):
+        columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
+    together = None if len(manifests) == 0 else label(list(manifests.values()))
+    into.put("cells.parquet", columns, {} if together is None else together.metadata())
+    reasons = {cells[number].name: why for number, why in failed.items()}
+    content = {
+        "schema": 1,
+        "scenario": jsonable(said),
+        "digest": digest(jsonable(said)),
+        "seed": scenario.run.seed,
+        "cells": len(cells),
+        **({"failed": reasons} if len(reasons) > 0 else {}),
+        "versions": versions(),
+        **_mixed(into, {cell.name: manifests[cell.number]["versions"] for cell in done}),
+        "git_commit": git_commit(),
+        "cpu_features": cpu_features(),
+        "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
+        "warnings": gathered([None if each is None else each["warnings"] for each in known]),
+        **({} if together is None else {"label": together.text}),
+    }
+    into.put("manifest.json", content)
+
+
+def _mixed(into: Folder, cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which versions made which cells and traces; nothing where these made all."""
+    made: dict[str, list[str]] = {}
+    for name, said in ({**cells, **versions_of_traces(into)}).items():
+        made.setdefault(json.dumps(said, sort_keys=True), []).append(name)
+    if set(made) <= {json.dumps(versions(), sort_keys=True)}:
+        return {}
+    parts = [{"versions": json.loads(said), "made": names} for said, names in made.items()]
+    return {"mixed_versions": parts}
+
+
+def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
+    """Return what the table and the label need of a cell's manifest.
+
+    What several cells say alike is kept once, in ``same``: there may be thousands of cells.
+    """
+    manifest = into.manifest(cell.name, "summary")
+    said = {name: manifest[name] for name in _NEEDED}
+    sections = said["scenario"].items()
+    said["scenario"] = {name: same.setdefault(json.dumps(part), part) for name, part in sections}
+    said["versions"] = same.setdefault(json.dumps(said["versions"]), said["versions"])
+    said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
+    return said
+
+
+def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each swept path and its value in every cell, data files by name and digest."""
+    sweep: Mapping[str, list[Any]] = said["sweep"]
+    grid = list(itertools.product(*sweep.values()))
+    for place, path in enumerate(sweep):
+        yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
+
+
+def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in summary.items():
+        if name == "intervals":
+            for inner, ends in value.items():
+                low, high = (None, None) if ends is None else ends
+                flat |= {f"{inner}_low": low, f"{inner}_high": high}
+        elif isinstance(value, Mapping):
+            flat |= {f"{name}.{inner}": number for inner, number in value.items()}
+        else:
+            flat[name] = value
+    return flat

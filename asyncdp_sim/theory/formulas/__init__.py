@@ -1,0 +1,1 @@
+"""Closed forms that know no network: a formula a subject, with its domain and its source."""

@@ -1,0 +1,107 @@
+"""How many other updates pass between an owner's read and the use of its answer.
+
+For owners that push: every tick reads, computes for a time S (latencies included), and sends.
+Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ = λ E S.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
+
+Array = npt.NDArray[np.float64]
+
+
+def overlapping_mean(n_owners: int, rate: float, mean_job: float) -> float:
+    """Return E staleness = Nρ where every tick starts a job of its own (any law of S).
+
+    The jobs of the others end in a Poisson stream of rate Nλ (departures of an M/G/∞ system are
+    Poisson), so that given S the staleness is Poisson with mean NλS.
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+    rate, mean_job : float
+        λ > 0 and E S ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    load = positive("rate", rate) * nonnegative("mean_job", mean_job)
+    return count("n_owners", n_owners) * load
+
+
+def overlapping(n_owners: int, rate: float, job: float, largest: int) -> Array:
+    """Return P(staleness = s), s = 0 … ``largest``, for jobs of constant length S: Poisson(NλS).
+
+    Parameters
+    ----------
+    n_owners, rate
+        As for :func:`overlapping_mean`.
+    job : float
+        S > 0, the same for every job.
+    largest : int
+        ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    mean = overlapping_mean(n_owners, rate, positive("job", job))
+    chance = np.empty(count("largest", largest, 0) + 1)
+    chance[0] = np.exp(-mean)
+    for s in range(1, len(chance)):
+        chance[s] = chance[s - 1] * mean / s
+    return chance
+
+
+def one_at_a_time(n_owners: int, rate: float, job: float) -> Array:
+    """Return P(staleness = s), s = 0 … N−1, where a busy owner's ticks are dropped: constant S.
+
+    Binomial(N−1, ρ/(1+ρ)): each other owner alternates between a job and an idle time that is
+    exponential with mean 1/λ, and ends exactly one job within a window of length S if it was
+    busy at its start, none if it was idle (a job begun within the window ends after it).
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+    rate, job : float
+        λ > 0, S ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    others = count("n_owners", n_owners) - 1
+    load = positive("rate", rate) * nonnegative("job", job)
+    busy = load / (1 + load)
+    chance = np.empty(others + 1)
+    chance[0] = (1 - busy) ** others
+    for s in range(1, others + 1):
+        chance[s] = chance[s - 1] * (others - s + 1) / s * load
+    return chance
+
+
+def always_busy_mean(n_owners: int) -> float:
+    """Return the long-run mean staleness N − 1 where every owner always has one job under way.
+
+    Just after each update all N owners have a job in flight, one of them begun at that instant;
+    by the balance of staleness and jobs in flight, updates are N − 1 stale in the mean.
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If N < 1.
+    """
+    return float(count("n_owners", n_owners) - 1)

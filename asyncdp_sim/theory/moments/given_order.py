@@ -1,0 +1,143 @@
+"""Exact moments of asynchronous learning given who updates when: noise is averaged over, not drawn.
+
+The order of the updates may have any law, as long as it does not look at the models.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.theory.formulas.arguments import refused
+from asyncdp_sim.theory.moments.gossip_map import GossipMap
+from asyncdp_sim.theory.moments.per_update import Initial, Shape, variances
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+NUMBERS = 2**23
+"""Of the adjoints that are worked on at a time, at most, unless one order has more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """Expected fitness given the order of the updates, for each of several orders.
+
+    Attributes
+    ----------
+    excess, noise_free : array (R, J)
+        E f(θ_L,k) − f(θ*) given an order, with noise and without, at each of J values of k.
+    """
+
+    excess: Array
+    noise_free: Array
+
+
+def ordered(
+    process: GossipMap,
+    owners: Indices,
+    ks: Indices,
+    noise_variance: Array | None = None,
+    *,
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
+    hessian: Array | None = None,
+    optimum: Array | None = None,
+) -> Ordered:
+    """Return the expected fitness at chosen k, given whose updates 1, 2, … are.
+
+    Given the order everything is linear in the starts and the noises. Let A_k,l be what a change of
+    all models after l updates adds to θ_L,k. Backwards from A_k,k, which is the identity at θ_L,
+    update l of owner i makes both blocks at θ_L and at θ_i (m A_L + A_i M_i)/2 (notation of
+    :class:`~asyncdp_sim.theory.moments.gossip_map.GossipMap`); its noise adds s_i² A_i Cov(w_i)
+    A_iᵀ to the covariance of θ_L,k. Forwards, means go as the models do. O(J T p³) for each order.
+
+    Parameters
+    ----------
+    process : GossipMap
+        The algorithm with its numbers; its π_i do not matter.
+    owners : array of int (R, T)
+        Owners (from 0) of each order's updates; −1 after its last, where models stay.
+    ks : array of int (J,)
+        Rising, from 0 to T.
+    noise_variance : array (N,), optional
+        As for :func:`~asyncdp_sim.theory.moments.per_update.moments`.
+    noise, initial : str
+        As there.
+    hessian, optimum : array (p, p), array (p,), optional
+        Of another quadratic fitness that judges the model; the training one by default.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    turns, at = np.asarray(owners, dtype=np.int64), np.asarray(ks, dtype=np.int64)
+    if turns.ndim != 2 or np.any(turns < -1) or np.any(turns >= process.n_owners):
+        raise refused("owners", "an array", f"R rows of −1 … {process.n_owners - 1}")
+    if np.any(np.diff(at) <= 0) or len(at) == 0 or at[0] < 0 or at[-1] > turns.shape[1]:
+        raise refused("ks", at.tolist(), f"rising whole numbers from 0 to {turns.shape[1]}")
+    variance = variances(process, noise_variance, noise)
+    spread = 1 / 12 if initial == "uniform" else 0.0
+    judge = process.hessian if hessian is None else hessian
+    shift = np.zeros(process.n_features) if optimum is None else process.optimum - optimum
+    view: Array = np.linalg.cholesky(judge).T.astype(float)  # uᵀHu = ‖view u‖²
+    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}.get(initial)
+    if start is None:
+        raise refused("initial", repr(initial), "zeros, ones or uniform")
+    width = max(1, NUMBERS // (at.size * (process.n_owners + 1) * process.n_features**2))
+    loud, quiet = np.empty((len(turns), at.size)), np.empty((len(turns), at.size))
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for first in range(0, len(turns), width):
+            rows = slice(first, first + width)
+            bias = np.einsum("ab,rjb->rja", view, _means(process, turns[rows], at, start) + shift)
+            free, added = _covered(process, turns[rows], at, view, variance, noise)
+            quiet[rows] = np.square(bias).sum(axis=2) + spread * free
+            loud[rows] = quiet[rows] + added
+    return Ordered(loud, quiet)
+
+
+def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Array:
+    """Return E u_L,k given the orders, (R, J, p)."""
+    every = np.arange(len(turns))
+    u = np.tile(start - process.optimum, (len(turns), process.n_owners + 1, 1))  # θ_L is row 0
+    found = np.empty((len(turns), len(ks), process.n_features))
+    for k in range(int(ks[-1]) + 1):
+        if k > 0:
+            rows = every[turns[:, k - 1] >= 0]
+            i = turns[rows, k - 1]
+            q = (u[rows, 0] + u[rows, 1 + i]) / 2
+            u[rows, 0] = process.central_factor * q + process.central_drift
+            u[rows, 1 + i] = np.einsum("rab,rb->ra", process.factor[i], q) + process.drift[i]
+        found[:, ks == k] = u[:, :1]
+    return found
+
+
+def _covered(
+    process: GossipMap, turns: Indices, ks: Indices, view: Array, variance: Array, noise: Shape
+) -> tuple[Array, Array]:
+    """Return E f(θ_L,k)'s part of starts of unit variance, and of the noises, (R, J) each."""
+    count, p, points = len(turns), process.n_features, len(ks)
+    every, m = np.arange(count), process.central_factor
+    a = np.zeros((count, process.n_owners + 1, points, p, p))
+    added = np.zeros((count, points))
+    for k in range(int(ks[-1]), -1, -1):
+        a[:, 0, ks == k] = view
+        if k == 0:
+            break
+        begun = int(np.searchsorted(ks, k))
+        rows = every[turns[:, k - 1] >= 0]
+        i = turns[rows, k - 1]
+        own = a[rows, 1 + i, begun:]
+        felt = own if noise == "vector" else own.sum(axis=-1, keepdims=True)
+        added[rows, begun:] += variance[i][:, None] * np.einsum("rjab,rjab->rj", felt, felt)
+        stacked = own.reshape(len(rows), own.shape[1] * p, p) @ process.factor[i]
+        both = (m * a[rows, 0, begun:] + stacked.reshape(own.shape)) / 2
+        a[rows, 0, begun:] = both
+        a[rows, 1 + i, begun:] = both
+    return np.einsum("rnjab,rnjab->rj", a, a), added
+
+
+def standard_error(each: Array) -> Array:
+    """Return the standard error of a mean over orders, shape (J,)."""
+    return np.asarray(each.std(axis=0, ddof=1) / sqrt(len(each)))

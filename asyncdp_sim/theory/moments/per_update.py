@@ -1,0 +1,253 @@
+"""The exact mean and second moment of asynchronous learning after every update.
+
+No Monte Carlo: owners i_k and noise are averaged over exactly, by a linear recursion.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.theory.formulas.arguments import finite, refused
+from asyncdp_sim.theory.moments.gossip_map import GossipMap
+
+Array = npt.NDArray[np.float64]
+Initial = Literal["zeros", "ones", "uniform"]
+Shape = Literal["vector", "scalar-as-published"]
+
+
+@dataclass(frozen=True, eq=False)
+class CentralMoments:
+    """Means and second moments of one model, k = 0 … T; deviations are taken from θ*.
+
+    Attributes
+    ----------
+    hessian : array (p, p)
+        H.
+    optimum : array (p,)
+        θ*.
+    mean : array (T + 1, p)
+        E θ_L,k.
+    second : array (T + 1, p, p)
+        E (θ_L,k − θ*)(θ_L,k − θ*)ᵀ.
+    """
+
+    hessian: Array
+    optimum: Array
+    mean: Array
+    second: Array
+
+    @property
+    def covariance(self) -> Array:
+        """Cov θ_L,k, shape (T + 1, p, p)."""
+        bias = self.mean - self.optimum
+        with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+            return np.asarray(self.second - bias[:, :, None] * bias[:, None, :])
+
+    @property
+    def bias(self) -> Array:
+        """‖E θ_L,k − θ*‖₂, shape (T + 1,)."""
+        return np.asarray(np.linalg.norm(self.mean - self.optimum, axis=1))
+
+    @property
+    def reach(self) -> float:
+        """The largest |E θ_L,k| + 6 sd over coordinates and k."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = np.sqrt(np.maximum(np.einsum("kaa->ka", self.covariance), 0.0))
+            return float((np.abs(self.mean) + 6 * spread).max())
+
+    def expected_excess(self, hessian: Array | None = None, optimum: Array | None = None) -> Array:
+        """Return E f(θ_L,k) − f(θ*) = tr(H E uuᵀ), shape (T + 1,); ψ is this over f(θ*).
+
+        Parameters
+        ----------
+        hessian, optimum : array (p, p), array (p,), optional
+            Of another quadratic fitness (uᵀHu about its own optimum) that judges the model, such
+            as one over more records; the training one by default.
+        """
+        judge = self.hessian if hessian is None else hessian
+        excess = np.einsum("kab,ab->k", self.second, judge)
+        if optimum is not None:
+            shift = self.optimum - optimum
+            slope = judge @ shift
+            excess = excess + 2 * (self.mean - self.optimum) @ slope + shift @ slope
+        return np.asarray(excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(CentralMoments):
+    """Those of the learner's model, and of the owners' copies at the end.
+
+    Attributes
+    ----------
+    copies_mean : array (N, p)
+        E θ_i after the last update.
+    copies_second : array (N, p, N, p)
+        E (θ_i − θ*)(θ_j − θ*)ᵀ after the last update, entry [i, :, j, :].
+    cross_second : array (p, N, p)
+        E (θ_L − θ*)(θ_j − θ*)ᵀ after the last update, entry [:, j, :].
+    """
+
+    copies_mean: Array
+    copies_second: Array
+    cross_second: Array
+
+
+def moments(
+    process: GossipMap,
+    noise_variance: Array | None = None,
+    *,
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
+) -> Moments:
+    """Run the recursion for T updates, in blocks: O(N²p³) a step.
+
+    Let v = E u and U = E uuᵀ be the moments of all models' deviations u from θ*, with blocks
+    v_L, v_i, U_LL, U_Lj, U_ij, and for owner i (notation of :class:`GossipMap`)
+    q_i = (v_L + v_i)/2, P_i = (U_LL + U_Li + U_iL + U_ii)/4, Q_ij = (U_Lj + U_ij)/2.
+    Given i_k = i,
+
+        v_L⁺ = m q_i + a,   v_i⁺ = M_i q_i + e_i,
+        U_LL⁺ = m² P_i + m (q_i aᵀ + a q_iᵀ) + aaᵀ,
+        U_Li⁺ = m P_i M_iᵀ + m q_i e_iᵀ + a (M_i q_i + e_i)ᵀ,    U_Lj⁺ = m Q_ij + a v_jᵀ,
+        U_ii⁺ = M_i P_i M_iᵀ + M_i q_i e_iᵀ + e_i (M_i q_i)ᵀ + e_i e_iᵀ + s_i² Cov w_i,
+        U_ij⁺ = M_i Q_ij + e_i v_jᵀ  (j ≠ i),
+
+    the rest stays; the next moments are the averages over i with weights π_i. The recursion is
+    affine in the noise variances: :mod:`~asyncdp_sim.theory.moments.noise_gain` serves many
+    budgets. Where the algorithm diverges, so do its moments (to infinity or NaN).
+
+    Parameters
+    ----------
+    process : GossipMap
+        The algorithm with its numbers, and its assumptions.
+    noise_variance : array (N,), optional
+        Variance of each coordinate of owner i's noise, ≥ 0: 2b_i² for Laplace noise of scale b_i.
+        Absent: no noise.
+    noise : str
+        "vector": Cov w = variance · I. "scalar-as-published": one draw on all coordinates,
+        Cov w = variance · 11ᵀ.
+    initial : str
+        All models start at 0, at 1, or each coordinate of each on its own uniform on [0, 1).
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    n_owners, p, chance = process.n_owners, process.n_features, process.probability
+    m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
+    stack = n_owners * p
+    pushed = injected(process, noise_variance, noise)
+    v, u = started(process, initial)
+    v_central, u_central, u_cross = v[0], u[0, :, 0], u[0][:, 1:]
+    v, u = v[1:], u[1:, :, 1:].copy()  # to be advanced in place
+    mean, second = [v_central], [u_central]
+    # E U_ij⁺ = U_ij + B_ij + B_jiᵀ, B_ij = π_i (½M_i − I) U_ij + π_i (½M_i U_Lj + e_i v_jᵀ)
+    inner = chance[:, None, None] * (big / 2 - np.eye(p))
+    outer = np.concatenate([chance[:, None, None] * big / 2, (chance[:, None] * e)[:, :, None]], 2)
+    outer = outer.reshape(stack, p + 1)
+    blocks = np.arange(n_owners)
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for _ in range(process.updates):
+            own = u[blocks, :, blocks, :]
+            cross = u_cross.transpose(1, 0, 2)  # (N, p, p): U_Li
+            q = (v_central + v) / 2
+            middle = (u_central + cross + cross.transpose(0, 2, 1) + own) / 4  # P_i
+            moved = (big @ q[:, :, None])[:, :, 0]  # M_i q_i
+            central_copy = (  # U_Li⁺ given i
+                m * middle @ big.transpose(0, 2, 1)
+                + m * q[:, :, None] * e[:, None, :]
+                + a[:, None] * (moved + e)[:, None, :]
+            )
+            mixed = moved[:, :, None] * e[:, None, :]
+            copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
+            copy += e[:, :, None] * e[:, None, :] + pushed  # U_ii⁺ given i
+            tilt = m * np.outer(chance @ q, a)
+
+            met = (chance @ u.reshape(n_owners, -1)).reshape(p, n_owners, p)  # Σ_i π_i U_ij
+            rest = (
+                m / 2 * (u_cross + met) + a[:, None, None] * v
+            )  # every i; i = j is taken out next
+            alone = m / 2 * (cross + own) + a[:, None] * v[:, None, :]
+            part = chance[:, None, None]
+            u_cross = rest + (part * (central_copy - alone)).transpose(1, 0, 2)
+
+            change = (inner @ u.reshape(n_owners, p, stack)).reshape(stack, stack)
+            known = np.concatenate(
+                [cross.transpose(1, 0, 2).reshape(p, stack), v.reshape(1, stack)]
+            )
+            change += outer @ known
+            flat = u.reshape(stack, stack)
+            flat += change
+            flat += change.T
+            u[blocks, :, blocks, :] = own + part * (copy - own)
+
+            u_central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
+            v_central = m * chance @ q + a
+            v = v + chance[:, None] * (moved + e - v)
+            mean.append(v_central)
+            second.append(u_central)
+    optimum = process.optimum
+    return Moments(
+        hessian=process.hessian,
+        optimum=optimum,
+        mean=np.array(mean) + optimum,
+        second=np.array(second),
+        copies_mean=v + optimum,
+        copies_second=u,
+        cross_second=u_cross,
+    )
+
+
+def injected(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
+    """Return s_i² Cov w_i, the second moment that an answer's noise adds to θ_i, (N, p, p).
+
+    Raises
+    ------
+    SpecError
+        If the variances do not fit the owners or are negative.
+    """
+    p = process.n_features
+    form = np.eye(p) if noise == "vector" else np.ones((p, p))
+    return np.asarray(variances(process, noise_variance, noise)[:, None, None] * form)
+
+
+def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
+    """Return the variance s_i² Var w_i of each coordinate of what noise adds to θ_i, (N,).
+
+    Raises
+    ------
+    SpecError
+        As :func:`injected`.
+    """
+    if noise not in ("vector", "scalar-as-published"):
+        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    shape = (process.n_owners,)
+    given = np.zeros(shape) if noise_variance is None else noise_variance
+    variance = finite("noise_variance", given, shape)
+    if np.any(variance < 0):
+        raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
+    return np.asarray(process.step**2 * variance)
+
+
+def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:
+    """Return E u (N + 1, p) and E uuᵀ (N + 1, p, N + 1, p) of all models at k = 0, θ_L first.
+
+    Raises
+    ------
+    SpecError
+        If the start is unknown.
+    """
+    if initial not in ("zeros", "ones", "uniform"):
+        raise refused("initial", repr(initial), "zeros, ones or uniform")
+    n_models, p = process.n_owners + 1, process.n_features
+    v = np.tile(
+        {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial] - process.optimum, (n_models, 1)
+    )
+    u = v[:, :, None, None] * v
+    blocks = np.arange(n_models)
+    if initial == "uniform":
+        u[blocks, :, blocks, :] += np.eye(p) / 12
+    return v, u

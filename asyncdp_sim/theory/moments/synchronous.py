@@ -1,0 +1,211 @@
+"""Synchronous learning of a quadratic loss: the exact mean and second moment after every round.
+
+Every owner answers in every round, so that θ⁺ = θ − γ_k (2H(θ − θ*) + w), w = Σ (n_i/n) w_i of
+covariance Σ (n_i/n)² v_i on each coordinate: the gradients' sum is linear in the second moments,
+and nothing but the pooled ones matters, whether owners' own are alike or not. In H's eigenvectors
+the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a curvature h.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, refused
+from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Shape
+
+Array = npt.NDArray[np.float64]
+LOST = 1e-12
+"""What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
+then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """How far each round goes, and which model is judged.
+
+    Attributes
+    ----------
+    sizes : array (T, …)
+        γ_k, k = 1 … T.
+    kept : array (T,), optional
+        a_k, where an average is judged: ū⁺ = a_k ū + (1 − a_k) u, u before the step. Absent, θ
+        itself is judged.
+    """
+
+    sizes: Array
+    kept: Array | None = None
+
+    @classmethod
+    def collab_1(cls, rho: float | Array, updates: int) -> "Schedule":
+        """γ_k = ρ/(T²k) (Collab, Algorithm 1)."""
+        return cls(np.stack([np.asarray(rho) / (updates**2 * k) for k in range(1, updates + 1)]))
+
+    @classmethod
+    def collab_2(cls, step: float | Array, updates: int) -> "Schedule":
+        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k) (Collab, Algorithm 2)."""
+        k = np.arange(1, updates + 1)
+        sizes = np.stack([np.asarray(step) / sqrt(j) for j in k.tolist()])
+        return cls(sizes, (k - 1) / (1 / sqrt(updates) + k))
+
+    @classmethod
+    def server(cls, step: float | Array, updates: int, exponent: float = 0.0) -> "Schedule":
+        """γ_k = α k^(−e), as a parameter server has it."""
+        return cls(np.stack([np.asarray(step) * k**-exponent for k in range(1, updates + 1)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """After a round: how much of the start is left, and what unit noise has added.
+
+    Attributes
+    ----------
+    start, judged_start : array (…, q)
+        What the start's deviation is multiplied by, in the model and in the one that is judged.
+    noise, judged_noise : array (…, q, q)
+        Covariances, where w has the covariance ``form``.
+    """
+
+    start: Array
+    noise: Array
+    judged_start: Array
+    judged_noise: Array
+
+
+def descend(curvature: Array, form: Array, schedule: Schedule) -> Iterator[Left]:
+    """Yield what is left after every round.
+
+    With s = 1 − 2γ_k h, the noise's part of E uuᵀ, E uūᵀ and E ūūᵀ moves as
+    S⁺ = ssᵀ∘S + γ_k² form, X⁺ = s∘(aX + (1 − a)S), A⁺ = a²A + a(1 − a)(X + Xᵀ) + (1 − a)²S.
+
+    Parameters
+    ----------
+    curvature : array (…, q)
+        h > 0 of directions in which deviations move on their own.
+    form : array (…, q, q)
+        Cov w in them; with q = 1, several directions whose covariances do not matter.
+    schedule : Schedule
+        Whose ``sizes[k]`` has as many axes as ``curvature`` but the last, or none.
+    """
+    size = schedule.sizes[0][..., None]
+    start = judged_start = np.ones(np.broadcast_shapes(size.shape, curvature.shape))
+    noise = cross = judged_noise = np.zeros(np.broadcast_shapes((*size.shape, 1), form.shape))
+    for k, size in enumerate(schedule.sizes[..., None]):
+        shrink = 1 - 2 * size * curvature
+        if schedule.kept is not None:
+            old, new = schedule.kept[k], 1 - schedule.kept[k]
+            judged_start = old * judged_start + new * start
+            both = cross + cross.swapaxes(-1, -2)
+            judged_noise = old**2 * judged_noise + old * new * both + new**2 * noise
+            cross = shrink[..., None] * (old * cross + new * noise)
+        start = shrink * start
+        noise = shrink[..., None] * shrink[..., None, :] * noise + size[..., None] ** 2 * form
+        if schedule.kept is None:
+            judged_start, judged_noise = start, noise
+        yield Left(start, noise, judged_start, judged_noise)
+
+
+@dataclass(frozen=True, eq=False)
+class DescentMoments:
+    """Means and second moments of synchronous learning.
+
+    Attributes
+    ----------
+    model : CentralMoments
+        Of θ, at which gradients are asked for.
+    judged : CentralMoments
+        Of the model that is judged: θ, or an average.
+    sound : bool
+        Whether rounding leaves digits at the end. Where first steps are so long that deviations
+        grow before they shrink, those of an average may cancel.
+    """
+
+    model: CentralMoments
+    judged: CentralMoments
+    sound: bool
+
+
+def drawn(initial: Initial) -> tuple[float, float]:
+    """Return mean and variance of each coordinate of a model at k = 0.
+
+    Raises
+    ------
+    SpecError
+        If there is no such start.
+    """
+    known = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
+    if initial not in known:
+        raise refused("initial", repr(initial), "zeros, ones or uniform")
+    return known[initial]
+
+
+def moments(
+    hessian: Array,
+    optimum: Array,
+    schedule: Schedule,
+    noise_variance: float = 0.0,
+    *,
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
+) -> DescentMoments:
+    """Run the recursion for T rounds: O(p²) a round. Where learning diverges, so do moments.
+
+    Parameters
+    ----------
+    hessian : array (p, p)
+        H, of the pooled records; f(θ) − f* = (θ − θ*)ᵀH(θ − θ*).
+    optimum : array (p,)
+        θ*, in the whole space.
+    schedule : Schedule
+        With ``sizes`` (T,).
+    noise_variance : float
+        Σ (n_i/n)² v_i ≥ 0, the variance of each coordinate of w: v_i = 2b_i² for Laplace noise of
+        scale b_i. 0: no noise.
+    noise : str
+        "vector": Cov w = variance · I. "scalar-as-published": one draw on all coordinates,
+        Cov w = variance · 11ᵀ.
+    initial : str
+        θ_0 is 0, or 1, or each coordinate on its own uniform on [0, 1).
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    if noise not in ("vector", "scalar-as-published"):
+        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    variance, p = nonnegative("noise_variance", noise_variance), len(optimum)
+    values, vectors = np.linalg.eigh(finite("hessian", hessian, (p, p)))
+    mean, scatter = drawn(initial)
+    first = vectors.T @ (mean - finite("optimum", optimum, (p,)))
+    ones = vectors.sum(axis=0)
+    form = np.eye(p) if noise == "vector" else np.outer(ones, ones)
+    whole, nothing = np.ones(p), np.zeros((p, p))
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        path = [Left(whole, nothing, whole, nothing), *descend(values, form, schedule)]
+
+        def seen(left: Array, added: Array) -> CentralMoments:
+            bias = left * first
+            second = bias[:, :, None] * bias[:, None, :] + variance * added
+            second += scatter * np.square(left)[:, :, None] * np.eye(p)
+            return CentralMoments(
+                hessian=hessian,
+                optimum=optimum,
+                mean=optimum + bias @ vectors.T,
+                second=vectors @ second @ vectors.T,
+            )
+
+        model = seen(np.stack([at.start for at in path]), np.stack([at.noise for at in path]))
+        if schedule.kept is None:
+            return DescentMoments(model, model, sound=True)
+        judged = seen(
+            np.stack([at.judged_start for at in path]), np.stack([at.judged_noise for at in path])
+        )
+        quiet = [np.sqrt(values @ (at.start**2 * (first**2 + scatter))) for at in path]
+        loud = [np.einsum("aa,a->", at.noise, values) for at in path]
+        end = path[-1]
+        kept = np.sqrt(values @ (end.judged_start**2 * (first**2 + scatter))) > LOST * max(quiet)
+        added = np.einsum("aa,a->", end.judged_noise, values) > LOST * max(loud)
+    return DescentMoments(model, judged, sound=bool(kept and (added or variance == 0)))

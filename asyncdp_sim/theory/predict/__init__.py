@@ -1,0 +1,1 @@
+"""Predictions for a network from its specification alone: which formula holds when."""

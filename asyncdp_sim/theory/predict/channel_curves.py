@@ -1,0 +1,88 @@
+"""Throughput of a shared channel over its load."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.shared_channels import through, unspent
+
+
+@dataclass(frozen=True)
+class AccessCurve:
+    """What gets through a channel, traced by the rate of owners' clocks.
+
+    Attributes
+    ----------
+    channel : Channel
+    airtime : float
+        Of every answer, > 0.
+    n_owners : int or None
+        Equal owners with one job at a time; None is an infinite population.
+    """
+
+    channel: Channel
+    airtime: float
+    n_owners: int | None
+
+    def points(self, loads: Iterable[float]) -> tuple[Array, Array]:
+        """Return the mean number of transmissions on air, and the part of it that survives.
+
+        Parameters
+        ----------
+        loads : iterable of float
+            Ticks of idle owners per airtime, of all owners together, > 0.
+        """
+        n_owners, found = self.n_owners or 1, []
+        for load in loads:
+            rates = (load / self.airtime / n_owners,) * n_owners
+            access = through(self.channel, rates, self.airtime, overlap=self.n_owners is None)
+            if not isinstance(access, str):
+                found.append((access.attempt_rate, access.success_rate))
+        begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
+        return begun, survived
+
+
+def access_curve(network: Network) -> AccessCurve | str:
+    """Return the law that a network obeys exactly, or in words why none is claimed.
+
+    It holds while no budget is spent.
+
+    Networks that differ in the rate of their clocks alone have equal curves.
+    """
+    facts = Facts(network)
+    found, channel = unspent(facts), network.channel
+    if isinstance(found, str):
+        return found
+    if facts.overlap and getattr(channel, "choice", "random") == "by-owner":
+        return "owners have channels of their own"
+    return _curve(network, None if facts.overlap else facts.n_owners)
+
+
+def endless_curve(network: Network) -> AccessCurve | str:
+    """Return the law for an infinite population that shares the network's channel.
+
+    That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
+    are spread alike over channels side by side.
+    """
+    return _curve(network, None)
+
+
+def _curve(network: Network, n_owners: int | None) -> AccessCurve | str:
+    channel, airtime = network.channel.contended, network.airtime
+    if channel is None or airtime is None:
+        return "owners share no channel"
+    if isinstance(channel, Tdma):
+        return "in turn, whatever is sent survives"
+    if isinstance(channel, Csma) and channel.collision_detection:
+        return "answers that are broken off are not of one length"
+    whole: Channel = network.channel
+    if n_owners is None and isinstance(whole, Parallel):
+        whole = whole.model_copy(update={"choice": "random"})
+    rates = (1 / airtime,) * (n_owners or 1)
+    found = through(whole, rates, airtime, overlap=n_owners is None)
+    return found if isinstance(found, str) else AccessCurve(whole, airtime, n_owners)

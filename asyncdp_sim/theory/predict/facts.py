@@ -1,0 +1,269 @@
+"""What a network's specification says that decides which formulas hold for it.
+
+Most of it is told as a doubt: in plain words why something is not as formulas assume, or empty.
+"""
+
+from functools import cached_property
+from math import fsum, sqrt
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha
+from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
+from asyncdp_sim.network.latency import laws_of
+from asyncdp_sim.network.laws import Constant, Law, NoTime
+from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.theory.formulas.packet_loss import delivered
+
+STAGES = ("query", "compute", "answer")
+SPREADS = 5.0
+"""A count so many standard deviations from its mean is never met."""
+
+
+class Facts:
+    """A network seen by theory.
+
+    Parameters
+    ----------
+    network : Network
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.n_owners = network.n_owners
+
+    @cached_property
+    def rates(self) -> tuple[float, ...] | None:
+        """λ_i times the share of owner i's ticks that find it online; None without a long run."""
+        clock = self.network.clock.rates(self.n_owners)
+        online = self.network.availability.online_share(self.n_owners)
+        if clock is None or online is None:
+            return None
+        return tuple(rate * share for rate, share in zip(clock, online, strict=True))
+
+    @cached_property
+    def rate(self) -> float | None:
+        """The rate of all owners, where it is one (to 12 digits)."""
+        rates = self.rates
+        if rates is None or max(rates) - min(rates) > 1e-12 * max(rates):
+            return None
+        return rates[0]
+
+    @cached_property
+    def services(self) -> tuple[float, ...]:
+        """Mean time from query to update of each owner, without the airtime of a channel.
+
+        With it where the lock leaves the channel to one answer at a time (:attr:`alone`).
+        """
+        stages = [self.network.mean_times(stage) for stage in STAGES]
+        airtime = (self.network.airtime or 0.0) if self.alone else 0.0
+        return tuple(fsum((*parts, airtime)) for parts in zip(*stages, strict=True))
+
+    @property
+    def overlap(self) -> bool:
+        """Whether every tick starts a job of its own, whatever its owner is at."""
+        return getattr(self.network.protocol, "own_tick", "drop") == "overlap"
+
+    @property
+    def instant(self) -> bool:
+        """Whether exchanges take no time."""
+        return max(self.services) == 0
+
+    @cached_property
+    def eventless(self) -> bool:
+        """Whether nothing at all can come between a query and its update, not even at a tick."""
+        laws = (law for stage in STAGES for law in self.laws(stage))
+        untimed = self.network.topology is None and all(isinstance(law, NoTime) for law in laws)
+        return untimed and self.instant
+
+    @cached_property
+    def constant(self) -> float | None:
+        """How long every exchange takes from query to update, if always equally long."""
+        laws = [law for stage in STAGES for law in self.laws(stage)]
+        alike = max(self.services) - min(self.services) <= 1e-12 * max(self.services)
+        plain = all(isinstance(law, NoTime | Constant) for law in laws)
+        return self.services[0] if alike and plain and not self.wires_fail else None
+
+    def moments(self) -> tuple[float, float, float]:
+        """Return E S, E S² and E S³ of an exchange by an owner drawn by its rate."""
+        rates = self.rates or (1.0,) * self.n_owners
+        total, sums = fsum(rates), [0.0, 0.0, 0.0]
+        laws = [self.laws(stage) for stage in STAGES]
+        for i, (rate, mean) in enumerate(zip(rates, self.services, strict=True)):
+            variance = fsum(each[i].variance for each in laws)
+            third = fsum(each[i].third for each in laws)
+            raw = (mean, variance + mean**2, third + 3 * mean * variance + mean**3)
+            sums = [sofar + rate / total * moment for sofar, moment in zip(sums, raw, strict=True)]
+        return sums[0], sums[1], sums[2]
+
+    @property
+    def wild(self) -> str:
+        """Why attempts are no Poisson process in time, if they are not."""
+        clock, available = self.network.clock.kind, self.network.availability.kind
+        if clock != "poisson":
+            return f"clocks are {clock}, not Poisson"
+        if self.wires_fail:
+            return "links fail"
+        if available not in ("always", "bernoulli"):
+            return f"availability is {available}, which is not drawn for each tick alone"
+        return "" if self.rates is not None and min(self.rates) > 0 else "some owner never asks"
+
+    @property
+    def wires_fail(self) -> bool:
+        """Whether links of a topology fail now and then."""
+        topology = self.network.topology
+        return topology is not None and topology.failures is not None
+
+    @property
+    def vanishing(self) -> bool:
+        """Whether an owner may be offline, and vanish, while it works."""
+        dark = self.network.availability.kind in ("on-off", "churn", "outages", "intervals")
+        vanishes = getattr(self.network.protocol, "offline", "finish") == "vanish"
+        return vanishes and (dark or self.wires_fail)
+
+    @property
+    def fragile(self) -> str:
+        """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
+        met = ["", "_query"]
+        met += ["_request"] if isinstance(self.network.protocol, Request) else []
+        met += ["_acknowledgement"] if self.network.channel.retransmissions > 0 else []
+        lost = any(self.loses(message) for message in met)
+        return "messages are lost" if lost else self.impatient
+
+    @property
+    def unreliable(self) -> str:
+        """Why an answer that was asked for may never come, for other reasons than the channel's."""
+        if self.loses("") or self.loses("_query"):
+            return "messages are lost"
+        if self.network.withholds:
+            return "owners may withhold answers"
+        return "owners vanish" if self.vanishing else ""
+
+    def within(self, time: float) -> bool:
+        """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
+        plain = self.constant is not None and self.network.availability.kind == "always"
+        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
+        free = self.network.channel.contended is None and not self.loses("") and not waits
+        return plain and free and max(self.services) < time
+
+    @property
+    def impatient(self) -> str:
+        """Why an exchange may end, or its owner wait, for other reasons than losses."""
+        if self.network.withholds:
+            return "owners may withhold answers"
+        if self.vanishing:
+            return "owners vanish"
+        timeout = getattr(self.network.protocol, "timeout", None)
+        if timeout is not None and not self.within(timeout):
+            return "the learner gives up after a timeout"
+        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
+        return "owners wait for acknowledgements" if waits else ""
+
+    @cached_property
+    def arriving(self) -> tuple[float, ...] | str:
+        """P(a tick that may begin an exchange ends in an update | nothing else fails), per owner.
+
+        Where it is the same for all owners it may be given as 1. In words why it is not known.
+        """
+        channel, protocol = self.network.channel, self.network.protocol
+        again, lasting = channel.retransmissions > 0, not self.instant
+        if again and self.loses("_acknowledgement"):
+            return "answers that arrived are sent again where acknowledgements are lost"
+        if lasting and not isinstance(protocol, Request):
+            if again and self.loses(""):
+                return "answers that are sent again keep their owners busy"
+            if self.loses("_query"):
+                return "queries that are lost leave their owners free"
+        shares = [1.0] * self.n_owners
+        for name in ("loss", "loss_query", *(["loss_request"] * isinstance(protocol, Request))):
+            each = getattr(channel, name)
+            attempts = 1 + channel.retransmissions if name == "loss" else 1
+            if not isinstance(each, GilbertElliott):  # bursts are alike for all owners
+                lost = loss_shares(each, self.n_owners)
+                pairs = zip(shares, lost, strict=True)
+                shares = [share * delivered(lose, attempts) for share, lose in pairs]
+        return tuple(shares)
+
+    def loses(self, message: str) -> bool:
+        """Return whether messages of a kind (a field ``loss`` + ``message``) are ever lost."""
+        loss = getattr(self.network.channel, f"loss{message}")
+        return max(loss_shares(loss, self.n_owners)) > 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether the lock alone decides who uses a shared channel, one answer at a time."""
+        channel, protocol = self.network.channel.contended, self.network.protocol
+        locked = isinstance(protocol, Request) and protocol.timeout is None
+        return locked and isinstance(channel, Aloha) and channel.request_airtime is None
+
+    @property
+    def shared(self) -> str:
+        """Why a formula for channels of their own does not hold, if it does not."""
+        channel = self.network.channel
+        if channel.contended is None or self.alone:
+            return ""
+        return f"owners share a channel ({channel.kind})"
+
+    @property
+    def slow_requests(self) -> str:
+        """Why a request does not meet the learner at the tick, if it does not."""
+        if not isinstance(self.network.protocol, Request):
+            return ""
+        if max(self.network.mean_times("request")) > 0:
+            return "requests take time"
+        channel = self.network.channel.contended
+        return "" if channel is None or channel.request_airtime is None else "requests take airtime"
+
+    @property
+    def waits(self) -> str:
+        """Why a request is not refused once for all by a learner that is busy, if it is not."""
+        busy = getattr(self.network.protocol, "busy", "refuse")
+        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
+        return "" if self.instant else said.get(busy, "")
+
+    @property
+    def buffered(self) -> str:
+        """Why an answer is not an update, if it is not."""
+        several = self.network.answers_per_update
+        if several is None:
+            return "the protocol makes the updates"
+        return "" if several == 1 else f"an update takes {several} answers"
+
+    def spent(self, per_answer: float = 1.0) -> str:
+        """Return why owners may fall silent before the run ends, if they may.
+
+        Parameters
+        ----------
+        per_answer : float
+            Answers released per answer used, in the long run; 1 where every answer arrives.
+        """
+        network = self.network
+        several = network.answers_per_update
+        used = network.updates * (self.n_owners if several is None else several)
+        if min(network.answers_allowed) >= used and per_answer == 1:
+            return ""
+        total, until = fsum(self._flows), network.until
+        for allowed, flow in zip(network.answers_allowed, self._flows, strict=True):
+            released = used * per_answer * flow / total
+            released = released if until is None else min(released, until * flow)
+            if allowed < released + SPREADS * sqrt(released * max(1.0, per_answer)):
+                return f"a budget of {allowed} answers may be spent before the run ends"
+        return ""
+
+    @cached_property
+    def _flows(self) -> tuple[float, ...]:
+        """Answers that each owner would release per time unit, in proportion at least."""
+        airtime = 0.0 if self.alone else self.network.airtime or 0.0
+        if isinstance(self.network.protocol, Broadcast):
+            return (1 / self.network.protocol.interval,) * self.n_owners
+        jobs = [service + airtime for service in self.services]
+        if self.rates is None:
+            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
+        if self.overlap or isinstance(self.network.protocol, Request):
+            return self.rates
+        return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
+
+    def laws(self, stage: str) -> tuple[Law, ...]:
+        """Return the law of a stage of an exchange, per owner."""
+        network = self.network
+        laws = network.compute if stage == "compute" else getattr(network.latency, stage)
+        return laws_of(laws, self.n_owners)

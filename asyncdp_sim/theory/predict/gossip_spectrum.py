@@ -1,0 +1,140 @@
+"""How fast gossip on a graph brings models together: the spectrum of E W.
+
+When the edge between nodes i and j wakes, averaging multiplies the nodes' models by
+W = I − (e_i − e_j)(e_i − e_j)ᵀ/2. W is symmetric, doubly stochastic and a projection, WᵀW = W, so
+that for y, the deviations from the nodes' mean, E‖Wy‖² = yᵀ(E W)y: the largest factor by which an
+update shrinks the expected disagreement is λ_2(E W), the second largest eigenvalue, and 1 − λ_2 is
+the spectral gap. Where the edge e wakes with probability p_e, independently of the past,
+E W = I − L/2 with L the Laplacian of the graph with weights p_e.
+
+Async prints λ = ‖W_k − 11ᵀW_k/(N+1)‖², which is 1 for every N ≥ 2; the analysis that it builds on
+takes the expectation first.
+
+References
+----------
+Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Trans. Inf. Theory 52(6),
+2006. Touri, Nedić and Ram, "Asynchronous stochastic convex optimization over random networks",
+2010. Async, proof of Theorem 2.
+"""
+
+from collections.abc import Sequence
+from math import cos, pi
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.network.graphs.kinds import Complete, Edge, Ring, Star
+from asyncdp_sim.network.protocols import Gossip
+from asyncdp_sim.theory.formulas.arguments import count, finite, probabilities, refused
+
+Array = npt.NDArray[np.float64]
+
+
+def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | Array) -> Array:
+    """Return E W, shape (M, M).
+
+    Parameters
+    ----------
+    n_nodes : int
+        M ≥ 2.
+    edges : sequence of (int, int)
+        Pairs of different nodes, from 0.
+    shares : sequence of float
+        p_e of each edge, sum 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    size = count("n_nodes", n_nodes, 2)
+    chance = probabilities("shares", shares)
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    apart = np.all(ends[:, 0] != ends[:, 1])
+    if len(ends) != len(chance) or not apart or ends.min() < 0 or ends.max() >= size:
+        raise refused("edges", list(edges), f"one pair of nodes from 0 to {size - 1} per share")
+    mean = np.eye(size)
+    a, b = ends.T
+    np.add.at(mean, (a, a), -chance / 2)
+    np.add.at(mean, (b, b), -chance / 2)
+    np.add.at(mean, (a, b), chance / 2)
+    np.add.at(mean, (b, a), chance / 2)
+    return mean
+
+
+def second_eigenvalue(mean: Array) -> float:
+    """Return λ_2, the second largest eigenvalue of a symmetric matrix (M, M), M ≥ 2; O(M³)."""
+    square = finite("mean", mean, (len(mean), len(mean)))
+    if not np.allclose(square, square.T, rtol=0, atol=1e-12):
+        raise refused("mean", "a matrix that is not symmetric", "E W")
+    return float(np.linalg.eigvalsh(square)[-2])
+
+
+def star(n_owners: int) -> float:
+    """Return λ_2(E W) of a learner with N owners that wake alike: 1 − 1/(2N), 0 for N = 1."""
+    return 0.0 if count("n_owners", n_owners) == 1 else 1 - 1 / (2 * n_owners)
+
+
+def complete(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners of whom all pairs wake alike: 1 − 1/(N − 1)."""
+    return 1 - 1 / (count("n_owners", n_owners, 2) - 1)
+
+
+def ring(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners in a ring: 1 − (1 − cos(2π/N))/N, 0 for N = 2.
+
+    The gap falls as 2π²/N³.
+    """
+    if count("n_owners", n_owners, 2) == 2:  # one edge, not two
+        return 0.0
+    return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
+
+
+def contraction(protocol: Gossip, n_owners: int) -> float:
+    """Return λ_2(E W) of a gossip protocol, by its closed form or by its matrix."""
+    shares = protocol.edge_shares(n_owners)
+    if max(shares) - min(shares) <= 1e-12 * max(shares):
+        for kind, known in ((Star, star), (Ring, ring), (Complete, complete)):
+            if isinstance(protocol.graph, kind):
+                return known(n_owners)
+    nodes = protocol.graph.nodes(n_owners)
+    edges = [(a - nodes[0], b - nodes[0]) for a, b in protocol.graph.edges(n_owners)]
+    return second_eigenvalue(mean_update(len(nodes), edges, shares))
+
+
+def disagreement(
+    moment: Array, edges: Sequence[Edge], shares: Sequence[float] | Array, updates: int
+) -> Array:
+    """Return E Σ_i (x_i − x̄)² after k = 0 … K updates that average and do nothing else.
+
+    The trace of S = E yyᵀ, y_i = x_i − x̄, which an update takes to E[W S W]. It is λ_2^k times the
+    first where all eigenvalues of E W but the largest are λ_2, as on a complete graph.
+
+    Parameters
+    ----------
+    moment : array (M, M)
+        S before the first update, symmetric: yyᵀ where the start is known, v(I − 11ᵀ/M) where the
+        x_i are independent with variance v.
+    edges, shares
+        As in :func:`mean_update`.
+    updates : int
+        K ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    moment = finite("moment", moment, (len(moment), len(moment)))
+    mean_update(len(moment), edges, shares)  # refuses what is wrong
+    found = [float(np.trace(moment))]
+    for _ in range(count("updates", updates, 0)):
+        after = np.zeros_like(moment)
+        for (a, b), share in zip(edges, shares, strict=True):
+            met = moment.copy()
+            met[[a, b]] = (met[a] + met[b]) / 2
+            met[:, [a, b]] = ((met[:, a] + met[:, b]) / 2)[:, None]
+            after += share * met
+        moment = after
+        found.append(float(np.trace(moment)))
+    return np.array(found)

@@ -1,0 +1,65 @@
+"""How many answers are lost, and how often they are sent, on channels of their own."""
+
+from collections.abc import Iterator
+
+from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
+from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.theory.formulas import packet_loss
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.prediction import Prediction, none_of
+
+
+def losses(facts: Facts) -> Iterator[Prediction]:
+    """Yield the share of answers lost and the mean number of transmissions, if any can be lost.
+
+    Whatever the clocks and the availability: losses do not look at them.
+    """
+    if not facts.loses(""):
+        return
+    names = ("loss_rate", "transmissions_per_answer")
+    said = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
+    reason = _entangled(facts)
+    if reason:
+        yield from none_of(names, reason, said)
+        return
+    for name, value in zip(names, _lost(facts), strict=True):
+        yield Prediction(name, value, said)
+
+
+def _entangled(facts: Facts) -> str:
+    """Why an answer's losses depend on more than its transmissions, if they do."""
+    network = facts.network
+    again = network.channel.retransmissions > 0
+    shares = loss_shares(network.channel.loss, facts.n_owners)
+    if network.channel.contended is not None:
+        return "owners share a channel"
+    if isinstance(network.protocol, Broadcast) and network.protocol.superseded == "discard":
+        return "answers to older queries are discarded"
+    if facts.vanishing:
+        return "owners vanish"
+    if getattr(network.protocol, "timeout", None) is not None:
+        return "the learner gives up after a timeout"
+    if again and facts.loses("_acknowledgement"):
+        return "answers that arrived are sent again where acknowledgements are lost"
+    if max(shares) > min(shares):
+        return "owners' answers are lost differently often"
+    bursts = isinstance(network.channel.loss, GilbertElliott)
+    if again and bursts and facts.overlap and not facts.instant:
+        return "bursts strike several answers of one owner at a time"
+    return ""
+
+
+def _lost(facts: Facts) -> tuple[float, float]:
+    """Return the share of answers lost and the mean number of transmissions of one."""
+    channel = facts.network.channel
+    attempts = 1 + channel.retransmissions
+    share = loss_shares(channel.loss, facts.n_owners)[0]
+    if channel.resend == "fresh":  # every transmission is an answer of its own
+        return share, 1.0
+    if not isinstance(channel.loss, GilbertElliott):
+        return 1 - packet_loss.delivered(share, attempts), packet_loss.mean_attempts(
+            share, attempts
+        )
+    chain = packet_loss.GilbertElliott(**channel.loss.model_dump())
+    undelivered = chain.undelivered(attempts)
+    return undelivered, (1 - undelivered) / (1 - share)  # one arrival per answer delivered

@@ -1,0 +1,136 @@
+"""How stale answers are: the law of the staleness, or at least its mean, where it is known."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.theory.formulas.staleness import always_busy_mean, one_at_a_time, overlapping
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.shared_channels import contention
+from asyncdp_sim.theory.prediction import Prediction, either
+
+SAID = "other updates between read and apply"
+
+
+@dataclass(frozen=True)
+class StalenessLaw:
+    """The long-run law of an update's staleness.
+
+    Attributes
+    ----------
+    name : str
+        With its parameters.
+    chance : callable
+        From the largest value n to P(staleness = s), s = 0 … n.
+    """
+
+    name: str
+    chance: Callable[[int], Array]
+
+
+def staleness_law(network: Network) -> StalenessLaw | str:
+    """Return the law of the staleness, or in words why none is known.
+
+    0 where exchanges lock the learner or jobs take no time. Where owners push, with Poisson
+    clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
+    and Binomial(N−1, ρ/(1+ρ)), ρ = λS, if an owner has one job at a time.
+    """
+    facts = Facts(network)
+    never = never_stale(facts)
+    if never:
+        return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
+    doubt, job = _doubt(facts) or facts.wild, facts.constant
+    if doubt or facts.rates is None:
+        return doubt
+    if job is None:
+        return "an exchange does not take one constant time"
+    total, n_owners = fsum(facts.rates), facts.n_owners
+    if facts.overlap:
+        return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
+    rate = facts.rate
+    if rate is None:
+        return "owners' rates differ"
+    name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
+    return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
+
+
+def staleness(facts: Facts) -> Iterator[Prediction]:
+    """Yield the mean staleness.
+
+    Staleness and jobs in flight just after updates have one sum (ORACLES 18). Owners that push on
+    their own are independent of one another: just after an update of owner i, another owner j is
+    at work with probability b_j, so that the mean is Σ_i w_i Σ_{j≠i} b_j with w_i the shares of
+    the updates. Any law of the jobs will do.
+    """
+    never = never_stale(facts)
+    if never:
+        yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
+        return
+    if facts.network.clock.kind == "saturated":
+        reason = _doubt(facts)
+        if isinstance(facts.network.channel.contended, Tdma):
+            found = contention(facts)
+            reason = facts.buffered or (found if isinstance(found, str) else "")
+        yield either(
+            "mean_staleness",
+            reason or always_busy_mean(facts.n_owners),
+            f"{SAID}: N−1 where owners are always busy",
+        )
+        return
+    said = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
+    if facts.overlap:
+        said = f"{SAID}: Poisson(ΛS) given S"
+    reason = _doubt(facts) or facts.wild
+    if reason or facts.rates is None:
+        yield Prediction("mean_staleness", None, said, reason)
+        return
+    loads = [rate * job for rate, job in zip(facts.rates, facts.services, strict=True)]
+    if facts.overlap:
+        yield Prediction("mean_staleness", fsum(loads), said)
+        return
+    flows = [rate / (1 + load) for rate, load in zip(facts.rates, loads, strict=True)]
+    busy = [load / (1 + load) for load in loads]
+    all_busy = fsum(busy)
+    value = fsum(flow * (all_busy - own) for flow, own in zip(flows, busy, strict=True))
+    yield Prediction("mean_staleness", value / fsum(flows), said)
+
+
+def never_stale(facts: Facts) -> str:
+    """Return why no update can come between a read and its use; empty where one may."""
+    network = facts.network
+    if network.protocol.fresh:
+        return network.protocol.fresh
+    at_once = facts.eventless or (not facts.wild and facts.instant)
+    if isinstance(network.protocol, Broadcast) or not at_once:
+        return ""
+    if network.channel.contended is None:
+        return "as jobs take no time"
+    return "as whatever overlaps an answer destroys it" if _exclusive(network.channel) else ""
+
+
+def _exclusive(channel: Channel) -> bool:
+    """Return whether an answer that is sent at once, and survives, was alone on the channel."""
+    if channel.retransmissions > 0 or (isinstance(channel, Parallel) and channel.channels > 1):
+        return False
+    shared = channel.contended
+    if isinstance(shared, Csma):
+        return shared.persistence == "non-persistent" and shared.backoff.kind == "none"
+    return isinstance(shared, Aloha) and shared.capture_ratio is None
+
+
+def _doubt(facts: Facts) -> str:
+    """Why owners' jobs are not on their own and each an update, if they are not."""
+    if isinstance(facts.network.protocol, Broadcast):
+        return "no formula is known for broadcast"
+    return facts.buffered or facts.fragile or facts.shared or facts.spent()
+
+
+def _padded(chance: Array, largest: int) -> Array:
+    """Return a law's probabilities of 0 … ``largest``."""
+    return np.concatenate([chance, np.zeros(max(0, largest + 1 - len(chance)))])[: largest + 1]

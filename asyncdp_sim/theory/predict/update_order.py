@@ -1,0 +1,275 @@
+"""When the next update comes and whose it is, where that has a law."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import fsum, sqrt
+
+import numpy as np
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha, Csma, Parallel
+from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
+from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
+from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
+from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.facts import SPREADS, STAGES, Facts
+from asyncdp_sim.theory.predict.shared_channels import contention
+from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.prediction import Prediction, either
+
+SURE = 1e-9
+
+
+@dataclass(frozen=True)
+class GapLaw:
+    """Gaps between updates are independent and exponential.
+
+    Merged Poisson clocks with zero service, thinned where owners are available with a
+    probability per tick.
+
+    Attributes
+    ----------
+    rate : float
+        Updates per time unit, Σ λ_i p_i.
+    n_gaps : int
+        How many first gaps of a replicate may be compared: T, or as many as every replicate
+        surely has before ``until``. (Later ones are seen only if short enough.)
+    """
+
+    rate: float
+    n_gaps: int
+
+
+def gap_law(network: Network) -> GapLaw | str:
+    """Return the law of the gaps between updates, or in words why none is claimed."""
+    facts = Facts(network)
+    doubt = facts.buffered or facts.wild or facts.fragile or facts.shared or facts.slow_requests
+    if not doubt and isinstance(network.protocol, Broadcast):
+        doubt = "protocol broadcast does not update at owners' ticks"
+    if not doubt and network.stops:
+        doubt = "the run may end at a target"
+    if not doubt and not facts.instant:
+        doubt = "an exchange takes time"
+    doubt = doubt or facts.spent()
+    if doubt or facts.rates is None:
+        return doubt
+    rate = fsum(facts.rates)
+    n_gaps = _surely(network, rate)
+    return GapLaw(rate, n_gaps) if n_gaps >= 1 else "too few updates fit before run.until"
+
+
+def selection(network: Network) -> tuple[float, ...] | str:
+    """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or in words why it is not.
+
+    Where an update takes several answers, i_k is the owner of the k-th answer used.
+
+    With Poisson clocks it is λ_i/Σλ for instantaneous service, under a lock that refuses, and
+    where every tick starts a job, whatever the law of the service; uniform for equal owners that
+    contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
+    the share of owner i's exchanges that arrive, where messages are lost each on its own.
+    """
+    facts = Facts(network)
+    if network.protocol.makes_updates:
+        return facts.buffered
+    if facts.n_owners == 1:
+        return (1.0,)
+    if isinstance(network.protocol, Request):
+        law = releases(network)
+        return law if isinstance(law, str) else _unspent(facts, law) or tuple(law.chosen.tolist())
+    reason = facts.wild or _dependent(facts)
+    if not reason and not facts.shared:
+        reason = facts.spent()
+    if reason or facts.rates is None:
+        return reason
+    total = fsum(facts.rates)
+    return tuple(rate / total for rate in facts.rates)
+
+
+def releases(network: Network) -> Releases | str:
+    """Return how owners release answers while no budget is spent, or why that has no law here.
+
+    Under a lock that refuses, or where exchanges take no time at all, with Poisson clocks, owners
+    online with a probability per tick, and messages that are lost each on its own: whenever the
+    learner is free, the next request that arrives is owner i's with probability ∝ λ_i, whatever
+    has been. (Of a single owner the clock does not matter.)
+    """
+    facts, channel = Facts(network), network.channel
+    locked = isinstance(network.protocol, Request)
+    if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
+        return f"protocol {network.protocol.kind} does not lock the learner"
+    reason = facts.impatient if facts.n_owners == 1 else facts.wild or _dependent(facts)
+    if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
+        reason = "answers that arrived are sent again where acknowledgements are lost"
+    lost = [(part, getattr(channel, f"loss{part}")) for part in ("", "_query", "_request")]
+    if any(isinstance(loss, GilbertElliott) and facts.loses(part) for part, loss in lost):
+        reason = reason or "messages are lost in bursts"
+    if reason:
+        return reason
+    answer, query, request = (np.array(loss_shares(loss, facts.n_owners)) for _, loss in lost)
+    rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
+    attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
+    return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
+
+
+def mean_gap(network: Network) -> float | str:
+    """Return the mean time units from one update to the next under a lock, or why it is not known.
+
+    (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
+    of owner i reach a free learner per time unit, each locks it for S_i in the mean, and λ_i q_i
+    end in an update. With query, computing and answer times q, c, a, lost queries l_q, and A_i
+    transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
+    them where they are computed anew. Assumes what :func:`releases` does.
+    """
+    facts, channel = Facts(network), network.channel
+    law = releases(network)
+    reason = law if isinstance(law, str) else facts.wild or _dependent(facts)
+    if not reason and channel.contended is not None and channel.retransmissions > 0:
+        reason = "answers may wait before they are sent again"
+    if reason or isinstance(law, str):
+        return reason
+    query, request = (
+        np.array(loss_shares(getattr(channel, f"loss_{part}"), facts.n_owners))
+        for part in ("query", "request")
+    )
+    asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
+    sent = np.array([mean_attempts(loss, law.attempts) for loss in law.loss.tolist()])
+    work = (sent if law.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
+    reached = np.array(facts.rates) * (1 - request)
+    locked = reached * (asked + (1 - query) * work)
+    used = reached * (1 - query) * (1 - law.loss**law.attempts)
+    return (1 + fsum(locked.tolist())) / fsum(used.tolist())
+
+
+def surely_until(network: Network, updates: int) -> bool:
+    """Return whether a run surely has so many updates before ``until``; False if unknown."""
+    found = gap_law(network)
+    return not isinstance(found, str) and found.n_gaps >= updates
+
+
+def _unspent(facts: Facts, law: Releases) -> str:
+    """Return why some budget may be spent before the run ends, if it may."""
+    if not any(facts.loses(part) for part in ("", "_query", "_request")):
+        return facts.spent()
+    rates = np.array(facts.rates)
+    return facts.spent(float(np.max(law.per_update / rates)) * fsum(rates.tolist()))
+
+
+def shares(network: Network) -> tuple[float, ...] | str:
+    """Return each owner's long-run share of the answers used while no budget is spent, or why not.
+
+    Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
+    online if service is instantaneous, whatever the clocks and the availability; 1/m_i for owners
+    that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
+    the share of owner i's exchanges whose messages all arrive.
+    """
+    facts = Facts(network)
+    if network.protocol.makes_updates:
+        return facts.buffered
+    if facts.n_owners == 1:
+        return (1.0,)
+    reason = facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
+    if not reason and isinstance(network.protocol, Broadcast):
+        reason = "owners answer the same query"
+    arriving = facts.arriving
+    if reason or isinstance(arriving, str):
+        return reason or str(arriving)
+    locked = isinstance(network.protocol, Request)
+    if network.clock.kind == "saturated":
+        flows = [1 / service for service in facts.services]
+    elif facts.rates is None or min(facts.rates) <= 0:
+        return "some owner has no long-run rate"
+    elif facts.wild and not (facts.instant and _mixing(facts)):
+        return facts.wild
+    elif locked or facts.overlap:
+        flows = list(facts.rates)
+    else:
+        pairs = zip(facts.rates, facts.services, strict=True)
+        flows = [rate / (1 + rate * service) for rate, service in pairs]
+    flows = [flow * share for flow, share in zip(flows, arriving, strict=True)]
+    total = fsum(flows)
+    return tuple(flow / total for flow in flows)
+
+
+def choice(facts: Facts) -> Iterator[Prediction]:
+    """Yield P(i_{k+1} = i_k), and the mean k by which all owners have contributed."""
+    found = facts.buffered or selection(facts.network)
+    said = "i_k independent: Σπ_i², 1/N where uniform"
+    again = found if isinstance(found, str) else fsum(share * share for share in found)
+    yield either("p_repeat", again, said)
+    until = found if isinstance(found, str) else _until_all(facts, found)
+    yield either("updates_until_all", until, "N H_N where i_k is independent and uniform")
+
+
+def _until_all(facts: Facts, found: tuple[float, ...]) -> float | str:
+    """Return N H_N, or why the mean that is measured is not it."""
+    n_owners, network = facts.n_owners, facts.network
+    if max(found) - min(found) > 1e-12:
+        return "owners are not chosen alike"
+    rate = _update_rate(facts)
+    if n_owners * (1 - 1 / n_owners) ** _surely(network, rate) > SURE:
+        return "the run is too short for every owner to contribute surely"
+    return mean_until_all(n_owners)
+
+
+def _update_rate(facts: Facts) -> float:
+    """Return updates per time unit where ``selection`` is known, or fewer where they are lost."""
+    found = contention(facts)
+    if not isinstance(found, str):
+        return found.success_rate
+    pairs = list(zip(facts.rates or (), facts.services, strict=False))
+    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
+    arriving = facts.arriving
+    if isinstance(arriving, str):
+        return 0.0
+    used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
+    return used / (1 + load * (1 + facts.network.channel.retransmissions))
+
+
+def _surely(network: Network, rate: float) -> int:
+    """Return how many updates every replicate surely has, at this rate."""
+    if network.stops:
+        return 0
+    if network.until is None:
+        return network.updates
+    expected = rate * network.until
+    return max(0, min(network.updates, int(expected - SPREADS * sqrt(expected))))
+
+
+def _dependent(facts: Facts) -> str:
+    """Why owners of consecutive updates are not independent with one law, if they are not."""
+    network, channel = facts.network, facts.network.channel
+    if network.protocol.kind == "gossip":
+        return "neighbours answer in pairs"
+    if isinstance(network.protocol, Broadcast):
+        return "owners answer the same query"
+    if isinstance(network.protocol, Request):
+        return facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
+    if channel.contended is None:
+        busy = not facts.overlap and not facts.instant
+        return facts.fragile or ("jobs take time" if busy else "")
+    found = contention(facts)
+    if isinstance(found, str):
+        return found
+    single = not isinstance(channel, Parallel) or channel.channels == 1
+    if facts.overlap:
+        scattered = single or getattr(channel, "choice", "random") == "random"
+        return "" if scattered else "owners have channels of their own"
+    plain = isinstance(channel.contended, Csma) or (
+        isinstance(channel.contended, Aloha) and channel.contended.capture_ratio is None
+    )
+    return "" if plain and single else f"no such result for channel {channel.kind} as set"
+
+
+def _asked_again(facts: Facts) -> str:
+    """Why a request that is refused or lost does not leave its owner as it was, if it does not."""
+    if getattr(facts.network.protocol, "retry", None) is not None and facts.loses("_request"):
+        return "requests that are lost are sent again"
+    return facts.waits
+
+
+def _mixing(facts: Facts) -> bool:
+    """Return whether ticks cannot keep step with when an owner is online."""
+    network = facts.network
+    steady = network.availability.kind in ("always", "bernoulli")
+    return not facts.wires_fail and (steady or network.clock.kind in ("poisson", "gamma"))

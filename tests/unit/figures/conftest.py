@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.figures import draw
+from asyncdp_sim.runs import Outcome, run, write
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+
+SMALL = """
+schema = 1
+id = "drawn"
+source = "synthetic"
+[run]
+updates = 60
+replicates = 7
+[owners]
+count = 3
+records = 40
+[data]
+kind = "gaussian"
+features = 3
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 20.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "clip", bound = 5.0 }
+"""
+SWEPT = """
+[sweep]
+"privacy.epsilon" = [0.5, 1.0, inf]
+"""
+
+
+@pytest.fixture(scope="session")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    file = tmp_path_factory.mktemp("scenario") / "s.toml"
+    file.write_text(SMALL)
+    return run(load(file)[0])
+
+
+@pytest.fixture
+def result(outcome: Outcome, tmp_path: Path) -> Path:
+    write(outcome, tmp_path / "result")
+    return tmp_path / "result"
+
+
+@pytest.fixture(scope="session")
+def drawn_result(outcome: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One result with its figures, for tests that only read."""
+    directory = tmp_path_factory.mktemp("drawn") / "result"
+    write(outcome, directory)
+    draw(directory)
+    return directory
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    file = tmp_path / "s.toml"
+    file.write_text(SMALL + SWEPT)
+    sweep(load(file)[0], tmp_path / "sweep")
+    return tmp_path / "sweep"

@@ -1,0 +1,110 @@
+"""ψ of owners alone against their sizes: who gains, under which name, and at which line."""
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from analysis.alone_against_size import by_size
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures import Sweep
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.result import read_table
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+
+SCENE = """
+schema = 1
+id = "alone"
+[run]
+updates = 60
+replicates = 3
+alone = true
+[owners]
+count = 4
+records = [5, 10, 40, 80]
+[data]
+kind = "gaussian"
+features = 3
+heterogeneity = 0.3
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 3.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "declared", bound = 5.0 }
+[sweep]
+"privacy.epsilon" = [1.0, 2000.0]
+"""
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
+    place = tmp_path_factory.mktemp("alone")
+    (place / "s.toml").write_text(SCENE)
+    sweep(load(place / "s.toml")[0], place / "sweep")
+    opened = Sweep.read(place / "sweep")
+    return [Line(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+
+
+def texts(picture: Picture) -> list[str]:
+    return [text.get_text() for text in picture.figure.findobj(Text)]
+
+
+def test_it_draws_what_the_tables_hold(lines: list[Line]) -> None:
+    picture = by_size(lines)
+    axes = picture.figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    owners = read_table(lines[0].result.directory, "owners")[:4]
+    marked = np.concatenate([line.get_xydata() for line in axes.lines[:2]])
+    expected = owners[["records", "psi_alone"]].to_numpy()
+    assert sorted(marked.tolist()) == sorted(expected.tolist())
+    means = [line.result.summary["psi_final"]["mean"] for line in lines]
+    flat = axes.lines[2:]
+    assert [line.get_ydata()[0] for line in flat] == means
+    assert [line.get_linestyle() for line in flat] == ["-", "--"]
+    assert picture.table["records"].tolist() == [5, 10, 40, 80] * 2
+    assert picture.table["psi_mean"].tolist() == np.repeat(means, 4).tolist()
+
+
+def test_those_above_a_line_gain_and_are_named(lines: list[Line]) -> None:
+    names = ("ash", "oak", "fir", "elm")
+    picture = by_size(lines, names)
+    table = picture.table
+    assert np.array_equal(table["gains"] == 1, table["psi_alone"] > table["psi_mean"])
+    counts = [line.result.summary["profits_psi"] for line in lines]
+    assert table["gains"].reshape(2, 4).sum(axis=1).tolist() == counts
+    assert counts[0] == 0
+    assert 0 < counts[1] < 4
+    gaining = table["name"][4:][table["gains"][4:] == 1]
+    assert f"ε = 2,000 {counts[1]} ({', '.join(gaining)})" in picture.caption
+    assert "at ε = 1 none" in picture.caption
+    assert set(names) & set(texts(picture)) == set(gaining)
+    filled = picture.figure.axes[0].lines[1]
+    assert len(filled.get_xdata()) == counts[1]
+
+
+def test_owners_have_numbers_where_they_have_no_names(lines: list[Line]) -> None:
+    assert by_size(lines[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
+
+
+def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines: list[Line]) -> None:
+    result = lines[1].result
+    spread = {**result.summary["psi_final"], "mean": "inf"}
+    summary = {**result.summary, "psi_final": spread}
+    lost = type(result)(result.directory, {**result.manifest, "summary": summary})
+    picture = by_size([Line(lost)])
+    assert picture.table["gains"].sum() == 0
+    assert len(picture.figure.axes[0].lines) == 2
+
+
+def test_other_owners_are_refused(lines: list[Line], tmp_path) -> None:
+    (tmp_path / "s.toml").write_text(SCENE)
+    scenario, _ = load(tmp_path / "s.toml", ("run.seed=2",))
+    sweep(scenario, tmp_path / "sweep")
+    other = Line(Sweep.read(tmp_path / "sweep").cells[0].result)
+    with pytest.raises(ResultError):
+        by_size([lines[0], other])

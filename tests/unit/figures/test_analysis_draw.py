@@ -1,0 +1,297 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+from analysis.__main__ import main
+from asyncdp_sim import measures
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures import Result, draw, draw_all
+from asyncdp_sim.figures.kit.picture import Picture, save
+from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.result import read_table
+from asyncdp_sim.runs import Outcome
+
+NAMES = [
+    "convergence-by-update",
+    "convergence-by-time",
+    "timing-by-update",
+    "timing-by-time",
+    "gaps",
+    "shares",
+]
+SWEPT_NAMES = [*NAMES[:2], "against", *NAMES[2:]]
+LABEL = (
+    "private", "epsilon_true", "delta", "timing_accounted", "not_for_release", "epsilon_at_least",
+)  # fmt: skip
+NEVER_STALE = "staleness: no answer was stale in "
+
+
+def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
+    with (directory / "figures" / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        key: np.array([float(row[key]) if row[key] else np.nan for row in rows])
+        for key in rows[0]
+        if key not in ("line", *LABEL)
+    }
+
+
+def all_pictures(result: Result) -> list[Picture]:
+    lines = [Line(result)]
+    curves = [convergence.by_update(lines), convergence.by_time(lines)]
+    network = [figure(result) for figure in (timing.by_update, timing.by_time, gaps.survival)]
+    return [*curves, *network, shares.by_owner(result)]
+
+
+@pytest.mark.parametrize("kind", ["drawn_result", "swept"])
+def test_everything_is_drawn_with_numbers_and_captions(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    directory = request.getfixturevalue(kind)
+    names = SWEPT_NAMES if kind == "swept" else NAMES
+    if kind == "swept":
+        drawing = draw_all(directory, published={0.5: 0.1, 2.0: 0.2})
+        assert [path.stem for path in drawing.pictures] == SWEPT_NAMES
+        assert drawing.notes == (
+            "published ψ = 0.2: no line has the value 2.0",
+            f"{NEVER_STALE}cell-0000",
+        )
+    paths = [directory / "figures" / f"{name}.png" for name in names]
+    folder = directory / "figures"
+    said = (folder / "captions.md").read_text()
+    for number, path in enumerate(paths, start=1):
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert f"## {path.name}\n\nFigure {number}. " in said
+        assert (folder / f"{path.stem}.csv").stat().st_size > 50
+    assert "N = 3 owners, n_i = 40 records, T = 60 updates, R = 7 replicates" in said
+    assert not list(folder.glob("*.tmp"))
+    assert len(list(folder.iterdir())) == 2 * len(names) + 1
+    assert f"- {NEVER_STALE}" in said
+
+
+def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
+    drawn = numbers(drawn_result, "convergence-by-update")
+    by_k = read_table(drawn_result, "curve").groupby("k")["relative_fitness"]
+    assert list(drawn["k"]) == list(range(61))
+    for column, share in (("psi_q25", 0.25), ("psi_median", 0.5), ("psi_q75", 0.75)):
+        np.testing.assert_allclose(drawn[column], by_k.quantile(share), rtol=1e-12)
+    final = json.loads((drawn_result / "manifest.json").read_text())["summary"]["psi_final"]
+    assert drawn["psi_median"][-1] == pytest.approx(final["median"], rel=1e-12)
+    assert drawn["psi_q75"][-1] == pytest.approx(final["q75"], rel=1e-12)
+
+
+def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> None:
+    drawn = numbers(drawn_result, "convergence-by-time")
+    curve = read_table(drawn_result, "curve")
+    for row in (0, 57, 200, 399):
+        now = curve[curve["time"] <= drawn["time"][row]]
+        last = now.groupby("replicate")["relative_fitness"].last()
+        assert len(last) == 7
+        assert drawn["psi_median"][row] == pytest.approx(last.median(), rel=1e-12)
+    assert drawn["time"][-1] == curve["time"].max()
+
+
+def test_timing_shows_the_updates(drawn_result: Path) -> None:
+    updates = read_table(drawn_result, "updates").query("replicate == 1")
+    for name in ("timing-by-update", "timing-by-time"):
+        drawn = numbers(drawn_result, name)
+        for column in ("k", "time", "owner"):
+            assert list(drawn[column]) == list(updates[column])
+    window = timing.by_update(Result.read(drawn_result), replicate=3, first=11, last=20).table
+    assert list(window["k"]) == list(range(11, 21))
+    with pytest.raises(ResultError, match="no updates k = 100 to 199 of replicate 3"):
+        timing.by_update(Result.read(drawn_result), replicate=3, first=100)
+
+
+def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: Outcome) -> None:
+    expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
+    np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
+    drawn = numbers(drawn_result, "gaps")
+    survival = [(expected > t).mean() for t in drawn["t"]]
+    np.testing.assert_allclose(drawn["survival"], survival, atol=1e-12)
+    np.testing.assert_allclose(drawn["law"], np.exp(-3 * drawn["t"]), rtol=1e-12)
+    share = np.mean([measures.shares(trace) for trace in outcome.traces], axis=0)
+    np.testing.assert_allclose(numbers(drawn_result, "shares")["share"], share, rtol=1e-12)
+
+
+def test_the_distance_between_distributions_is_kolmogorovs() -> None:
+    from scipy.stats import kstest
+
+    observed = np.random.default_rng(1).exponential(0.25, 50)
+    found = gaps.distance(observed, gaps.GapLaw(rate=4.0, n_gaps=50))
+    expected = kstest(observed, "expon", args=(0, 0.25)).statistic
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
+    manifest = json.loads((result / "manifest.json").read_text())
+    manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
+    manifest["warnings"] = ["not private: a planted fault: in words"]
+    (result / "manifest.json").write_text(json.dumps(manifest))
+    for picture in all_pictures(Result.read(result)):
+        said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+        assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
+    drawing = draw_all(result)
+    captions = (result / "figures" / "captions.md").read_text()
+    assert captions.count("NOT PRIVATE as claimed") == len(drawing.pictures) == len(NAMES)
+    for path in drawing.pictures:
+        with path.with_suffix(".csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) > 0
+        assert {(row["private"], row["epsilon_true"]) for row in rows} == {("False", "inf")}
+
+
+def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:
+    for picture in all_pictures(Result.read(result)):
+        with style():
+            picture.figure.canvas.draw()
+            canvas = picture.figure.canvas
+            assert isinstance(canvas, FigureCanvasAgg)
+            renderer = canvas.get_renderer()
+            texts = [t for t in picture.figure.findobj(Text) if t.get_visible() and t.get_text()]
+            boxes = {t: t.get_window_extent(renderer) for t in texts if t.get_text().strip()}
+        width, height = picture.figure.bbox.size
+        [label] = [t for t in boxes if t.get_text().startswith("Private as claimed: ε = 1")]
+        ticks = [t for axis in picture.figure.axes for t in (*axis.get_xticklabels(),)]
+        for text, box in boxes.items():
+            if text not in ticks and not text.get_text().startswith("$\\mathdefault"):
+                assert box.x0 >= 0, (picture.name, text)
+                assert box.y0 >= 0, (picture.name, text)
+                assert box.x1 <= width, (picture.name, text)
+                assert box.y1 <= height, (picture.name, text)
+                assert text is label or not box.overlaps(boxes[label]), (picture.name, text)
+
+
+def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
+    from asyncdp_sim.figures import Sweep
+
+    sweep = Sweep.read(swept)
+    lines = [Line(cell.result, cell.label(sweep.paths), 0.1) for cell in sweep.cells]
+    picture = convergence.by_update(lines)
+    said = [text.get_text() for text in picture.figure.findobj(Text)]
+    assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
+    assert any("NOT PRIVATE as claimed" in text and "in 1 of 3 cells" in text for text in said)
+    assert "diamonds: published end points" in picture.caption
+
+
+def test_long_names_have_room(swept: Path) -> None:
+    from asyncdp_sim.figures import Sweep
+
+    words = "availability = outages, groups [[1], [2], [3], [4], [5], [6]], gap exponential, mean "
+    name = f"{words}200, length exponential, mean 100, of all owners, {words}"
+    for figure in (convergence.by_update, convergence.by_time):
+        cells = Sweep.read(swept).cells[:2]
+        picture = figure([Line(cells[0].result, f"{words}10"), Line(cells[1].result, name)])
+        assert set(picture.table["line"]) == {f"{words}10", name}
+        with style():
+            picture.figure.canvas.draw()
+            [legend] = picture.figure.legends
+            box = legend.get_window_extent()
+        assert box.x1 <= picture.figure.bbox.width
+        said = [text.get_text() for text in legend.get_texts()]
+        assert said[1].endswith(" …")
+        assert "…" not in said[0]
+
+
+@pytest.mark.parametrize(("stretch", "scale"), [(10, "linear"), (100, "log")])
+def test_time_is_logarithmic_where_lines_end_far_apart(
+    stretch: int, scale: str, swept: Path
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from asyncdp_sim.figures import Sweep
+
+    near, far, _ = Sweep.read(swept).cells
+    curve = read_table(far.result.directory, "curve")
+    curve["time"] *= stretch
+    pq.write_table(pa.Table.from_pandas(curve), far.result.directory / "curve.parquet")
+    picture = convergence.by_time([Line(near.result, "near"), Line(far.result, "far")])
+    [axes] = picture.figure.axes
+    assert axes.get_xscale() == scale
+    rows = picture.table["line"] == "far"
+    time, psi = picture.table["time"][rows], picture.table["psi_median"][rows]
+    assert time[-1] == curve["time"].max()
+    for row in (0, 57, 200, 399):
+        now = curve[curve["time"] <= time[row]]
+        last = now.groupby("replicate")["relative_fitness"].last()
+        assert psi[row] == pytest.approx(last.median(), rel=1e-12)
+    assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
+
+
+def test_without_updates_the_rest_is_drawn(result: Path) -> None:
+    (result / "updates.parquet").unlink()
+    drawing = draw_all(result)
+    assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
+    assert drawing.notes == ("timing, gaps and staleness: result kept no updates.parquet",)
+    assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
+
+
+def test_a_run_that_diverges_is_drawn(result: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    curve = read_table(result, "curve")
+    curve.loc[(curve["replicate"] <= 2) & (curve["k"] > 30), "relative_fitness"] = np.inf
+    curve.loc[(curve["replicate"] == 3) & (curve["k"] > 40), "relative_fitness"] = np.nan
+    pq.write_table(pa.Table.from_pandas(curve), result / "curve.parquet")
+    picture = convergence.by_update([Line(Result.read(result))])
+    save(picture, result)
+    assert np.isinf(picture.table["psi_q75"][-1])
+    assert np.isfinite(picture.table["psi_q25"]).all()
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"scenario": {}}'])
+def test_another_directory_is_refused_in_one_line(
+    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ResultError, match="allowed is a result directory"):
+        draw(tmp_path)
+    assert main([str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "figures").exists()
+    assert main([]) == 2
+
+
+def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
+    result: Path, drawn_result: Path
+) -> None:
+    code = (
+        "import sys; from matplotlib import rcParams\n"
+        "def now(): return {k: rcParams[k] for k in rcParams if k != 'backend'}\n"
+        "before = now(); from analysis.__main__ import main; assert main(sys.argv[1:]) == 0\n"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert now() == before"
+    )  # asking for the backend would itself import pyplot
+    root = Path(__file__).resolve().parents[3]
+    command = [sys.executable, "-W", "error", "-c", code, str(result)]
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    assert [Path(line).stem for line in done.stdout.splitlines()] == NAMES
+    first, second = (
+        {path.name: path.read_bytes() for path in (directory / "figures").iterdir()}
+        for directory in (drawn_result, result)
+    )
+    assert first == second
+
+
+def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
+    """As rounds without latencies: all updates are at 0 then."""
+    manifest = json.loads((result / "manifest.json").read_text())
+    manifest["summary"]["simulated_time"] = 0.0
+    (result / "manifest.json").write_text(json.dumps(manifest))
+    drawing = draw_all(result)
+    names = {path.stem for path in drawing.pictures}
+    assert {"convergence-by-update", "timing-by-update", "shares"} <= names
+    assert names.isdisjoint({"convergence-by-time", "timing-by-time", "gaps"})
+    assert "convergence over time: nothing takes any" in drawing.notes
+    assert "timing by time, and gaps: nothing takes time in result" in drawing.notes

@@ -1,0 +1,229 @@
+"""Who profits, what coalitions are worth, whom a model serves, and what collisions cost."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made import made, scenario
+from matplotlib.text import Text
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.draw import BEYOND
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.sweeps import coalition, collaboration, collision_price, fairness
+
+R = 2
+"""Replicates; columns of owners are given for one, and alike in both."""
+
+
+def written(
+    directory: Path,
+    values: Mapping[str, Any],
+    said: dict[str, Any],
+    owners: Mapping[str, Sequence[float]],
+    psi: Sequence[float] = (1.0, 3.0),
+    **summary: Any,
+) -> dict[str, Any]:
+    """Write a cell of a sweep; return its row of cells.parquet, numbered by those there are."""
+    number = len(list(directory.glob("cell-*")))
+    place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
+    curve = {"replicate": [1, 1, 2, 2], "k": [0, 4, 0, 4], "time": [0.0, 8.0, 0.0, 12.0]}
+    curve["relative_fitness"] = [9.0, psi[0], 9.0, psi[1]]
+    pq.write_table(pa.table(curve), place / "curve.parquet")
+    columns = {name: list(column) * R for name, column in owners.items()}
+    pq.write_table(pa.table(columns), place / "owners.parquet")
+    return {"cell": number, **values}
+
+
+def read(directory: Path, rows: Sequence[Mapping[str, Any]]) -> Sweep:
+    """Finish a sweep of these cells and open it."""
+    table: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
+    return Sweep.read(directory)
+
+
+def texts(picture: Picture) -> list[str]:
+    return [text.get_text() for text in picture.figure.findobj(Text)]
+
+
+def of_budgets(directory: Path, **summary: Any) -> Sweep:
+    """Two budgets at two ε for three owners; mean ψ is 2, 4 and 4, 40."""
+    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [9.0, 3.0, 1.0]}
+    owners |= {"held_out_loss": [2.0, 2.0, 2.0], "held_out_alone": [3.0, 1.0, 1.0]}
+    known = {"profits_psi": 1, "profits_held_out": 1} | summary
+    rows = []
+    for name, kind, mean in (("cap", "per-owner-cap", 2.0), ("all", "horizon", 4.0)):
+        for epsilon, times in ((3.0, 1.0), (1.0, 2.0 if name == "cap" else 10.0)):
+            budget = {"kind": kind} | ({"answers": 5} if kind == "per-owner-cap" else {})
+            said = scenario(privacy={"epsilon": epsilon, "budget": budget})
+            psi = (0.5 * mean * times, 1.5 * mean * times)
+            values = {"variant": name, "privacy.epsilon": epsilon}
+            rows.append(written(directory, values, said, owners, psi, **known))
+    return read(directory, rows)
+
+
+def test_who_profits_is_told_for_each_budget_and_by_size(tmp_path: Path) -> None:
+    sweep = of_budgets(tmp_path)
+    picture = collaboration.picture(sweep)
+    table = picture.table
+    assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
+    assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2
+    assert table["profits_psi"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert table["profits_held_out"].tolist() == [1, 0, 0] * 4
+    above, below = picture.figure.axes
+    np.testing.assert_allclose(above.lines[0].get_ydata(), [1 / 3, 2 / 3])
+    np.testing.assert_allclose(above.lines[1].get_ydata(), [1 / 3, 1 / 3])
+    assert below.lines[0].get_ydata().tolist() == [100, 100, 200]
+    assert "cap: 1 at ε = 1, 2 at ε = 3; all: 1 at ε = 3." in picture.caption
+    assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
+
+
+def test_nobody_profits_is_said(tmp_path: Path) -> None:
+    sweep = of_budgets(tmp_path)
+    for cell in sweep.cells[2:]:
+        curve = pq.read_table(cell.result.directory / "curve.parquet").to_pydict()
+        curve["relative_fitness"] = [1e3] * 4
+        pq.write_table(pa.table(curve), cell.result.directory / "curve.parquet")
+    assert "all: nobody at any ε" in collaboration.picture(sweep).caption
+
+
+def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path: Path) -> None:
+    sweep = of_budgets(tmp_path)
+    for cell in sweep.cells:
+        del cell.result.manifest["summary"]["profits_psi"]
+    assert collaboration.why_not(sweep) == "owners alone are not known: run.alone"
+    with pytest.raises(ResultError):
+        collaboration.picture(sweep)
+
+
+def of_coalitions(directory: Path, members: Sequence[Sequence[float]]) -> Sweep:
+    """Coalitions of three owners; mean ψ is 4, 2, 8 for the first three."""
+    rows = []
+    for psi, online in zip((4.0, 2.0, 8.0, 1.0), members, strict=False):
+        owners = {"records": [300, 200, 100], "epsilon": [1.0, 1.0, 0.1]}
+        owners |= {"held_out_loss": [psi, 9.0, 9.0], "held_out_optimum": [2.0, 9.0, 9.0]}
+        owners |= {"held_out_alone": [3.0, 9.0, 9.0]}
+        said = scenario(availability={"kind": "bernoulli", "probability": list(online)})
+        rows.append(
+            written(
+                directory, {"availability.probability": str(list(online))}, said, owners,
+                (psi - 1, psi + 1), held_out_optimum=2.0, profits_held_out=0,
+                held_out_final={"mean": 7.0},
+            )
+        )  # fmt: skip
+    return read(directory, rows)
+
+
+def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path: Path) -> None:
+    sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    picture = coalition.picture(sweep)
+    assert picture.table["members"].tolist() == [1, 2, 3]
+    np.testing.assert_allclose(picture.table["psi"], [4, 2, 8])
+    np.testing.assert_allclose(picture.table["first"], [2, 1, 4])
+    law = [1 / 300**2, 2 / 500**2, 102 / 600**2]
+    np.testing.assert_allclose(picture.table["noise_law"], law, rtol=1e-12)
+    for axes in picture.figure.axes:
+        rings = [line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 1]
+        assert [float(np.atleast_1d(ring.get_xdata())[0]) for ring in rings] == [2.0]
+    assert "least ψ with owners 1 to 2 (2; 8 once owner 3 has joined" in picture.caption
+    assert "3\n100\n0.1" in texts(picture)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ([[1, 0, 0], [1, 1, 0]], "fewer than 3 coalitions"),
+        ([[1, 0, 0], [0, 1, 0], [1, 1, 1]], "an owner that is online at times"),
+        ([[1, 0, 0], [1, 0.5, 0], [1, 1, 1]], "an owner that is online at times"),
+    ],
+)
+def test_what_is_no_coalition_is_not_drawn(
+    members: list[list[float]], said: str, tmp_path: Path
+) -> None:
+    assert str(coalition.why_not(of_coalitions(tmp_path, members))).startswith(said)
+
+
+def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Sweep:
+    """Two ways to step, two seeds; owner 3 is served worse, the more the smaller its share."""
+    rows = []
+    for selection, worst in (("uniform", 3.0), ("inverse-rate", 1.0)):
+        for seed, more in ((1, 0.0), (2, 1.0)):
+            owners = {"held_out_loss": [2.0, 4.0, 2 * (worst + more)], "updates": [6.0, 3.0, 1.0]}
+            owners |= {"held_out_optimum": [2.0, 4.0, 2.0]}
+            said = scenario(availability={"kind": "bernoulli", "probability": list(online)})
+            values = {"algorithm.selection": selection, "run.seed": seed}
+            rows.append(written(directory, values, said, owners, held_out_optimum=2.0))
+    return read(directory, rows)
+
+
+def test_losses_of_owners_are_means_over_seeds(tmp_path: Path) -> None:
+    picture = fairness.picture(of_seeds(tmp_path))
+    table = picture.table
+    step = "step divided by the owner's share"
+    assert table["line"].tolist() == ["published step"] * 3 + [step] * 3
+    np.testing.assert_allclose(table["relative_loss"], [1, 1, 3.5, 1, 1, 1.5])
+    np.testing.assert_allclose(table["relative_loss_se"], [0, 0, 0.5] * 2)
+    np.testing.assert_allclose(table["share"], [0.6, 0.3, 0.1] * 2)
+    assert f"published step: 1.00, 1.00, 3.50; {step}: 1.00, 1.00, 1.50." in picture.caption
+
+
+@pytest.mark.parametrize(
+    ("online", "said"),
+    [
+        ((1.0, 0.5, 0.5), "owners are not online with 3 probabilities or more"),
+        ((1.0, 0.5, 0.0), "some owners are never online"),
+    ],
+)
+def test_fairness_needs_owners_that_are_online_unequally(
+    online: tuple[float, ...], said: str, tmp_path: Path
+) -> None:
+    assert fairness.why_not(of_seeds(tmp_path, online)) == said
+
+
+def of_channels(directory: Path, budget: str = "per-owner-cap") -> Sweep:
+    """An ideal channel that loses nothing, and ALOHA that loses half, at two loads."""
+    rows = []
+    for channel in ({"kind": "ideal"}, {"kind": "aloha", "airtime": 0.5}):
+        for rate in (0.1, 0.4):
+            used = 4 if channel["kind"] == "ideal" else 2
+            owners = {"answers_released": [4] * 3, "updates": [used] * 3}
+            owners |= {"collided": [4 - used] * 3}
+            privacy = {"budget": {"kind": budget, "answers": 4}}
+            clock = {"kind": "poisson", "rate": rate}
+            said = scenario(privacy=privacy, clock=clock, channel=channel)
+            values = {"channel": str(channel["kind"]), "clock.rate": rate}
+            rows.append(written(directory, values, said, owners))
+    return read(directory, rows)
+
+
+def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
+    picture = collision_price.picture(of_channels(tmp_path))
+    table = picture.table
+    assert table["channel"].tolist() == ["ideal"] * 2 + ["pure ALOHA"] * 2
+    np.testing.assert_allclose(table["load"], [0.15, 0.6] * 2)  # N λ airtime, also where ideal
+    np.testing.assert_allclose(table["price"], [1, 1, 2, 2])
+    np.testing.assert_allclose(table["updates"], [12, 12, 6, 6])
+    np.testing.assert_allclose(table["time"], [2.5] * 4)  # 8/4 and 12/4
+    assert "at load 0.6: ideal 1 (0 % collided); pure ALOHA 2 (50 % collided)" in picture.caption
+
+
+def test_a_budget_of_as_many_answers_as_updates_is_not_spent(tmp_path: Path) -> None:
+    said = collision_price.why_not(of_channels(tmp_path, "horizon"))
+    assert str(said).startswith("budgets hold T answers each")
+
+
+def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) -> None:
+    sweeps = {
+        collaboration: of_budgets(tmp_path / "a"),
+        coalition: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
+        fairness: of_seeds(tmp_path / "c"),
+        collision_price: of_channels(tmp_path / "d"),
+    }
+    assert tuple(sweeps) == BEYOND
+    for owner, sweep in sweeps.items():
+        assert [each for each in BEYOND if each.why_not(sweep) is None] == [owner]

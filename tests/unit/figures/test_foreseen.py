@@ -1,0 +1,39 @@
+"""A forecast's pictures: its numbers, its label, and files that are none."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import draw_forecast
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.forecasts import forecast, words
+from tests.verification.test_forecast import scenario
+
+
+def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path: Path) -> None:
+    found = forecast(scenario(), target=0.05)
+    (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
+    drawn = draw_forecast(tmp_path / "f.json")
+    assert [path.name for path in drawn] == ["forecast-over-time.png", "forecast-owners.png"]
+    curve = pd.read_csv(tmp_path / "f" / "forecast-over-time.csv")
+    assert curve["expected_psi"].iloc[-1] == found.psi
+    assert curve["time"].iloc[-1] == pytest.approx(found.time)
+    owners = pd.read_csv(tmp_path / "f" / "forecast-owners.csv")
+    assert owners["psi_alone"].tolist() == [owner.alone for owner in found.owners]
+    assert not owners["not_for_release"].any()
+
+
+def test_a_forecast_from_private_data_says_so(tmp_path: Path) -> None:
+    raw = json.loads(words.as_json(forecast(scenario())))
+    (tmp_path / "f.json").write_text(json.dumps(raw | {"not_for_release": True}), encoding="utf-8")
+    draw_forecast(tmp_path / "f.json")
+    assert pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["not_for_release"].all()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])
+def test_what_is_no_forecast_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "f.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ResultError, match="no forecast"):
+        draw_forecast(tmp_path / "f.json")

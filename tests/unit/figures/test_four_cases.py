@@ -1,0 +1,119 @@
+"""Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made import made, scenario
+
+from analysis.four_cases import cases, four_cases, scale
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.kit.source import Sweep
+from scenarios.papers.collab_claims import exponent, over_epsilon, over_records
+
+FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
+BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
+C = 1e10
+
+
+def law(records: list[int], epsilon: list[float]) -> float:
+    return sum(1 / e**2 for e in epsilon) / sum(records) ** 2
+
+
+def swept(
+    directory: Path,
+    psi: Callable[[list[int], list[float]], float] = lambda n, e: C * law(n, e),
+    first: tuple[int, ...] = FIRST,
+    others: tuple[int, ...] = OTHERS,
+) -> Sweep:
+    """Write a sweep, in another order than the picture's, of two replicates with one ψ each."""
+    grid = [
+        ([n, m, m], [e, r, r])
+        for m in reversed(others)
+        for n in first
+        for r in OTHER_BUDGETS
+        for e in reversed(BUDGETS)
+    ]
+    for number, (records, epsilon) in enumerate(grid):
+        said = scenario(privacy={"epsilon": epsilon}, owners={"records": records})
+        cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=9)
+        curve: dict[str, Any] = {"replicate": [1, 1, 2, 2], "k": [0, 9] * 2, "time": [0.0, 1.0] * 2}
+        curve["relative_fitness"] = [1.0, psi(records, epsilon)] * 2
+        pq.write_table(pa.table(curve), cell / "curve.parquet")
+    count = len(grid)
+    table: dict[str, Any] = {"cell": list(range(count))}
+    table |= {"owners.records": [str(n) for n, _ in grid]}
+    table |= {"privacy.epsilon": [str(e) for _, e in grid], "status": ["done"] * count}
+    pq.write_table(pa.table(table), directory / "cells.parquet")
+    return Sweep.read(directory)
+
+
+def test_cases_come_in_the_papers_order_with_their_cells(tmp_path: Path) -> None:
+    found = cases(swept(tmp_path / "sweep"))
+    assert [(case.number, case.name) for case in found] == [
+        ("(i)", "small, reluctant"),
+        ("(ii)", "small, eager"),
+        ("(iii)", "large, reluctant"),
+        ("(iv)", "large, eager"),
+    ]
+    assert [(case.records, case.epsilon) for case in found] == [
+        (m, r) for m in OTHERS for r in OTHER_BUDGETS
+    ]
+    for case in found:
+        m, r = int(case.records), case.epsilon
+        exact = [[law([n, m, m], [e, r, r]) for e in BUDGETS] for n in FIRST]
+        np.testing.assert_allclose(case.law, exact, rtol=1e-14)
+        np.testing.assert_allclose(case.mean, C * case.law, rtol=1e-14)
+    assert abs(scale(found) / C - 1) < 1e-12
+
+
+def test_what_the_claims_measure_is_exact_under_the_law(tmp_path: Path) -> None:
+    first, *_, last = cases(swept(tmp_path / "sweep"))
+    assert abs(exponent(first) - 2) < 1e-10
+    assert abs(over_epsilon(first) / (300 / 200.01) - 1) < 1e-12
+    assert abs(over_epsilon(last) / (100.02 / 0.03) - 1) < 1e-12
+    assert abs(over_records(last) / (200_000 / 101_000) ** 2 - 1) < 1e-12
+
+
+def test_a_law_without_the_square_is_seen(tmp_path: Path) -> None:
+    found = cases(swept(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5))
+    assert abs(exponent(found[0]) - 1) < 1e-10
+
+
+def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Path) -> None:
+    picture = four_cases(swept(tmp_path / "sweep"))
+    panels = picture.figure.axes
+    assert len(panels) == 4
+    assert len({axes.get_zlim() for axes in panels}) == 1  # type: ignore[attr-defined]
+    table = picture.labelled()
+    assert len(table["psi_mean"]) == 4 * len(FIRST) * len(BUDGETS)
+    np.testing.assert_allclose(table["psi_mean"], table["law"], rtol=1e-12)
+    assert list(table["case"][:6]) == ["(i)"] * 6
+    assert "measured over it 1 to 1." in picture.caption
+    assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
+
+
+def test_what_is_no_grid_of_four_cases_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="two sizes and two budgets"):
+        cases(swept(tmp_path / "three", others=(1000, 2000, 3000)))
+    sweep = swept(tmp_path / "gap")
+    short = Sweep(sweep.directory, sweep.paths, sweep.cells[1:], (0,))
+    with pytest.raises(ResultError, match="two sizes and two budgets"):
+        cases(short)
+    sweep.cells[0].result.manifest["scenario"]["owners"]["records"] = 10
+    with pytest.raises(ResultError, match="lists of records and budgets"):
+        cases(sweep)
+
+
+def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_path: Path) -> None:
+    def psi(n: list[int], e: list[float]) -> float:
+        return float("nan") if (n[0], n[1], e) == (1000, 1000, [0.1] * 3) else C * law(n, e)
+
+    picture = four_cases(swept(tmp_path / "sweep", psi))
+    assert np.isinf(picture.table["psi_mean"]).sum() == 1
+    rest = np.isfinite(picture.table["psi_mean"])
+    np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_mean"][rest])

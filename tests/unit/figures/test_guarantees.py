@@ -1,0 +1,129 @@
+"""Mean ψ against ε for several ways to hide records: what is drawn, and when nothing is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made import made, scenario
+from matplotlib.text import Text
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.kit.captions import caption
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.sweeps.guarantees import by_epsilon, series_of
+
+BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
+WAYS: dict[str, dict[str, Any]] = {
+    "pure": {"mechanism": "laplace"},
+    "weaker": {"mechanism": "gaussian", "delta": 1e-6},
+    "hoped": {"mechanism": "laplace", "sensitivity": {"kind": "declared", "bound": 1.0}},
+}
+BUDGETS = (1.0, 4.0)
+EXCEEDED = "not private: the declared bound 1 on a record gradient's L1 norm is exceeded: 9 at …"
+
+
+def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
+    """Two budgets for each way; three replicates, whose ψ is 1, 2 and 6 times the cell's number."""
+    rows = [(name, epsilon) for name in ways for epsilon in BUDGETS]
+    for number, (name, epsilon) in enumerate(rows):
+        broken = name == "hoped"
+        cell = made(
+            directory / f"cell-{number:04d}", [(), (), ()],
+            scenario(privacy=ways[name] | {"epsilon": epsilon}),
+            updates=10, clip_count=5 if number == 0 else 0, private=not broken,
+            epsilon_true=9 * epsilon if broken else epsilon,
+            delta=ways[name].get("delta", 0.0),
+        )  # fmt: skip
+        text = (cell / "manifest.json").read_text()
+        warnings = f'["{EXCEEDED}"]' if broken else f'["{BOUNDS}"]'
+        bound = 2.0 if name == "weaker" else 4.0
+        text = text.replace('"warnings": []', f'"warnings": {warnings}', 1)
+        constants = f'{{"constants": {{"noise_bound": {bound}}}, '
+        (cell / "manifest.json").write_text(text.replace("{", constants, 1))
+        curve: dict[str, Any] = {"replicate": [1, 1, 2, 2, 3, 3], "k": [0, 9] * 3}
+        psi = (1 + number) * np.array([1.0, 2.0, 6.0])
+        curve |= {"time": [0.0, 1.0] * 3}
+        curve["relative_fitness"] = np.stack([np.full(3, 20.0), psi], axis=1).ravel()
+        pq.write_table(pa.table(curve), cell / "curve.parquet")
+        pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
+    table: dict[str, Any] = {"cell": list(range(len(rows)))}
+    table["variant"] = [name for name, _ in rows]
+    table["privacy.epsilon"] = [epsilon for _, epsilon in rows]
+    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
+    return Sweep.read(directory)
+
+
+def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
+    picture = by_epsilon(swept(tmp_path / "sweep"))
+    [legend] = picture.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "pure (Ξ₁ = 4): ε-DP, pure, Laplace noise",
+        "weaker (Ξ₂ = 2): (ε, 1e-06)-DP, Gaussian noise",
+        "hoped (Ξ₁ = 4): NOT PRIVATE as claimed, ε ≥ 9 to 36",
+        "before the first update",
+        "25–75 % of replicates",
+    ]
+    [axes] = picture.figure.axes
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "-", "--", ":"]
+    said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+    assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
+
+
+def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) -> None:
+    table = by_epsilon(swept(tmp_path / "sweep")).labelled()
+    assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
+    np.testing.assert_allclose(table["psi_mean"], 3.0 * np.arange(1, 7))
+    np.testing.assert_array_equal(table["private"], [True] * 4 + [False] * 2)
+    np.testing.assert_array_equal(table["epsilon_true"], [1, 4, 1, 4, 9, 36])
+    np.testing.assert_array_equal(table["delta"], [0, 0, 1e-6, 1e-6, 0, 0])
+    np.testing.assert_array_equal(table["projected"], [0.5] + [0.0] * 5)
+    half = 4.302653 * np.sqrt(7 / 3)  # Student's t with 2 degrees of freedom
+    np.testing.assert_allclose(table["psi_mean_high"][0] - 3.0, half, rtol=1e-6)
+
+
+def test_the_caption_states_bounds_ratios_and_projections(tmp_path: Path) -> None:
+    sweep = swept(tmp_path / "sweep")
+    said = caption(1, by_epsilon(sweep), [cell.result for cell in sweep.cells])
+    assert BOUNDS in said
+    assert "weaker 3 at ε = 1, 2 at ε = 4; hoped 5 at ε = 1, 3 at ε = 4" in said
+    assert "changed a model in 50 % of the updates of pure at ε = 1." in said
+    assert "NOT PRIVATE as claimed" in said
+
+
+def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: Path) -> None:
+    sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in ("pure", "weaker")})
+    curve: dict[str, Any] = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0]}
+    curve["relative_fitness"] = [20.0, np.nan]
+    pq.write_table(pa.table(curve), sweep.cells[0].result.directory / "curve.parquet")
+    picture = by_epsilon(sweep)
+    assert np.isinf(picture.table["psi_mean"][0])
+    assert np.isnan(np.asarray(picture.figure.axes[0].lines[0].get_ydata())[0])
+
+
+@pytest.mark.parametrize(
+    ("names", "path", "said"),
+    [
+        (("pure",), "privacy.epsilon", "1 lines, and 2 to 7 can be shown"),
+        (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
+    ],
+)
+def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
+    names: tuple[str, ...], path: str, said: str, tmp_path: Path
+) -> None:
+    sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in names})
+    frame = pq.read_table(sweep.directory / "cells.parquet")
+    renamed = ["cell", "variant", path, "status"]
+    pq.write_table(frame.rename_columns(renamed), sweep.directory / "cells.parquet")
+    sweep = Sweep.read(sweep.directory)
+    assert series_of(sweep) == said
+    with pytest.raises(ResultError, match=said.partition(",")[0]):
+        by_epsilon(sweep)
+
+
+def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
+    sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
+    assert series_of(sweep) == "lines that hide records in the same way"

@@ -1,0 +1,152 @@
+"""Pictures of held-out rows, owners alone and the parts of ψ."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+from asyncdp_sim.figures import Sweep
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.style import panels, style
+from asyncdp_sim.figures.runs import held_out, honest, profit, psi_split
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.result import read_table
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+
+HONEST = """
+schema = 1
+id = "honest"
+[run]
+updates = 40
+replicates = 5
+alone = true
+split = true
+[owners]
+count = 3
+records = [20, 40, 80]
+[data]
+kind = "gaussian"
+features = 3
+heterogeneity = 0.3
+held_out = 0.25
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 3.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "declared", bound = 5.0 }
+[sweep]
+"privacy.epsilon" = [20.0, 200.0]
+"""
+PICTURES = (held_out.curves, profit.by_owner, psi_split.stacked)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
+    place = tmp_path_factory.mktemp("honest")
+    (place / "s.toml").write_text(HONEST)
+    sweep(load(place / "s.toml")[0], place / "sweep")
+    opened = Sweep.read(place / "sweep")
+    return [Line(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+
+
+def texts(picture: Picture) -> list[str]:
+    return [text.get_text() for text in picture.figure.findobj(Text)]
+
+
+def changed(line: Line, **summary: object) -> Line:
+    result = line.result
+    manifest = {**result.manifest, "summary": {**result.summary, **summary}}
+    return Line(type(result)(result.directory, manifest), line.name)
+
+
+@pytest.mark.parametrize("figure", PICTURES)
+def test_they_are_drawn_within_their_frame(figure, lines: list[Line]) -> None:
+    for some in (lines, lines[:1]):
+        picture = figure(some)
+        lengths = {len(column) for column in picture.table.values()}
+        assert len(lengths) == 1
+        with style():
+            picture.figure.canvas.draw()
+            canvas = picture.figure.canvas
+            assert isinstance(canvas, FigureCanvasAgg)
+            for legend in picture.figure.legends:
+                box = legend.get_window_extent(canvas.get_renderer())
+                assert box.x0 >= 0
+                assert box.x1 <= picture.figure.bbox.width
+        assert any("NOT PRIVATE" in said or "Private as" in said for said in texts(picture))
+
+
+def test_the_curves_are_those_of_the_tables(lines: list[Line]) -> None:
+    table = held_out.curves(lines).table
+    for line in lines:
+        curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
+        drawn = table["held_out_median"][table["line"] == line.name]
+        np.testing.assert_allclose(drawn, curve.median(), rtol=1e-12)
+        rows = table["line"] == line.name
+        for name in ("held_out_optimum", "held_out_alone"):
+            assert set(table[name][rows]) == {line.result.summary[name]}
+
+
+def test_without_rows_held_out_there_is_one_panel() -> None:
+    _, shown = panels((1.0,))
+    assert len(shown) == 1
+    assert len(panels((1.0, 2.0))[1]) == 2
+
+
+def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
+    picture = profit.by_owner(lines)
+    table = picture.table
+    counts = []
+    for line in lines:
+        rows = table["line"] == line.name
+        gains = np.count_nonzero(table["psi_alone"][rows] > table["psi_mean"][rows])
+        assert gains == line.result.summary["profits_psi"]
+        better = np.count_nonzero(table["held_out_alone"][rows] > table["held_out_loss"][rows])
+        assert better == line.result.summary["profits_held_out"]
+        counts.append(str(gains))
+    assert f"({', '.join(counts)} of 3)" in picture.caption
+    assert table["records"].tolist() == [15, 30, 60] * 2
+
+
+def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[Line]) -> None:
+    picture = psi_split.stacked(lines)
+    total = sum(picture.table[name] for name in psi_split.PARTS)
+    np.testing.assert_allclose(total, picture.table["psi_mean"], rtol=1e-9)
+    with style():
+        from asyncdp_sim.figures.kit.style import canvas
+
+        _, axes = canvas()
+        shares = {name: np.array([value]) for name, value in zip(
+            psi_split.PARTS, (30.0, 10.0, -20.0, 80.0), strict=True)}  # fmt: skip
+        psi_split.stack(axes, np.array([0]), shares)
+    found = [(bar.get_y(), bar.get_height()) for bar in axes.patches]
+    assert found == [(0, 30), (30, 10), (0, -20), (40, 80)]
+
+
+def test_what_is_not_told_apart_is_said(lines: list[Line]) -> None:
+    known = lines[0].result.summary["psi_split"]
+    split = {**dict.fromkeys(known), "noise": 0.5, "reason": "it goes on"}
+    picture = psi_split.stacked([changed(lines[0], psi_split=split), lines[1]])
+    assert "Not told apart: it goes on." in picture.caption
+    assert psi_split.REST in texts(picture)
+    assert np.isnan(picture.table["bias"][0])
+
+
+def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[Line]) -> None:
+    notes: list[str] = []
+    spread = lines[0].result.summary["psi_final"]
+    lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
+    drawn = honest.figures([lost, lines[1]], notes)
+    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "parts"]
+    assert [len(results) for _, results in drawn] == [2, 1, 1]
+    assert [note.partition(":")[0] for note in notes] == [
+        "1 of 2 results in profit", "1 of 2 results in parts",
+    ]  # fmt: skip
+    notes.clear()
+    assert honest.figures([changed(lines[0], updates=0)], notes) == []
+    assert len(notes) == 3

@@ -1,0 +1,81 @@
+"""ψ against the number of owners that lie: what is drawn, and when nothing is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made import made, scenario
+from matplotlib.lines import Line2D
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.sweeps.adversaries import Varied, by_liars, varied
+
+LISTS = ["[]", "[1]", "[1, 2]"]
+
+
+def swept(directory: Path) -> Sweep:
+    """Three counts of liars, two factors and two acceptances; ψ = 1 + cell."""
+    rows = [(a, o, f) for a in ("all", "clip") for o in LISTS for f in (1.0, 5.0)]
+    for number, (_, owners, factor) in enumerate(rows):
+        said = scenario(adversary={"kind": "flip", "owners": json.loads(owners), "factor": factor})
+        cell = made(directory / f"cell-{number:04d}", (), said)
+        curve = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0]}
+        curve["relative_fitness"] = [9.0, 1.0 + number]
+        pq.write_table(pa.table(curve), cell / "curve.parquet")
+    table: dict[str, Any] = {"cell": list(range(len(rows)))}
+    table["variant"] = [a for a, _, _ in rows]
+    table["adversary.owners"] = [o for _, o, _ in rows]
+    table["adversary.factor"] = [f for _, _, f in rows]
+    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
+    return Sweep.read(directory)
+
+
+def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) -> None:
+    picture = by_liars(swept(tmp_path / "sweep"))
+    left, right = picture.figure.axes
+    assert left.get_xlabel() == "owners that send −1 × the answer"
+    assert right.get_xlabel() == "owners that send −5 × the answer"
+    assert left.get_ylim() == right.get_ylim()
+    for axes, turn in ((left, 1.5), (right, 0.5)):
+        assert len(axes.containers) == 2
+        [rule] = [line for line in axes.lines if line.get_linestyle() == "--"]
+        assert isinstance(rule, Line2D)
+        assert list(rule.get_xdata()) == [turn, turn]
+    table = picture.table
+    assert list(table["series"]) == (["all"] * 3 + ["clip"] * 3) * 2
+    assert list(table["liars"]) == [0, 1, 2] * 4
+    np.testing.assert_array_equal(table["psi"], [1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12])
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"adversary.owners": LISTS}, Varied((), None)),
+        ({"adversary.owners": LISTS, "privacy.epsilon": [1, 2, 3]}, Varied((), "privacy.epsilon")),
+        (
+            {"adversary.owners": LISTS, "adversary.factor": [3.0, 1.0, 1.0]},
+            Varied((1.0, 3.0), None),
+        ),
+        ({"privacy.epsilon": [1, 2, 3]}, "adversary.owners is not swept over two numbers of"),
+        ({"adversary.owners": ["[1]", "[2]"]}, "adversary.owners is not swept over two numbers of"),
+        ({"adversary.owners": LISTS, "a": [1, 2, 3], "b": [1, 2, 3]}, "too much is swept besides"),
+    ],
+)
+def test_what_is_drawn_against_what(columns: dict[str, list[Any]], expected: Varied | str) -> None:
+    rows = zip(*columns.values(), strict=True)
+    result = Result(Path("made"), {})
+    cells = [Cell(n, dict(zip(columns, row, strict=True)), result) for n, row in enumerate(rows)]
+    sweep = Sweep(Path("made"), tuple(columns), tuple(cells), ())
+    found = varied(sweep)
+    if isinstance(expected, Varied):
+        assert found == expected
+        return
+    assert isinstance(found, str)
+    assert found.startswith(expected)
+    with pytest.raises(ResultError):
+        by_liars(sweep)

@@ -1,0 +1,282 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made import Row, made, scenario
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures import Result, Sweep, draw_all
+from asyncdp_sim.figures.kit import outcomes
+from asyncdp_sim.figures.runs import staleness, utilisation
+from asyncdp_sim.figures.sweeps import throughput
+from asyncdp_sim.theory.formulas.aloha import aloha
+
+HALF = {"kind": "constant", "value": 0.5}
+SLOW = {"kind": "exponential", "mean": 0.5}
+PUSH = {"kind": "push", "own_tick": "drop"}
+
+
+def exchange(message: int, start: float, end: float) -> list[Row]:
+    return [
+        (start, "query_sent", 1, message),
+        (start, "answer_released", 1, message, 1),
+        (end, "answer_delivered", 1, message, 1),
+        (end, "update_applied", 1, message),
+    ]
+
+
+def test_utilisation_is_the_union_of_exchanges(tmp_path: Path) -> None:
+    first = [*exchange(1, 0.0, 1.0), *exchange(2, 0.5, 1.5), (2.0, "went_offline", 2)]
+    first += [(2.5, "went_online", 2), (3.0, "clock_tick", 1)]
+    second = [(0.0, "went_offline", 1), (3.0, "clock_tick", 2)]
+    result = Result.read(made(tmp_path / "made", [first, second]))
+    picture = utilisation.over_time(result)
+    table = picture.table
+    np.testing.assert_allclose(table["from"], np.arange(30) / 10, atol=1e-9)
+    busy = np.where(table["to"] <= 1.5 + 1e-9, 0.5, 0.0)
+    np.testing.assert_allclose(table["utilisation"], busy, atol=1e-9)
+    away = np.where((table["from"] > 1.95) & (table["to"] < 2.55), 1, 0) + 1
+    np.testing.assert_allclose(table["online"], 1 - away / 6, atol=1e-9)
+    np.testing.assert_allclose(table["utilisation_low"], 0, atol=1e-9)
+    np.testing.assert_allclose(table["utilisation_high"], 2 * busy, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("count", "said", "high"),
+    [
+        (1, {"one replicate", "long-run law"}, np.nan),
+        (3, {"range of 3 replicates", "mean over replicates", "long-run law"}, 1.0),
+        (4, {"95 % interval", "mean over replicates", "long-run law"}, 1.0),
+    ],
+)
+def test_the_band_of_utilisation_suits_the_number_of_replicates(
+    count: int, said: set[str], high: float, tmp_path: Path
+) -> None:
+    busy: list[Row] = [*exchange(1, 0.0, 1.0), (3.0, "clock_tick", 1)]
+    idle: list[Row] = [(3.0, "clock_tick", 1)]
+    rows = [busy, *[idle] * (count - 1)]
+    picture = utilisation.over_time(Result.read(made(tmp_path / "made", rows)))
+    [legend] = picture.figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == said
+    assert picture.table["utilisation"][0] == pytest.approx(1 / count)
+    np.testing.assert_equal(picture.table["utilisation_high"][0], high)
+
+
+def test_covered_counts_every_interval() -> None:
+    edges = np.array([0.0, 10.0, 20.0, 30.0])
+    found = utilisation.covered([(5, 25), (0, 10), (12, 13)], edges)
+    np.testing.assert_allclose(found, [15, 11, 5])
+    np.testing.assert_allclose(utilisation.covered([], edges), 0)
+
+
+def test_where_listening_is_drawn_ticks_or_queries_are_counted(tmp_path: Path) -> None:
+    ticks: list[Row] = [
+        (n / 10, "clock_dropped" if n % 4 == 0 else "clock_tick", 1, None, None,
+         "offline" if n % 4 == 0 else None)
+        for n in range(301)
+    ]  # fmt: skip
+    said = scenario(availability={"kind": "bernoulli", "probability": 0.75})
+    picture = utilisation.over_time(Result.read(made(tmp_path / "a", [ticks], said)))
+    assert picture.table["online"].mean() == pytest.approx(0.75, abs=0.05)
+    assert np.isnan(picture.table["online_low"]).all()
+    queries: list[Row] = []
+    for n in range(30):
+        queries.append((float(n), "broadcast_sent", 0, n + 1))
+        queries.append((float(n), "query_lost", 1, n + 1, None, "offline"))
+    queries.append((30.0, "clock_tick", 1))
+    said["protocol"] = {"kind": "broadcast"}
+    picture = utilisation.over_time(Result.read(made(tmp_path / "b", [queries], said)))
+    np.testing.assert_allclose(picture.table["online"], 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("availability", "levels", "said"),
+    [
+        ({"kind": "always"}, [0.6, 3.0], "; dashed: the long-run law."),
+        ({"kind": "on-off", "on": SLOW, "off": HALF}, [1.5], "none of the utilisation, since av"),
+        ({"kind": "churn"}, [], "none of being online, since availability is churn, which has no"),
+    ],
+)
+def test_long_run_laws_are_drawn_where_they_hold(
+    availability: dict[str, Any], levels: list[float], said: str, tmp_path: Path
+) -> None:
+    tables = scenario(availability=availability, compute=HALF)
+    directory = made(tmp_path / "made", [exchange(1, 0.0, 1.0)], tables)
+    picture = utilisation.over_time(Result.read(directory))
+    lines = [line for axes in picture.figure.axes for line in axes.get_lines()]
+    found = [line.get_ydata() for line in lines if line.get_label() == "long-run law"]
+    assert [np.asarray(level)[0] for level in found] == pytest.approx(levels)
+    assert said in picture.caption
+
+
+def test_without_the_scenarios_files_theory_is_not_drawn(tmp_path: Path) -> None:
+    said = scenario(availability={"kind": "intervals", "path": "gone.csv"})
+    result = Result.read(made(tmp_path / "made", [exchange(1, 0.0, 1.0)], said))
+    assert result.network == "its scenario does not load (availability.path)"
+    picture = utilisation.over_time(result)
+    assert "none of being online, since its scenario does not load" in picture.caption
+    (result.directory / "scenario.toml").unlink()
+    again = Result.read(result.directory)
+    assert again.network == "its scenario does not load (no such file)"
+
+
+def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Path) -> None:
+    directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
+    columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
+    pq.write_table(pa.table(columns), directory / "updates.parquet")
+    picture = staleness.histogram(Result.read(directory))
+    np.testing.assert_allclose(picture.table["share"][:4], [0.5, 0.375, 0.125, 0])
+    np.testing.assert_allclose(picture.table["law"][:4], [4 / 9, 4 / 9, 1 / 9, 0])
+    low, high = staleness.between_replicates(
+        np.repeat([1, 2], 4), np.array([0, 0, 0, 1, 0, 1, 1, 2]), 2
+    )
+    assert (low[1], high[1]) == (0, 1)  # 0.375 ± 12.7 · 0.125
+    assert "mean 0.625" in picture.caption
+    assert not staleness.never_stale(Result.read(directory))
+    fresh = made(tmp_path / "fresh")
+    pq.write_table(pa.table({"staleness": [0, 0]}), fresh / "updates.parquet")
+    assert staleness.never_stale(Result.read(fresh))
+    without = Result.read(made(tmp_path / "none"))
+    with pytest.raises(ResultError):
+        staleness.histogram(without)
+
+
+Load = tuple[float, float] | None
+
+
+def swept(
+    directory: Path,
+    loads: list[Load],
+    protocols: list[dict[str, Any]] | None = None,
+    **changes: Any,
+) -> Path:
+    for number, pair in enumerate(loads):
+        protocol = PUSH if protocols is None else protocols[number]
+        said = scenario(5, clock={"rate": number + 1.0}, protocol=protocol, **changes)
+        known: dict[str, Any] = {}
+        if pair is not None:
+            known = {"offered_load": pair[0], "delivered_load": pair[1]}
+            known["intervals"] = {"offered_load": [pair[0] - 0.01, pair[0] + 0.02],
+                                  "delivered_load": None}  # fmt: skip
+        made(directory / f"cell-{number:04d}", (), said, **known)
+    count = len(loads)
+    columns: dict[str, Any] = {"cell": range(count), "clock.rate": range(count)}
+    if protocols is not None:
+        columns["protocol"] = [json.dumps(protocol) for protocol in protocols]
+    columns["status"] = ["done"] * count
+    pq.write_table(pa.table(columns), directory / "cells.parquet")
+    return directory
+
+
+def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
+    loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
+    directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
+    picture = throughput.against_load(Sweep.read(directory))
+    table = picture.table
+    rows = table["series"] == "measured"
+    np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
+    np.testing.assert_allclose(table["offered_load_high"][rows], [0.22, 0.52, 1.02])
+    assert np.isnan(table["delivered_load_low"]).all()
+    law = table["series"] == "infinite population, Ge^{-2G}"
+    load = table["offered_load"][law]
+    assert load.max() > 1
+    np.testing.assert_allclose(table["delivered_load"][law], load * np.exp(-2 * load))
+    exact = table["series"] == "exact for 5 owners"
+    expected = aloha(5, 1.0, 0.2)
+    found = np.interp(
+        expected.attempt_rate * 0.2, table["offered_load"][exact], table["delivered_load"][exact]
+    )
+    assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
+    assert "for 3 of 4 cells" in picture.caption
+
+
+def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
+    directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
+    assert len(throughput.measured(Sweep.read(directory).cells)) == 1
+    empty = swept(tmp_path / "empty", [None, None])
+    with pytest.raises(ResultError, match="no 3 cells that differ in offered_load alone"):
+        throughput.against_load(Sweep.read(empty))
+
+
+def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) -> None:
+    other = {"kind": "push", "own_tick": "overlap"}
+    protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
+    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
+    channel = {"kind": "aloha", "airtime": 0.2}
+    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    found = throughput.groups(sweep)
+    assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
+        "protocol = push, own_tick drop": [0, 2, 4],
+        "protocol = push, own_tick overlap": [1, 3],
+        "protocol = request": [5],
+    }
+    picture = throughput.against_load(sweep)
+    rows = picture.table["series"] == "measured"
+    np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
+    assert "for 3 of 6 cells" in picture.caption
+
+
+def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
+    protocols = [PUSH, {"kind": "request"}] * 3
+    loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
+    channel = {"kind": "aloha", "airtime": 0.2}
+    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    picture = throughput.against_load(sweep)
+    texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    assert texts[:2] == ["protocol = push, own_tick drop: measured", "exact for 5 owners"]
+    assert len(set(texts)) == len(texts)
+    assert sum("infinite population" in text for text in texts) == 1
+
+
+def test_too_few_points_of_a_group_are_not_drawn_and_a_note_says_why(tmp_path: Path) -> None:
+    from asyncdp_sim.figures.draw import _of_channels
+
+    protocols = [PUSH, {"kind": "request"}]
+    few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
+    sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
+    notes: list[str] = []
+    assert _of_channels(sweep, notes) == []
+    reason = "fewer than 3 cells differ in clock rate or number of owners alone"
+    assert notes == [f"throughput over load: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("channel", "named"),
+    [
+        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05},
+         ["infinite population, a = 0.1 airtimes", "exact for 5 owners"]),
+        ({"kind": "slotted-aloha", "airtime": 0.2, "slot": 0.2},
+         ["infinite population, Ge^{-G}", "exact for 5 owners"]),
+        ({"kind": "aloha", "airtime": 0.2, "capture_ratio": 2.0},
+         ["infinite population, Ge^{-2Gz/(1+z)}", "exact for 5 owners"]),
+        ({"kind": "aloha", "airtime": 0.2, "retransmissions": 1},
+         ["infinite population, Ge^{-2G}"]),
+        ({"kind": "parallel", "channels": 2, "each": {"kind": "aloha", "airtime": 0.2}},
+         ["infinite population, 2 channels"]),
+        ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05, "persistence": 0.5}, []),
+    ],
+)  # fmt: skip
+def test_curves_are_drawn_where_theory_has_them(
+    channel: dict[str, Any], named: list[str], tmp_path: Path
+) -> None:
+    loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
+    directory = swept(tmp_path / "sweep", loads, channel=channel)
+    series = throughput.against_load(Sweep.read(directory)).table["series"]
+    assert list(dict.fromkeys(series[series != "measured"])) == named
+
+
+def test_intervals_are_read_in_either_form() -> None:
+    either = {"intervals": {"x": [1.0, 2.0]}}, {"x": 1.5, "x_ci95": 0.5}
+    assert [outcomes.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
+    assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
+
+
+def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) -> None:
+    source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
+    (source / "events.parquet").rename(result / "events.parquet")
+    names = [path.stem for path in draw_all(result).pictures]
+    assert names[-3:] == ["shares", "space-time", "utilisation"]

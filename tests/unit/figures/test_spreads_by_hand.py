@@ -1,0 +1,50 @@
+"""Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.figures.runs import gaps, staleness
+from asyncdp_sim.figures.sweeps import fairness
+
+UNIT = 10**9
+T_975_3 = 3.182446
+"""97.5 % point of Student's t with three degrees of freedom."""
+
+
+UPDATES = {
+    "replicate": [1, 1, 1, 2, 2],
+    "k": [1, 2, 2, 1, 2],
+    "tick": [2 * UNIT, 5 * UNIT, 5 * UNIT, 3 * UNIT, 4 * UNIT],
+}
+"""Of two replicates; update 2 of the first has two answers."""
+
+
+class Updates:
+    """A result of which these are the updates."""
+
+    def columns(self, table: str, *names: str) -> list[np.ndarray[Any, Any]]:
+        assert table == "updates"
+        return [np.array(UPDATES[name]) for name in names]
+
+
+def test_the_first_gap_of_every_replicate_is_from_time_0() -> None:
+    updates: Any = Updates()
+    assert gaps.gaps(updates).tolist() == [2.0, 3.0, 3.0, 1.0]
+    assert gaps.gaps(updates, 1).tolist() == [2.0, 3.0]
+
+
+def test_a_share_of_staleness_has_students_interval_over_replicates() -> None:
+    """Of ten updates 2, 4, 4 and 6 are stale: residuals ∓0.2, sd √(0.08/3) over R − 1."""
+    stale = np.concatenate([np.arange(10) < count for count in (2, 4, 4, 6)]).astype(int)
+    low, high = staleness.between_replicates(np.repeat([1, 2, 3, 4], 10), stale, 1)
+    half = T_975_3 * np.sqrt(0.08 / 3) / 2
+    assert (low[1], high[1]) == pytest.approx((0.4 - half, 0.4 + half), rel=1e-6)
+
+
+def test_the_error_of_owners_is_over_seeds() -> None:
+    """Two seeds (rows), three owners: half their distance is the standard error of the mean."""
+    found = fairness._error(np.array([[1.0, 2.0, 5.0], [3.0, 6.0, 5.0]]))
+    assert found == pytest.approx([1.0, 2.0, 0.0])
+    assert fairness._error(np.ones((1, 3))).tolist() == [0.0, 0.0, 0.0]

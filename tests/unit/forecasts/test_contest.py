@@ -1,0 +1,111 @@
+"""Choices compared by runs: who wins, what is told of the winner, and how sure that is."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, affordable, afresh, winner
+from asyncdp_sim.forecasts.advice.words import compared, following, gained, source
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.scenario import Scenario
+from tests.unit.forecasts.banks import banks
+
+
+def drawn(seed, mean, numbers):
+    """Return made-up ψ of some replicates: a part that all choices share, and one of their own."""
+    shared = [np.random.default_rng([number]).gamma(4.0) / 4 for number in numbers]
+    own = [np.random.default_rng([number, seed]).gamma(4.0) / 4 for number in numbers]
+    return mean * (np.array(shared) + np.array(own)) / 2
+
+
+def test_the_best_wins_and_the_worst_is_last():
+    plays = [partial(drawn, 1, mean) for mean in (5.0, 1.0, 9.0, 3.0, 2.0, np.inf)]
+    told = []
+    order = winner(plays, 40, told.append)
+    assert order[:2] == [1, 4]
+    assert order[-1] == 5
+    assert sorted(order) == [0, 1, 2, 3, 4, 5]
+    assert told[0] == "comparing 6 choices by 8 runs each"
+    assert told[-1] == "comparing 2 choices by 40 runs each"
+
+
+def test_a_choice_is_never_run_twice_in_the_same_replicate():
+    seen = {0: [], 1: [], 2: []}
+
+    def play(at, numbers):
+        seen[at] += numbers
+        return np.full(len(numbers), float(at))
+
+    assert winner([partial(play, at) for at in seen], 30) == [0, 1, 2]
+    assert seen[0] == list(range(CHOOSING, CHOOSING + 30))
+    assert seen[2] == list(range(CHOOSING, CHOOSING + 8))
+
+
+def test_the_figure_of_the_winner_of_many_alike_is_of_fresh_runs():
+    chosen, fresh = [], []
+    for trial in range(60):
+        plays = [
+            lambda numbers, at=at, trial=trial: 1 + 0.5 * np.array(
+                [np.random.default_rng([trial, at, number]).normal() for number in numbers]
+            )
+            for at in range(8)
+        ]  # fmt: skip
+        best = winner(plays, 8)[0]
+        chosen.append(plays[best](range(CHOOSING, CHOOSING + 8)).mean())
+        fresh.append(afresh(plays[best], 8).psi)
+    error = 0.5 / np.sqrt(8 * 60)
+    assert np.mean(chosen) < 1 - 5 * error  # the winner's curse
+    assert abs(np.mean(fresh) - 1) < 4 * error
+
+
+def test_intervals_of_a_ratio_of_paired_means_hold_95_of_100():
+    inside, wide = 0, 0
+    for trial in range(400):
+        g = np.random.default_rng(trial)
+        shared = g.gamma(9.0, size=60) / 9
+        one, other = (mean * shared * g.gamma(50.0, size=60) / 50 for mean in (2.0, 1.0))
+        ratio, half = Played(one).over(Played(other))
+        inside += abs(ratio - 2.0) <= half
+        alone = 1.984 * 2 * np.sqrt(2 * np.var(shared) / 60)
+        wide += half > alone
+    assert 0.92 <= inside / 400 <= 0.98
+    assert wide == 0  # what runs share cancels
+
+
+def test_what_diverges_is_told_as_such():
+    lost = Played(np.array([1.0, np.inf, 2.0]))
+    fine = Played(np.array([1.0, 1.5, 2.0]))
+    assert str(lost) == "ψ not finite in 1 of 3 runs"
+    assert str(fine).startswith("ψ 1.5 ± 1.2")
+    assert lost.half_width == np.inf
+    assert lost.over(fine)[0] == np.inf
+    assert gained(lost.over(fine), "as given", "of the best") == (
+        "not a number: ψ as given is not finite"
+    )
+    assert following([("x", lost)], fine) == ["next best x; not comparable with ψ of the best"]
+
+
+def test_sentences():
+    best = Played(np.array([1.0, 1.2]))
+    assert gained((1.5, 0.2), "as given", "of the best") == (
+        "1.5 ± 0.2 times (ψ as given over ψ of the best, in the same runs)"
+    )
+    assert gained((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
+    assert compared(best, 9, "choices").endswith("other runs chose the best of 9 choices")
+    twin = source("a twin", private=False, unchecked=True, command="x.toml --tune")
+    assert twin == [
+        "data      a twin",
+        "unchecked on the table itself, whose records were not read; to simulate on them: "
+        "asyncdp forecast x.toml --tune --private (what that says is not for release)",
+    ]
+    own = source("records", private=True, unchecked=False, command="")
+    assert own == ["data      records: uses private data, not for release"]
+
+
+@pytest.mark.parametrize(("updates", "runs"), [(10, 100), (10_000, 25), (10**9, 10)])
+def test_long_work_has_fewer_runs(updates, runs):
+    scenario = Scenario.model_validate(banks())
+    found = affordable(scenario, build_dataset(scenario), updates)
+    assert found == pytest.approx(runs, rel=0.05)
+    assert affordable(scenario, build_dataset(scenario), updates, 4) == 4

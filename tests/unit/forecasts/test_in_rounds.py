@@ -1,0 +1,217 @@
+"""Forecasts of synchronous learning: what they take for exact, and what they do not."""
+
+import json
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast, grid, words
+from asyncdp_sim.forecasts.advice.invite import invite
+from asyncdp_sim.forecasts.advice.market import demand
+from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.network import simulate
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+from tests.unit.forecasts.banks import banks
+
+T = 30
+ALGORITHMS = {
+    "collab-1": {"kind": "collab-1", "rho": 300.0},
+    "collab-2": {"kind": "collab-2", "step": 0.2},
+    "parameter-server": {"kind": "parameter-server", "step": 0.2, "exponent": 0.3},
+}
+
+
+def together(name="collab-2", **parts):
+    """Return three banks that learn in rounds."""
+    raw = banks(updates=T) | {"protocol": {"kind": "rounds"}, "algorithm": ALGORITHMS[name]}
+    raw["run"] |= {"replicates": 2, "record_every": 1} | parts.pop("run", {})
+    raw["privacy"] |= parts.pop("privacy", {})
+    return Scenario.model_validate(raw | parts)
+
+
+def told(scenario, moments="common"):
+    """Return exact moments, or why there are none."""
+    return exact(population(scenario, moments, private=False), Recursions())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_without_noise_the_forecast_is_the_run(name):
+    quiet = together(name, privacy={"mechanism": "none", "sensitivity": None})
+    found = told(quiet, "own")
+    curve = run(quiet).learned.curve["relative_fitness"].reshape(2, T + 1)
+    np.testing.assert_allclose(found.psi, curve[0], rtol=1e-9)
+    np.testing.assert_array_equal(found.psi, found.noise_free)
+
+
+def test_more_rows_may_judge_than_train():
+    rows = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
+    quiet = {"mechanism": "none", "sensitivity": None}
+    wide, narrow = (
+        together("parameter-server", data=rows | {"score_on": who}, privacy=quiet)
+        for who in ("all", "participants")
+    )
+    curve = run(wide).learned.curve["relative_fitness"].reshape(2, T + 1)
+    np.testing.assert_allclose(told(wide, "own").psi, curve[0], rtol=1e-9)
+    assert told(wide, "own").bound() is None
+    assert abs(told(narrow, "own").psi[-1] / curve[0, -1] - 1) > 1e-3
+
+
+def test_owners_second_moments_count_pooled_alone():
+    uneven = {"kind": "gaussian", "features": 3, "heterogeneity": 0.5}
+    common, own = (told(together(data=uneven), moments) for moments in ("common", "own"))
+    np.testing.assert_allclose(common.psi, own.psi, rtol=1e-12)
+    assert np.ptp(own.objective.gram[:, 0, 0]) > 0
+
+
+def test_a_forecast_has_everything_and_says_it():
+    slow = {"compute": {"kind": "exponential", "mean": 0.5}}
+    scenario = together("collab-1", privacy={"epsilon": [40.0, 80.0, 20.0]}, **slow)
+    found = forecast(scenario, target=0.9)
+    assert found.doubts == ()
+    assert found.psi_half_width == 0.0
+    assert found.psi == pytest.approx(found.curve[-1])
+    assert 0 < found.cost_of_privacy < found.psi < found.psi_bound
+    assert found.time == pytest.approx(T * 0.5 * (1 + 1 / 2 + 1 / 3))
+    assert found.time_half_width == 0.0
+    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx([40.0, 80.0, 20.0])
+    lines = "\n".join(words.lines(found))
+    assert "Theorem 2 of Collab, mended)" in lines
+    assert "because" not in lines
+    assert json.loads(words.as_json(found))["psi_bound_of"] == "Theorem 2 of Collab, mended"
+
+
+def test_a_grid_is_the_single_forecasts():
+    sweep = {"privacy.epsilon": [1.0, 5.0], "algorithm": list(ALGORITHMS.values())}
+    for point in grid(together(sweep=sweep)):
+        one = told(together(sweep=sweep).cell(point.values))
+        assert point.psi == pytest.approx(one.psi[-1], rel=1e-12)
+        assert point.noise_free == pytest.approx(one.noise_free[-1], rel=1e-12)
+        assert point.alone.shape == (3,)
+
+
+BURSTS = {"to_bad": 0.2, "to_good": 0.5}
+ON_OFF = {
+    "kind": "on-off",
+    "on": {"kind": "exponential", "mean": 1.0},
+    "off": {"kind": "exponential", "mean": 0.5},
+}
+WORK = {"kind": "exponential", "mean": 0.2}
+CHURN = {
+    "kind": "churn",
+    "join": {"kind": "none"},
+    "lifetime": {"kind": "exponential", "mean": 3.0},
+}
+LACKING = {
+    "deadline": ({"protocol": {"kind": "rounds", "deadline": 0.3}}, "deadline"),
+    "loss": ({"channel": {"kind": "ideal", "loss": 0.1}}, "messages are lost"),
+    "queries lost": ({"channel": {"kind": "ideal", "loss_query": 0.1}}, "messages are lost"),
+    "bursts": ({"channel": {"kind": "ideal", "loss": BURSTS}}, "messages are lost"),
+    "aloha": ({"channel": {"kind": "aloha", "airtime": 0.05}}, "share a channel (aloha)"),
+    "bernoulli": ({"availability": {"kind": "bernoulli", "probability": 0.5}}, "bernoulli"),
+    "churn": ({"availability": CHURN}, "churn"),
+    "cap": (
+        {"privacy": {"budget": {"kind": "per-owner-cap", "answers": [T, 9, T]}}},
+        "a budget of 9 answers",
+    ),
+    "until": ({"run": {"until": 4.0}}, "run.until"),
+}
+WHOLE = {
+    "plain": {},
+    "on-off": {"availability": ON_OFF},
+    "outages": {
+        "availability": {
+            "kind": "outages",
+            "groups": [[1, 2]],
+            "gap": {"kind": "exponential", "mean": 1.0},
+            "length": {"kind": "exponential", "mean": 1.0},
+        }
+    },
+    "tdma": {"channel": {"kind": "tdma", "airtime": 0.1, "slot": 0.1}},
+    "capped as long as it takes": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": T}}},
+}
+
+
+def attended(scenario):
+    """Return how many answers each round has."""
+    trace = simulate(scenario.network, Streams(2).within("one"))
+    return np.bincount(trace.updates["k"], minlength=T + 1)[1:]
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_where_rounds_lack_answers_it_is_said(name):
+    parts, reason = LACKING[name]
+    scenario = together(**{"compute": WORK} | parts)
+    assert any(reason in doubt for doubt in told(scenario))
+    assert attended(scenario).min() < 3  # and they do
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_where_everybody_answers_in_the_end_moments_are_exact(name):
+    scenario = together(**{"compute": WORK} | WHOLE[name])
+    assert not isinstance(told(scenario), tuple)
+    assert attended(scenario).tolist() == [3] * T
+
+
+OTHER = {
+    "trimmed": ({"algorithm": ALGORITHMS["collab-2"] | {"trim": 1}}, "trimmed"),
+    "batch": (
+        {
+            "algorithm": ALGORITHMS["parameter-server"] | {"batch": 5},
+            "privacy": {"mechanism": "none", "sensitivity": None},
+        },
+        "some of an owner's records",
+    ),
+    "clipped": ({"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}}}, "clipped"),
+    "not quadratic": (
+        {"model": {"kind": "huber", "regularisation": 0.1, "delta": 1.0}},
+        "not quadratic",
+    ),
+    "projected": (
+        {"model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 1.5}},
+        "projection onto Θ may act",
+    ),
+    "diverging": ({"algorithm": {"kind": "parameter-server", "step": 1e6}}, "diverges"),
+    "without digits": (
+        {"algorithm": {"kind": "collab-2", "step": 5.0}, "run": {"updates": 100}},
+        "no digits",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_where_the_model_does_not_follow_its_moments_it_is_said(name):
+    parts, reason = OTHER[name]
+    assert any(reason in doubt for doubt in told(together(**parts)))
+    assert grid(together(**parts, sweep={"run.seed": [1]}))[0].psi is None
+
+
+def test_an_early_model_that_leaves_the_box_is_seen_behind_the_average():
+    wide = {"kind": "collab-2", "step": 3.0}
+    free = told(together(algorithm=wide))
+    bound = 1.5 * float(free._loud.judged.reach)
+    assert bound < free._loud.model.reach
+    box = {"kind": "ridge", "regularisation": 0.1, "theta_max": bound}
+    assert told(together(algorithm=wide, model=box)) == ("the projection onto Θ may act",)
+
+
+def test_a_parameter_server_is_told_whom_to_invite():
+    found = invite(
+        together("parameter-server", privacy={"epsilon": [5.0, 5.0, 0.05]}), replicates=4
+    )
+    assert 3 not in found.invitation.best.members
+    plain = invite(together("parameter-server"), tuned=False, replicates=4).invitation.everybody
+    assert plain.rho == 0.2
+    assert plain.cost == pytest.approx(told(together("parameter-server")).psi[-1], rel=1e-9)
+
+
+def test_what_is_for_gossip_alone_is_refused_in_words():
+    with pytest.raises(SpecError, match="async-gossip alone"):
+        tune(together())
+    with pytest.raises(SpecError, match="no prices"):
+        demand(together())

@@ -1,0 +1,207 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts.advice.buying import buy
+from asyncdp_sim.forecasts.advice.contest import Played, ends
+from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.scenario import Scenario, load
+from scenarios import data_market
+from tests.unit.forecasts.banks import banks
+
+WANTED = Demand(0.05, np.array([0.4, 0.02, 0.1, 0.003]))
+PRICES = np.array([1.0, 8.0, 0.2, 3.0])
+
+
+def water(wanted, prices, target, least, most):
+    """Return the cheapest budgets within limits by bisection on the multiplier."""
+    low, high = -40.0, 40.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        epsilon = np.clip(np.cbrt(2 * np.exp(middle) * wanted.loss / prices), least, most)
+        low, high = (middle, high) if wanted.psi(epsilon) > target else (low, middle)
+    return epsilon
+
+
+def test_budgets_follow_the_cube_root_law_and_reach_the_target_to_the_digit():
+    found = cheapest(WANTED, PRICES, 0.2)
+    law = np.cbrt(WANTED.loss / PRICES)
+    assert np.ptp(found.epsilon / law) < 1e-6 * found.epsilon.mean()
+    np.testing.assert_allclose(found.epsilon, lagrange(WANTED, PRICES, 0.2), rtol=1e-6)
+    assert found.psi == pytest.approx(0.2, rel=1e-12)
+    assert found.total == pytest.approx(float(found.paid.sum()))
+
+
+def test_the_law_of_square_roots_would_be_dearer():
+    epsilon = np.sqrt(WANTED.loss / PRICES)  # a plausible but wrong law
+    epsilon *= np.sqrt((WANTED.psi(epsilon) - WANTED.free) / 0.15)
+    assert WANTED.psi(epsilon) == pytest.approx(0.2)
+    assert PRICES @ epsilon > 1.01 * cheapest(WANTED, PRICES, 0.2).total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_limits_bind_as_the_bisection_on_the_multiplier_says(seed):
+    g = np.random.default_rng(seed)
+    wanted = Demand(0.05, 10 ** g.uniform(-4, 0, 12))
+    prices, least = 10 ** g.uniform(-1, 1, 12), 10 ** g.uniform(-2, 0)
+    most = least * 10 ** g.uniform(0.3, 3)
+    target = wanted.psi(np.full(12, most)) * (1 + 10 ** g.uniform(-1, 1.5))
+    found = cheapest(wanted, prices, target, least=least, most=most)
+    best = water(wanted, prices, target, least, most)
+    assert found.total == pytest.approx(float(prices @ best), rel=1e-7)
+    assert found.psi <= target * (1 + 1e-9)
+    assert found.epsilon.min() >= least * (1 - 1e-12)
+    assert found.epsilon.max() <= most * (1 + 1e-12)
+
+
+def test_the_price_at_the_margin_is_the_slope_of_the_total():
+    step = 1e-5
+    totals = [cheapest(WANTED, PRICES, 0.2 + shift).total for shift in (-step, step)]
+    slope = (totals[0] - totals[1]) / (2 * step)
+    assert cheapest(WANTED, PRICES, 0.2).price_of_target == pytest.approx(slope, rel=1e-4)
+
+
+def test_a_target_that_the_least_budgets_reach_costs_no_more():
+    found = cheapest(WANTED, PRICES, 100.0, least=0.5)
+    np.testing.assert_array_equal(found.epsilon, 0.5)
+    assert found.price_of_target == 0.0
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"target": 0.05}, "more than 0.05, the expected ψ without noise"),
+        ({"target": 0.2, "most": 1.0}, "more than 0.573, the expected ψ with all budgets at 1"),
+        ({"target": 1.0, "least": 2.0, "most": 1.0}, "at least 2"),
+    ],
+)
+def test_what_cannot_be_is_refused(limits, words):
+    with pytest.raises(SpecError, match=words):
+        cheapest(WANTED, PRICES, **limits)
+
+
+def test_prices_are_one_positive_number_for_each_owner():
+    with pytest.raises(SpecError, match="prices"):
+        cheapest(WANTED, [1.0, 2.0], 0.2)
+    with pytest.raises(SpecError, match="prices"):
+        cheapest(WANTED, [1.0, 2.0, 0.0, 1.0], 0.2)
+
+
+def test_demand_is_the_forecast_at_any_budgets():
+    from asyncdp_sim.forecasts import forecast
+
+    raw = banks()
+    wanted = demand(Scenario.model_validate(raw))
+    for epsilon in ([1.0, 2.0, 0.5], [10.0, 0.3, 4.0]):
+        raw["privacy"]["epsilon"] = epsilon
+        exact = forecast(Scenario.model_validate(raw))
+        assert exact.doubts == ()
+        assert wanted.psi(np.array(epsilon)) == pytest.approx(exact.psi, rel=1e-9)
+
+
+def test_budgets_that_are_bought_reach_the_target_in_a_forecast():
+    from asyncdp_sim.forecasts import forecast
+
+    raw = banks()
+    target = 2 * demand(Scenario.model_validate(raw)).free
+    found = buy(Scenario.model_validate(raw), [1.0, 2.0, 5.0], target, replicates=4)
+    raw["privacy"]["epsilon"] = found.purchase.epsilon.tolist()
+    exact = forecast(Scenario.model_validate(raw), moments="own").psi
+    assert exact == pytest.approx(target, rel=1e-9)
+    assert found.purchase.psi == pytest.approx(target, rel=1e-9)
+
+
+CLIPPED = {"kind": "clip", "bound": 4.0}
+"""By moments that take it as inactive ψ is a tenth of what is simulated."""
+
+
+@pytest.mark.parametrize(("sensitivity", "target"), [(None, 0.6), (CLIPPED, 0.6)])
+def test_the_headline_agrees_with_an_independent_simulation(sensitivity, target):
+    raw = banks()
+    if sensitivity is not None:
+        raw["privacy"]["sensitivity"] = sensitivity
+    scenario = Scenario.model_validate(raw)
+    found = buy(scenario, [1.0, 2.0, 5.0], target, replicates=40)
+    raw["privacy"]["epsilon"] = found.purchase.epsilon.tolist()
+    bought = Scenario.model_validate(raw)
+    again = Played(ends(bought, range(5001, 5151), dataset=build_dataset(bought)))
+    half = float(np.hypot(found.simulated.half_width, again.half_width))
+    assert abs(found.simulated.psi - again.psi) <= 1.5 * half
+    assert abs(again.psi - target) <= 2 * half
+    assert half < 0.5 * target
+    inactive = ", clipping taken as inactive" if sensitivity else ""
+    assert f"(by moments{inactive} {found.purchase.psi:.4g})" in "\n".join(found.lines())
+    assert found.scaled == (sensitivity is not None)
+    if sensitivity is not None:  # what moments promise is not what is measured
+        assert abs(found.purchase.psi - again.psi) > 2 * half
+
+
+def test_every_sentence_of_a_purchase():
+    found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
+    told = found.lines("banks.toml")
+    assert [line.split()[0] for line in told] == [
+        *("owner", "owner", "owner", "bought", "equal", "given", "gain", "margin", "runs", "data"),
+    ]
+    equal = found.purchase.total / 8
+    assert told[4].startswith(f"equal     ε = {equal:.4g} for everybody, for the same money: ψ ")
+    assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")
+    assert told[8] == (
+        "runs      4 of each choice with a ± (longer half of a 95 % interval), networks and noise "
+        "being the same for all"
+    )
+    assert told[9] == "data      synthetic records"
+    unread = replace(found, unchecked=True).lines("banks.toml")[-1]
+    assert "asyncdp forecast banks.toml --market 1,2,5 --target 0.6 --private" in unread
+
+
+def test_a_purchase_that_does_not_pay_is_said_not_to():
+    scenario = Scenario.model_validate(banks(epsilon=(1.0, 1.0, 1.0)))
+    found = buy(scenario, [1.0, 1.0, 1.0], 1.0, replicates=8)
+    eager = replace(found, simulated=Played(np.full(8, 2.0)))
+    assert eager.verdict == "the target is not reached: these budgets do not pay"
+    cheap = replace(found, given_total=0.0, given=Played(np.full(8, 0.5)))
+    assert cheap.verdict == "the given budgets reach the target for no more: buying does not pay"
+    low = replace(found, simulated=Played(np.full(8, 0.5)))
+    assert low.verdict == "the target is undercut"
+
+
+def test_a_target_that_clipping_puts_out_of_reach_is_refused():
+    raw = banks()
+    raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 0.1}
+    with pytest.raises(SpecError, match="the simulated ψ without noise"):
+        buy(Scenario.model_validate(raw), [1.0, 1.0, 1.0], 0.05, replicates=4)
+
+
+def test_budgets_so_small_that_the_projection_may_act_are_not_sold():
+    raw = banks()
+    raw["model"]["theta_max"] = 5.0
+    with pytest.raises(SpecError, match="theta_max"):
+        buy(Scenario.model_validate(raw), [1.0, 1.0, 1.0], 50.0)
+
+
+def test_clipped_gradients_have_no_price():
+    raw = banks()
+    raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 5.0}
+    said = "given a scenario that cannot be priced; prices are by exact moments, but clipped "
+    with pytest.raises(SpecError, match=f"^{said}gradients are not linear"):
+        demand(Scenario.model_validate(raw))
+
+
+def test_the_catalogues_budgets_are_the_cheapest_for_their_targets():
+    root = Path(__file__).parents[3] / "scenarios" / "catalogue"
+    scenario, _ = load(root / "data-market.toml")
+    wanted, prices = demand(scenario, moments="common"), np.array(data_market.PRICES)
+    variants = scenario.sweep["variant"]
+    for bought, equal in zip(variants[:3], variants[3:], strict=True):
+        target = float(bought["name"].split()[-1])
+        assert equal["name"].split()[-1] == bought["name"].split()[-1]
+        found = cheapest(wanted, prices, target)
+        np.testing.assert_allclose(bought["privacy.epsilon"], found.epsilon, atol=6e-5)
+        assert equal["privacy.epsilon"] == pytest.approx(found.total / prices.sum(), abs=6e-5)
+        same = wanted.psi(np.full(6, equal["privacy.epsilon"]))
+        assert 1.1 * target < same < 1.16 * target
+    assert wanted.free == pytest.approx(0.0027, abs=1e-4)

@@ -1,0 +1,132 @@
+"""The privacy label goes where a result goes: every table, and the screen."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim import result
+from asyncdp_sim.privacy.label import Label, label
+from asyncdp_sim.report import report
+from asyncdp_sim.result import Writer, read_manifest
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+
+SCENARIO = """
+schema = 1
+id = "labelled"
+[run]
+updates = 12
+replicates = 2
+alone = true
+[owners]
+count = 2
+records = 30
+[data]
+kind = "gaussian"
+features = 2
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 1.0
+delta = 1e-5
+mechanism = "laplace"
+sensitivity = { kind = "declared", bound = 1e-3 }
+[sweep]
+"privacy.mechanism" = ["laplace", "gaussian"]
+"""
+
+SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path / "s.toml"
+
+
+def said_by(table: Path) -> dict[str, str]:
+    """Return the label in a table's metadata."""
+    found = pq.read_schema(table).metadata or {}
+    said = {key.decode(): value.decode() for key, value in found.items()}
+    return {key: value for key, value in said.items() if key.startswith("asyncdp.")}
+
+
+def test_every_table_of_a_result_says_that_it_is_not_private(file: Path, tmp_path: Path) -> None:
+    write(run(load(file)[0], events=True), tmp_path / "result")
+    expected = label([read_manifest(tmp_path / "result")])
+    assert expected.text.startswith("NOT PRIVATE as claimed")
+    tables = sorted((tmp_path / "result").glob("*.parquet"))
+    assert len(tables) == 7
+    for table in tables:
+        network = table.name in ("events.parquet", "updates.parquet")
+        said = expected.metadata_of_network() if network else expected.metadata()
+        assert said_by(table) == said, table.name
+
+
+def test_every_table_of_a_sweep_has_its_label(file: Path, tmp_path: Path) -> None:
+    sweep(load(file)[0], tmp_path / "sweep")
+    cells = sorted((tmp_path / "sweep").glob("cell-*"))
+    manifests = [read_manifest(cell) for cell in cells]
+    for cell, manifest in zip(cells, manifests, strict=True):
+        assert said_by(tmp_path / "sweep" / cell.name / "curve.parquet") == (
+            label([manifest]).metadata()
+        )
+    of_all = said_by(tmp_path / "sweep" / "cells.parquet")
+    assert of_all == label(manifests).metadata()
+    assert of_all["asyncdp.delta"] == "1e-05"
+    for shared in (tmp_path / "sweep" / "traces").rglob("*.parquet"):
+        assert said_by(shared) == label(manifests).metadata_of_network()
+
+
+def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        with Writer(tmp_path / name, SAID) as writer:
+            writer.table("some.parquet", {"x": [1, 2]})
+    first, second = (tmp_path / name / "some.parquet" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    assert said_by(first) == SAID.metadata()
+    assert said_by(first)["asyncdp.label"] == "Private: ε = 1."
+    assert list(result.read_table(first.parent, "some")["x"]) == [1, 2]
+
+
+def made(directory: Path, file: Path, **summary: Any) -> list[str]:
+    """Return the screen of a result whose manifest's summary is changed so."""
+    write(run(load(file)[0]), directory)
+    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    manifest["summary"] |= summary
+    manifest["scenario"]["data"]["owner_column"] = "who"
+    (directory / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return report(directory)
+
+
+def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> None:
+    said = made(tmp_path / "result", file, delta=1e-5, timing_accounted=False)
+    [private] = [line for line in said if line.startswith("private as claimed")]
+    assert private.split(maxsplit=3)[3].startswith("NO (no finite ε, δ = ")
+    assert private.endswith(", δ = 1e-05)")
+    first, second = (line for line in said if line.startswith("because"))
+    assert "the declared bound 0.001 on a record gradient's L1 norm is exceeded: " in first
+    assert said.index(first) == said.index(private) + 1
+    assert second.split(maxsplit=1)[1] == "timing not accounted: the manifest gives no reason"
+    assert any(line.split() == ["timing", "NOT", "accounted"] for line in said)
+    assert any(line.endswith("a person with m records gets mε and a larger δ") for line in said)
+
+
+def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
+    sweep(load(file)[0], tmp_path / "sweep")
+    header, pure, gaussian, together = report(tmp_path / "sweep")
+    assert header.split()[-3:] == ["private", "ε", "δ"]
+    assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
+    assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]
+    assert together == (
+        "Each replicate of each cell on its own; cells share noise: together not private."
+    )
+    assert len(together) <= 80

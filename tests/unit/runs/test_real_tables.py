@@ -1,0 +1,126 @@
+"""What is said of results on tables: where they come from, and whether a guarantee covers them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.figures.kit.captions import settings
+from asyncdp_sim.figures.kit.source import Result, open_directory
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import lines
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import load
+from tests.unit.data.discharges import many as discharges
+from tests.unit.data.loans import many as loans
+
+SCENARIO = """schema = 1
+id = "real"
+{source}
+[run]
+seed = 1
+updates = 3
+[owners]
+count = 2
+records = 10
+[data]
+{data}
+features = 2
+public_records = 20
+[model]
+kind = "ridge"
+regularisation = 0.1
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 1.0
+sensitivity = {{ kind = "clip", bound = 1.0 }}
+"""
+TABLE = 'kind = "table"\npath = "discharges.csv"\ntarget = "Length of Stay"'
+HOSPITAL = 'kind = "hospital"\npath = "discharges.csv"'
+PUBLISHED = 'encoding = "as-published"\npreprocessing = "pca"'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    discharges(60).to_csv(tmp_path / "discharges.csv", index=False)
+    loans(60).to_csv(tmp_path / "loans.csv", index=False)
+    return tmp_path
+
+
+def opened(folder: Path) -> Result:
+    found = open_directory(folder)
+    assert isinstance(found, Result)
+    return found
+
+
+def written(folder: Path, data: str, source: str = "") -> Path:
+    (folder / "s.toml").write_text(SCENARIO.format(data=data, source=source))
+    return folder / "s.toml"
+
+
+@pytest.mark.parametrize(
+    ("data", "named", "source"),
+    [
+        ('kind = "lending"', "", "synthetic twin of lending"),
+        ('kind = "hospital"', "", "synthetic twin of hospital"),
+        ('kind = "fraud"', "", "synthetic twin of fraud"),
+        ('kind = "lending"', 'source = "synthetic"', "synthetic"),
+        (HOSPITAL, "", "hospital table discharges.csv"),
+        (HOSPITAL, 'source = "synthetic"', "hospital table discharges.csv"),
+        (HOSPITAL, 'source = "Async, figure 8"', "Async, figure 8"),
+        (TABLE, "", "table discharges.csv"),
+    ],
+)
+def test_the_source_is_where_records_come_from(
+    folder: Path, data: str, named: str, source: str
+) -> None:
+    scenario, _ = load(written(folder, data, named))
+    assert scenario.source == source
+    assert scenario.plain()["source"] == source
+
+
+def test_drawn_features_are_synthetic(folder: Path) -> None:
+    path = written(folder, 'kind = "gaussian"')
+    path.write_text(path.read_text().replace("public_records = 20\n", ""))
+    assert load(path)[0].source == "synthetic"
+
+
+def test_each_cell_names_its_own_table(folder: Path) -> None:
+    path = written(folder, 'kind = "lending"')
+    path.write_text(path.read_text() + '[sweep]\n"data.path" = ["loans.csv", "more.csv"]\n')
+    scenario, _ = load(path)
+    cells = [scenario.cell(chosen).source for chosen in scenario.grid()]
+    assert cells == ["lending table loans.csv", "lending table more.csv"]
+
+
+def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None:
+    scenario, _ = load(written(folder, HOSPITAL, 'source = "synthetic"'))
+    out = folder / "out"
+    write(run(scenario), out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["scenario"]["source"] == "hospital table discharges.csv"
+    assert manifest["summary"]["private"] is True
+    assert "(source: hospital table discharges.csv)" in settings([opened(out)])
+    del manifest["scenario"]["source"]  # as results have it that are older
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert "(source: hospital, file discharges.csv)" in settings([opened(out)])
+
+
+def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -> None:
+    scenario, _ = load(written(folder, f"{HOSPITAL}\n{PUBLISHED}"))
+    found = run(scenario)
+    summary = found.summary
+    assert (summary["private"], summary["epsilon_true"]) == (False, float("inf"))
+    assert any(
+        said.startswith("not private: encoding as-published of a file: rows with anything missing")
+        for said in found.warnings
+    )
+    why = f"not private, no finite ε: {scenario.data.unsound}"
+    assert why in describe(scenario)
+    assert not any(line.startswith("that is said of") for line in describe(scenario))
+    foreseen = lines(forecast(scenario))
+    assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
+    assert sum(str(scenario.data.unsound) in line for line in foreseen) == 1

@@ -1,0 +1,170 @@
+"""The parts of ψ at the end: exact limits, sums, and what is said where there is no limit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.runs import run, split
+from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.split import split_psi
+from asyncdp_sim.streams import Streams
+from tests.reproducibility.runs import scenario
+from tests.verification.gossip_cases import Case, OwnersOnly, correlated
+
+FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)
+CASE = Case(FIT, rho=40.0, updates=40, scale=np.full(3, 0.3))
+SPEC = scenario(algorithm__rho=40.0).algorithm
+LENGTHS = (40, 25, 40, 25)
+
+
+def here(function, *items):
+    return list(map(function, *items))
+
+
+def found(lengths=LENGTHS, workers=1, **changes):
+    """Return the split, and the traces, of a run over made-up traces."""
+    generator = np.random.default_rng(2)
+    traces = [OwnersOnly(generator.choice(3, p=(0.6, 0.3, 0.1), size=n)) for n in lengths]
+    task = replace(Task(FIT, CASE.steps, Reply(FIT, LaplaceNoise(CASE.scale)), 1), **changes)
+    numbers = list(range(1, len(traces) + 1))
+    streams = Streams(3)
+    scopes = [streams.within("replicate", number) for number in numbers]
+    models = replay(traces, task.steps, task.reply, scopes, 100).final
+    told = (SPEC, task, 3, numbers, traces, models)
+    return split_psi(*told, workers=workers, run_map=here), traces, models
+
+
+def limit(owners):
+    """Return θ_L at the fixed point of a sequence of updates, and after one go from 0."""
+    process, p = CASE.process, 2
+    size = 4 * p
+    whole, shift = np.eye(size), np.zeros(size)
+    for owner in owners:
+        half = np.zeros((p, size))
+        own = slice((owner + 1) * p, (owner + 2) * p)
+        half[:, :p] = half[:, own] = np.eye(p) / 2
+        step, drift = np.eye(size), np.zeros(size)
+        step[:p], drift[:p] = process.central_factor * half, process.central_drift
+        step[own], drift[own] = process.factor[owner] @ half, process.drift[owner]
+        whole, shift = step @ whole, step @ shift + drift
+    star = np.tile(process.optimum, 4)
+    fixed = np.linalg.solve(np.eye(size) - whole, shift)
+    return (fixed + star)[:p], (shift - whole @ star + star)[:p]
+
+
+def test_limits_are_the_fixed_points_of_the_owners_sequences():
+    parts, traces, models = found()
+    pairs = [limit(trace.updates["owner"] - 1) for trace in traces]
+    ends, free = (np.array(column) for column in zip(*pairs, strict=True))
+    psi, tolerance = FIT.relative_fitness, 1e-5 * FIT.relative_fitness(models).mean()
+    assert parts.bias == pytest.approx(psi(ends.mean(axis=0)), abs=tolerance)
+    both = psi(ends).mean()
+    assert parts.bias + parts.selection == pytest.approx(both, abs=tolerance)
+    assert parts.transient == pytest.approx(psi(free).mean() - both, abs=tolerance)
+    assert parts.noise == pytest.approx(psi(models).mean() - psi(free).mean(), rel=1e-12)
+    spread = {"noise": psi(models) - psi(free), "transient": psi(free) - psi(ends)}
+    for name, values in spread.items():
+        error = values.std(ddof=1) / 2
+        assert getattr(parts, f"{name}_se") == pytest.approx(error, rel=1e-3)
+    assert 3 < parts.repetitions < split.REPETITIONS
+    assert parts.bias > 100 * tolerance  # or the checks above would say little
+    assert parts.selection > 50 * tolerance
+    assert parts.transient > 100 * tolerance
+
+
+def test_workers_and_neighbours_change_nothing():
+    parts, *_ = found()
+    for workers in (2, 4):
+        assert found(workers=workers)[0] == parts
+
+
+def test_one_replicate_has_no_standard_errors():
+    parts, *_ = found(lengths=(40,))
+    assert parts.noise_se is parts.transient_se is parts.limit_se is None
+    assert parts.selection == 0
+
+
+def test_a_slow_run_is_said_not_to_have_settled(monkeypatch):
+    whole, *_ = found()
+    monkeypatch.setattr(split, "REPETITIONS", 3)
+    parts, *_ = found()
+    assert parts.bias is parts.selection is parts.transient is parts.limit_se is None
+    assert parts.noise == whole.noise
+    assert parts.reason == "not settled: without noise, 4 of 4 replicates go on moving"
+
+
+class Circling:
+    """Planted: models that change sign after every repetition of a replicate's updates."""
+
+    def __init__(self, steps):
+        self._steps = steps
+
+    def __getattr__(self, name):
+        return getattr(self._steps, name)
+
+    def update(self, state, rows=None):
+        self._steps.update(state, rows)
+        state.circled = getattr(state, "circled", 0) + 1
+        state.central[0] = 1.0 + (state.circled // 40 % 2)
+
+
+def test_a_run_that_goes_round_in_circles_is_given_up():
+    parts, *_ = found(lengths=(40, 40), steps=Circling(CASE.steps))
+    assert parts.reason == "not settled: without noise, 1 of 2 replicates go on moving"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"algorithm": {"kind": "collab-2", "step": 0.01}, "protocol": {"kind": "rounds"}},
+         "the updates of collab-2 are not alike: repeating them has no limit"),
+        ({"algorithm": {"kind": "parameter-server", "step": 0.01, "exponent": 0.5},
+          "protocol": {"kind": "rounds"}},
+         "the updates of parameter-server are not alike: repeating them has no limit"),
+        ({"run__until": 0.001}, "a replicate has no updates to repeat"),
+    ],
+)  # fmt: skip
+def test_without_a_limit_noise_is_told_and_the_rest_is_not(changes, reason):
+    parts = run(scenario(**changes, run__split=True)).summary["psi_split"]
+    assert parts["reason"] == reason
+    assert parts["noise"] is not None
+    assert [parts[name] for name in ("bias", "selection", "transient", "repetitions")] == [None] * 4
+
+
+def test_what_diverges_is_not_split():
+    changes = {"algorithm__rho": 1e9, "model__theta_max": 1e300}
+    parts = run(scenario(**changes, run__split=True)).summary["psi_split"]
+    assert parts["reason"] == "the model diverged"
+    assert parts["noise"] is None
+
+
+SPLIT = {
+    "gossip, projected and stale": {"protocol": {"kind": "push"}},
+    "records that are clipped": {"privacy__sensitivity": {"kind": "clip", "bound": 0.5}},
+    "replicates of unequal length": {"run__until": 6.5},
+    "fedasync": {"algorithm": {"kind": "fedasync", "step": 0.1, "mixing": 0.6}},
+    "fedbuff": {
+        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 3},
+    },
+    "rounds": {
+        "algorithm": {"kind": "parameter-server", "step": 0.1},
+        "protocol": {"kind": "rounds"},
+    },
+    "no noise": {"privacy__mechanism": "none"},
+}
+
+
+@pytest.mark.parametrize("changes", SPLIT.values(), ids=SPLIT)
+def test_parts_sum_to_the_mean_of_psi(changes):
+    outcome = run(scenario(**changes, run__split=True))
+    parts = outcome.summary["psi_split"]
+    assert parts["reason"] is None
+    total = sum(parts[name] for name in ("bias", "selection", "transient", "noise"))
+    assert total == pytest.approx(outcome.summary["psi_final"]["mean"])
+    assert parts["bias"] >= 0
+    assert parts["selection"] > -1e-12
+    assert (parts["noise"] == 0) == ("privacy__mechanism" in changes)

@@ -1,0 +1,71 @@
+"""A real Dask scheduler with two workers on loopback, one of which is killed."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+from tests.cli.command import Command
+from tests.cli.scenes import SWEEP
+from tests.unit.sweeps.conftest import contents
+
+LONGER = SWEEP.replace("updates = 12", "updates = 200").replace("[3, 4]", "[3, 4, 5, 6]")
+DASK = Path(sys.executable).parent / "dask"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    local = ["--host", "127.0.0.1", "--no-dashboard"]
+    commands = [[DASK, "scheduler", *local, "--port", str(port)]]
+    commands += [[DASK, "worker", address, *local, "--no-nanny", "--nthreads", "1"]] * 2
+    started = [subprocess.Popen(command, **quiet) for command in commands]  # type: ignore[call-overload]
+    yield address, started[1:]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_killed_worker_changes_nothing(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    address, workers = cluster
+    (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
+    scenario, _ = load(tmp_path / "longer.toml")
+    ended: list[int] = []
+
+    def kill(*_: object) -> None:
+        ended.append(1)
+        if len(ended) == 1:
+            workers[0].kill()
+
+    found = sweep(scenario, tmp_path / "far", address=address, on_cell=kill)
+    assert (found.done, found.left) == (12, 0)
+    assert len(ended) == 12
+    assert workers[0].wait(5) != 0
+    sweep(scenario, tmp_path / "here", workers=4)
+    sweep(scenario, tmp_path / "alone")
+    assert contents(tmp_path / "far") == contents(tmp_path / "here") == contents(tmp_path / "alone")
+
+
+def test_a_cluster_that_is_not_there(
+    command: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 0.5)
+    with pytest.raises(SpecError, match="a scheduler that answers"):
+        sweep(load(file)[0], file.parent / "result", address="tcp://127.0.0.1:9")
+    assert not (file.parent / "result").exists()
+    said = command("sweep", file, "--out", file.parent / "result", "--cluster", "nowhere")
+    assert said.code == 2
+    assert len(said.lines) == 1
+    assert "--cluster: given 'nowhere'; allowed is a scheduler that answers" in said.err

@@ -1,0 +1,211 @@
+"""Cells that fail, disks that are full, two sweeps in one place: nothing is lost."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.report import report
+from asyncdp_sim.result import read_manifest
+from asyncdp_sim.runs import Ready
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweeps import status, sweep
+from asyncdp_sim.sweeps.places import folder
+from tests.unit.sweeps.conftest import contents
+
+prepare = Ready.of.__func__  # type: ignore[attr-defined]
+
+
+def failing(epsilon: float) -> Any:
+    """Return a preparation that fails where the budget is this one."""
+
+    def of(cls: type[Ready], scenario: Scenario, dataset: Any) -> Ready:
+        if scenario.privacy.epsilon == epsilon:
+            raise ZeroDivisionError("nothing to divide by")
+        ready: Ready = prepare(cls, scenario, dataset)
+        return ready
+
+    return classmethod(of)
+
+
+def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "result"
+    with monkeypatch.context() as patch:
+        patch.setattr(Ready, "of", failing(2.5))
+        found = sweep(scenario, out)
+    assert (found.done, found.left, list(found.failed)) == (4, 0, [2, 3])
+    [line] = found.errors()
+    assert line.startswith("cells 2, 3: ZeroDivisionError: nothing to divide by (in of, line ")
+    table = pq.read_table(out / "cells.parquet").to_pydict()
+    assert table["status"] == ["done", "done", "failed", "failed", "done", "done"]
+    assert table["error"][1] is None
+    assert table["error"][2].startswith("ZeroDivisionError")
+    assert table["private"][2] is None
+    assert table["psi_final.mean"][2] is None
+    assert set(read_manifest(out)["failed"]) == {"cell-0002", "cell-0003"}
+    assert [line.split()[0] for line in report(out)[:-1]] == [
+        "cell",
+        "0000",
+        "0001",
+        "0004",
+        "0005",
+    ]
+
+    before = {path: path.stat().st_mtime_ns for path in out.glob("cell-*/*")}
+    assert sweep(scenario, out).failed == {}
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+    sweep(scenario, tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_one_of_several_that_learn_together_fails_alone(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = Ready.outcome
+
+    def failing_outcome(self: Ready, *arguments: Any, **named: Any) -> Any:
+        if self.scenario.privacy.epsilon == 1.0:
+            raise ValueError("this one")
+        return outcome(self, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ready, "outcome", failing_outcome)
+        found = sweep(scenario, tmp_path / "result")
+    assert list(found.failed) == [0, 1]
+    assert found.done == 4
+
+
+@pytest.mark.parametrize("after", [0, 5, 20, 33, 46])
+def test_a_full_disk_is_said_and_loses_nothing(
+    after: int, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synchronised: list[int] = []
+    fsync = os.fsync
+
+    def full(file: Any) -> None:
+        synchronised.append(1)
+        if len(synchronised) > after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(ResultError, match="No space left on device"):
+            sweep(scenario, tmp_path / "result")
+    kept = contents(tmp_path / "result") if (tmp_path / "result").exists() else {}
+    assert not any(name.endswith(".tmp") or ".partial" in name for name in kept)
+    assert not any(name.startswith("failed") for name in kept)
+    assert len(kept) > 0 or after == 0
+    sweep(scenario, tmp_path / "result")
+    sweep(scenario, tmp_path / "whole")
+    assert contents(tmp_path / "result") == contents(tmp_path / "whole")
+
+
+def test_a_place_that_cannot_be_written_is_said(scenario: Scenario) -> None:
+    with pytest.raises(ResultError, match="--out: given"):
+        sweep(scenario, Path("/proc/result"))
+
+
+def test_two_sweeps_in_one_place(scenario: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    said: list[str] = []
+
+    def again(*_: object) -> None:
+        with pytest.raises(ResultError) as error:
+            sweep(scenario, out)
+        said.extend(error.value.lines())
+
+    sweep(scenario, out, on_cell=again)
+    assert (
+        said
+        == [
+            f"{out}: --out: given a sweep that is running; allowed is one sweep at a time: wait "
+            "for it, or name another --out"
+        ]
+        * 6
+    )
+
+
+def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    with pytest.raises(ResultError, match="no sweep"):
+        status(scenario, out)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, on_cell=interrupt)
+    for number, name in enumerate(sorted(out.glob("cell-*"))):
+        os.utime(name, (100.0 + 2 * number, 100.0 + 2 * number))
+    found = status(scenario, out)
+    assert (found.cells, found.done, found.left, found.seconds_left) == (6, 3, 3, 6.0)
+    assert found.lines() == [
+        "cells      6", "done       3", "failed     0", "left       3", "time left  about 6 s",
+    ]  # fmt: skip
+
+
+def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) -> None:
+    """Three of six are done, two units apart, and one has failed: two are left, four units."""
+    out = tmp_path / "result"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, on_cell=interrupt)
+    for number, name in enumerate(sorted(out.glob("cell-*"))):
+        os.utime(name, (2.0 * number, 2.0 * number))
+    (out / "failed").mkdir()
+    (out / "failed" / "cell-0005.json").write_text('{"cell": 5, "error": "why"}', encoding="utf-8")
+    found = status(scenario, out)
+    assert (found.done, list(found.failed), found.left, found.seconds_left) == (3, [5], 2, 4.0)
+
+
+def test_an_interruption_is_no_pace(scenario: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    sweep(scenario, out)
+    (out / "manifest.json").unlink()
+    for number in (4, 5):
+        for path in (out / f"cell-000{number}").iterdir():
+            path.unlink()
+        (out / f"cell-000{number}").rmdir()
+    for number, when in enumerate((0.0, 1.0, 3.0, 10_000.0)):
+        os.utime(out / f"cell-000{number}", (when, when))
+    assert status(scenario, out).seconds_left == pytest.approx(2 * 1.5)
+
+
+def test_a_url_holds_the_same(scenario: Scenario, tmp_path: Path) -> None:
+    import fsspec
+
+    url = "memory://of-a-test/results"
+    memory = fsspec.filesystem("memory")
+    stopped = 0
+
+    def interrupt(*_: object) -> None:
+        nonlocal stopped
+        stopped += 1
+        if stopped == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, url, on_cell=interrupt)
+    assert status(scenario, url).done == 3
+    assert sweep(scenario, url).done == 6
+    sweep(scenario, tmp_path / "result")
+    root = "/of-a-test/results/"
+    found = {name.removeprefix(root): memory.cat_file(name) for name in memory.find(root)}
+    memory.rm(root, recursive=True)
+    assert found == contents(tmp_path / "result")
+
+
+def test_a_url_of_no_known_kind_is_said(scenario: Scenario) -> None:
+    with pytest.raises(ResultError, match="given Protocol not known: nowhere"):
+        sweep(scenario, "nowhere://place")
+    assert folder("memory://x").entries() == {}

@@ -1,0 +1,202 @@
+"""What a sweep finds in its folder: another scenario, other data, other versions, only failures."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.provenance import versions
+from asyncdp_sim.report import notes
+from asyncdp_sim.result import read_manifest
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sweeps import status, sweep
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, SMALL, rates
+from tests.unit.sweeps.conftest import contents
+
+SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
+NUMPY = versions()["numpy"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two cells, each with a network of its own."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
+    return path
+
+
+def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
+    """Leave a sweep with at least so many finished cells."""
+    told: list[int] = []
+
+    def interrupt(*_: object) -> None:
+        told.append(1)
+        if len(told) == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, on_cell=interrupt)
+
+
+def older(file: Path) -> None:
+    """Say in a manifest, or of a network's traces, that another NumPy made it."""
+    said = json.loads(file.read_bytes())
+    said.get("versions", said)["numpy"] = "1.0"
+    file.write_text(json.dumps(said), encoding="utf-8")
+
+
+def test_what_other_versions_made_is_not_mixed_in_silence(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    out = tmp_path / "result"
+    interrupted(scenario, out)
+    [network] = (out / "traces").iterdir()
+    older(out / "cell-0000" / "manifest.json")
+    older(network / "versions.json")
+    before = contents(out)
+    with pytest.raises(ResultError) as error:
+        sweep(scenario, out)
+    [line] = error.value.lines()
+    made = f"cell-0000, traces/{network.name} made with numpy 1.0, here {NUMPY}"
+    assert line == (
+        f"{out}: --out: given {made}; allowed are parts of one version, in a new directory, or "
+        "--mixed-versions"
+    )
+    assert contents(out) == before
+    assert sweep(scenario, out, mixed_versions=True).done == 2
+    [other, ours] = read_manifest(out)["mixed_versions"]
+    assert (other["versions"]["numpy"], ours["versions"]["numpy"]) == ("1.0", NUMPY)
+    assert other["made"] == ["cell-0000", f"traces/{network.name}"]
+    assert len(ours["made"]) == 2
+    told = [note for note in notes(out) if note.startswith("mixed versions: ")]
+    assert told[0].startswith(f"mixed versions: cell-0000, traces/{network.name} by ")
+    assert "numpy 1.0" in told[0]
+    assert len(told) == 2
+    assert sweep(scenario, out).left == 0  # it is finished as it was allowed to be
+
+
+@pytest.mark.parametrize("part", ["cell", "traces"])
+def test_each_part_alone_is_looked_at(part: str, scenario: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    interrupted(scenario, out)
+    [network] = (out / "traces").iterdir()
+    if part == "cell":
+        older(out / "cell-0000" / "manifest.json")
+    else:
+        (network / "versions.json").unlink()  # as before traces said it
+    with pytest.raises(ResultError, match="cell-0000" if part == "cell" else "numpy unknown"):
+        sweep(scenario, out)
+
+
+def test_one_version_is_not_mixed(scenario: Scenario, tmp_path: Path) -> None:
+    sweep(scenario, tmp_path / "result")
+    assert "mixed_versions" not in read_manifest(tmp_path / "result")
+
+
+def test_a_sweep_does_not_go_on_over_other_data(tmp_path: Path) -> None:
+    """The scenario's text is the same; what its table holds is not."""
+    rates(tmp_path / "rates.csv")
+    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    scenario, _ = load(tmp_path / "sweep.toml")
+    interrupted(scenario, tmp_path / "half")
+    sweep(scenario, tmp_path / "whole")
+    rates(tmp_path / "rates.csv", 1.0)
+    for out in ("half", "whole"):
+        with pytest.raises(ResultError, match="data files with other contents"):
+            sweep(scenario, tmp_path / out)
+
+
+def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path: Path) -> None:
+    rates(tmp_path / "rates.csv")
+    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    sweep(load(tmp_path / "sweep.toml")[0], tmp_path / "result")
+    (tmp_path / "new").mkdir()
+    for name in ("rates.csv", "sweep.toml"):
+        shutil.move(tmp_path / name, tmp_path / "new" / name)
+    before = contents(tmp_path / "result")
+    sweep(load(tmp_path / "new" / "sweep.toml")[0], tmp_path / "result")
+    assert contents(tmp_path / "result") == before
+
+
+def test_a_finished_sweep_that_lost_a_cell_is_not_finished(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    out = tmp_path / "result"
+    sweep(scenario, out)
+    whole = contents(out)
+    shutil.rmtree(out / "cell-0001")
+    sweep(scenario, out)
+    assert contents(out) == whole
+
+
+def test_status_is_of_the_directorys_own_scenario(
+    command: Command, file: Path, scenario: Scenario, tmp_path: Path
+) -> None:
+    out = tmp_path / "result"
+    sweep(scenario, out)
+    shutil.rmtree(out / "cell-0001")
+    (out / "cell-0099").mkdir()  # of nobody's grid
+    assert status(scenario, out).done == status(None, out).done == 1
+    said = command.done("sweep", out, "--status")
+    assert [line.split()[-1] for line in said.out.splitlines()[:4]] == ["2", "1", "0", "1"]
+    fewer = ("--set", 'sweep."run.seed"=[3]')
+    said = command("sweep", file, "--status", "--out", out, *fewer)
+    assert said.code == 2
+    [line] = said.lines
+    assert "a sweep of another scenario (sweep.run.seed.1 (4, asked nothing))" in line
+
+
+def test_a_directory_is_gone_on_with_by_its_own_scenario(
+    command: Command, scenario: Scenario, tmp_path: Path
+) -> None:
+    interrupted(scenario, tmp_path / "half")
+    sweep(scenario, tmp_path / "whole")
+    command.done("sweep", tmp_path / "half")
+    assert contents(tmp_path / "half") == contents(tmp_path / "whole")
+    said = command.done("sweep", tmp_path / "half")
+    assert "finished before, nothing was left to do" in said.out.splitlines()
+    said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
+    assert said.code == 2
+    assert "--out goes with a scenario file" in said.err
+    said = command("sweep", tmp_path)
+    assert said.code == 2
+    assert said.lines == [
+        f"{tmp_path}: --out: given no sweep; allowed is the directory of a sweep that has begun"
+    ]
+
+
+@pytest.mark.parametrize("faulty", ["target = 'nothing'", "public_records = 100000"])
+def test_nothing_is_left_where_every_cell_fails_on_its_input(
+    faulty: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rates(tmp_path / "rates.csv")
+    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    setting = f"data.{faulty}".replace(" ", "")
+    said = command("sweep", "sweep.toml", "--out", "result", "--set", setting)
+    assert said.code == 2
+    assert said.out == ""
+    first, last = said.lines
+    assert first.startswith("sweep.toml: cells 0, 1: ")
+    assert last == "sweep.toml: no cell could be run, nothing is kept in result"
+    assert sorted(os.listdir(tmp_path)) == ["rates.csv", "sweep.toml"]
+    command.done("sweep", "sweep.toml", "--out", "result")
+
+
+def test_what_others_put_there_stays(tmp_path: Path) -> None:
+    rates(tmp_path / "rates.csv")
+    text = SWEPT.replace('"rate"', '"nothing"')
+    (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
+    scenario, _ = load(tmp_path / "sweep.toml")
+    out = tmp_path / "result"
+
+    def note(*_: Any) -> None:
+        (out / "mine.txt").write_text("mine", encoding="utf-8")
+
+    assert list(sweep(scenario, out, on_cell=note).failed) == [0, 1]
+    assert os.listdir(out) == ["mine.txt"]

@@ -1,0 +1,47 @@
+"""Traces come back from the sweep's folder as they were."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.channels import Aloha
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.sweeps.traces import read_traces, write_traces
+from asyncdp_sim.trace import Trace
+
+NETWORKS = {
+    "plain": Network(answers_allowed=(9,) * 3, updates=20),
+    "collisions": Network(
+        answers_allowed=(50,) * 4,
+        updates=30,
+        until=40.0,
+        channel=Aloha(airtime=0.2),
+        protocol=Push(),
+    ),
+    "never online": Network(
+        answers_allowed=(5, 5), updates=5, until=3.0, availability=Bernoulli(probability=0.01)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_there_and_back(name: str, tmp_path: Path) -> None:
+    streams = Streams(1)
+    before = [simulate(NETWORKS[name], streams.within("replicate", r)) for r in (1, 2, 3)]
+    write_traces(before, tmp_path / "kept", {}, whole=True)
+    after = read_traces(tmp_path / "kept")
+    assert len(after) == 3
+    for one, other in zip(before, after, strict=True):
+        for field in fields(Trace):
+            kept, found = getattr(one, field.name), getattr(other, field.name)
+            if isinstance(kept, np.ndarray):
+                assert kept.dtype == found.dtype
+                assert kept.tobytes() == found.tobytes()
+            else:
+                assert kept == found
+                assert type(kept) is type(found)
