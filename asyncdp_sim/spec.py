@@ -4,7 +4,16 @@ A specification is parsed once, at the door, into a frozen pydantic model. Whate
 reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 from pydantic import (
     BaseModel,
@@ -68,6 +77,61 @@ class Spec(BaseModel, metaclass=_SpecType):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Kind(Spec):
+    """A member of a family: one way to do what the family does, found by its ``kind``.
+
+    A family is a discriminated union, which is its only register. Its base class, a ``Kind``
+    without a ``kind`` of its own, lists what the rest of the house asks of a member: traits,
+    which are class variables with a line each and no value (``slotted: ClassVar[bool]``), and
+    methods marked with :func:`abc.abstractmethod`.
+
+    Raises
+    ------
+    TypeError
+        When a member is defined that leaves a trait or a method of its family open.
+    """
+
+    kind: str
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a member that leaves something open; a base class of a family may."""
+        super().__pydantic_init_subclass__(**kwargs)
+        left = open_traits(cls)
+        if get_origin(cls.model_fields["kind"].annotation) is Literal and len(left) > 0:
+            raise TypeError(f"{cls.__name__} leaves open: {', '.join(left)}")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return an example or more, between them of every way that a member can be set.
+
+        They fit three owners. Every suite of the family and the pages of the reference take them.
+        """
+        raise TypeError(f"{cls.__name__} is a family: its members have examples")
+
+
+def open_traits(member: type[Kind]) -> list[str]:
+    """Return the traits and methods that the bases of a member ask for and it does not have."""
+    traits = [name for name in member.__class_vars__ if not hasattr(member, name)]
+    abstract = [
+        name
+        for name in dir(member)
+        if getattr(getattr(member, name, None), "__isabstractmethod__", False)
+    ]
+    return sorted(traits) + abstract
+
+
+def members(family: Any) -> tuple[type[Kind], ...]:
+    """Return the members of a family, in the order of its union; of a single class, itself."""
+    inner = get_args(family)[0] if get_origin(family) is Annotated else family
+    return (inner,) if isinstance(inner, type) else get_args(inner)
+
+
+def kind_of(member: type[Kind]) -> str:
+    """Return the ``kind`` by which a scenario names a member."""
+    return str(member.model_fields["kind"].default)
 
 
 def parse(spec: type[Any], raw: object) -> Any:

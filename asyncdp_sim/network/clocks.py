@@ -3,20 +3,22 @@
 A clock yields the ticks of one owner, in order. Rates are per time unit.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
 from asyncdp_sim.spec import (
     Duration,
+    Kind,
     PerOwner,
     Positive,
     Several,
-    Spec,
     own,
     per_owner,
     wrong_length,
@@ -24,7 +26,35 @@ from asyncdp_sim.spec import (
 from asyncdp_sim.units import to_ticks
 
 
-class PoissonClock(Spec):
+class ClockKind(Kind):
+    """An owner's clock."""
+
+    memoryless: ClassVar[bool]
+    """Gaps are exponential: how long ago the last tick was says nothing of the next."""
+    mixing: ClassVar[bool]
+    """Gaps are independent and have a density: ticks keep step with nothing that is periodic."""
+    saturated: ClassVar[bool]
+    """There are no ticks: an owner begins its next job the moment the last one ends."""
+
+    @property
+    def superposed(self) -> bool:
+        """Whether one clock ticks for all owners."""
+        return False
+
+    @abstractmethod
+    def ticks(self, owner: int, source: Source, block: int) -> Iterator[int] | None:
+        """Yield the ticks of owner ``owner`` (from 0), in order; None where there are none."""
+
+    @abstractmethod
+    def rates(self, n_owners: int) -> tuple[float, ...] | None:
+        """Return the long-run mean number of ticks per time unit, per owner; None without one."""
+
+    @abstractmethod
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return what does not fit the number of owners, and values that do not fit together."""
+
+
+class PoissonClock(ClockKind):
     """Poisson process: independent exponential gaps with mean 1/rate (Async, section 3).
 
     Attributes
@@ -36,59 +66,91 @@ class PoissonClock(Spec):
         ("superposed"): the same law by other random numbers, for very many owners.
     """
 
+    memoryless = True
+    mixing = True
+    saturated = False
+
     kind: Literal["poisson"] = "poisson"
     rate: PerOwner[Positive] = 1.0
     population: Literal["per-owner", "superposed"] = "per-owner"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(rate=(0.2, 1.0, 30.0)))
+
+    @property
+    @override
+    def superposed(self) -> bool:
+        return self.population == "superposed"
+
+    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        """Yield the ticks of owner ``owner`` (from 0), without end."""
         return accumulate(Exponential(mean=1 / own(self.rate, owner)).durations(source, block))
 
+    @override
     def rates(self, n_owners: int) -> tuple[float, ...]:
-        """Return the mean number of ticks per time unit, per owner."""
         return per_owner(self.rate, n_owners)
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         return wrong_length("clock.rate", self.rate, n_owners)
 
 
-class GammaClock(Spec):
+class GammaClock(ClockKind):
     """Renewal process with gamma gaps of mean 1/rate and coefficient of variation ``cv`` (> 0).
 
     The first gap starts at 0 like all others (an ordinary renewal process). cv = 1 is Poisson.
     """
 
+    memoryless = False
+    mixing = True
+    saturated = False
+
     kind: Literal["gamma"] = "gamma"
     rate: PerOwner[Positive] = 1.0
     cv: Positive
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(rate=2.0, cv=0.5), cls(rate=(0.2, 1.0, 30.0), cv=2.0))
+
+    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        """Yield the ticks of owner ``owner`` (from 0), without end."""
         law = Gamma(mean=1 / own(self.rate, owner), cv=self.cv)
         return accumulate(law.durations(source, block))
 
+    @override
     def rates(self, n_owners: int) -> tuple[float, ...]:
-        """Return the long-run mean number of ticks per time unit, per owner."""
         return per_owner(self.rate, n_owners)
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         return wrong_length("clock.rate", self.rate, n_owners)
 
 
-class DeterministicClock(Spec):
+class DeterministicClock(ClockKind):
     """Ticks at phase + j/rate for j = 1, 2, …: integers times the period, never accumulated.
 
     ``phase`` (time units, ≥ 0) is one number or a list with one per owner.
     """
 
+    memoryless = False
+    mixing = False
+    saturated = False
+
     kind: Literal["deterministic"] = "deterministic"
     rate: PerOwner[Positive] = 1.0
     phase: PerOwner[Duration] = 0.0
 
-    def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
-        """Yield the ticks of owner ``owner`` (from 0), without end."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(rate=3.0), cls(rate=(0.2, 1.0, 30.0), phase=0.5), cls(phase=(0.0, 0.1, 0.2)))
+
+    @override
+    def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         period = to_ticks(1 / own(self.rate, owner))
         start = to_ticks(own(self.phase, owner))
         number = 0
@@ -96,12 +158,12 @@ class DeterministicClock(Spec):
             number += 1
             yield start + number * period
 
+    @override
     def rates(self, n_owners: int) -> tuple[float, ...]:
-        """Return the number of ticks per time unit, per owner."""
         return per_owner(self.rate, n_owners)
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners, or periods below one tick."""
         found = wrong_length("clock.rate", self.rate, n_owners)
         found += wrong_length("clock.phase", self.phase, n_owners)
         if not found and min(to_ticks(1 / rate) for rate in self.rates(n_owners)) < 1:
@@ -110,22 +172,31 @@ class DeterministicClock(Spec):
         return found
 
 
-class ScriptedClock(Spec):
+class ScriptedClock(ClockKind):
     """Ticks at given times (time units, ≥ 0, increasing), one list per owner; then never again."""
+
+    memoryless = False
+    mixing = False
+    saturated = False
 
     kind: Literal["scripted"] = "scripted"
     times: Several[Annotated[tuple[Duration, ...], Field(strict=False)]]
 
-    def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:  # noqa: ARG002
-        """Yield the ticks of owner ``owner`` (from 0)."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(times=((0.0, 1.0, 1.5), (), (2.0,))),)
+
+    @override
+    def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         yield from map(to_ticks, self.times[owner])
 
-    def rates(self, n_owners: int) -> None:  # noqa: ARG002
-        """Return None: a finite script has no rate."""
+    @override
+    def rates(self, n_owners: int) -> None:
         return
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners, and times out of order."""
         found = []
         if len(self.times) != n_owners:
             allowed = f"allowed is one list per owner, {n_owners} in all"
@@ -138,24 +209,33 @@ class ScriptedClock(Spec):
         return found
 
 
-class SaturatedClock(Spec):
+class SaturatedClock(ClockKind):
     """No clock at all: an owner begins its next job the moment the last one ends.
 
     Only under ``push``, with jobs that take time and owners that are always online.
     """
 
+    memoryless = False
+    mixing = False
+    saturated = True
+
     kind: Literal["saturated"] = "saturated"
 
-    def ticks(self, owner: int, source: Source, block: int) -> None:  # noqa: ARG002
-        """Return None: there is nothing to wait for between jobs."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def ticks(self, owner: int, source: Source, block: int) -> None:
         return
 
-    def rates(self, n_owners: int) -> None:  # noqa: ARG002
-        """Return None: the pace is the jobs' own."""
+    @override
+    def rates(self, n_owners: int) -> None:
         return
 
-    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it fits any number of owners."""
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
         return []
 
 

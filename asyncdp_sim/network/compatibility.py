@@ -37,14 +37,14 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         return found
     found = _saturated(n_owners, parts) + _airtime(parts) + _hopeless(n_owners, parts)
     found += _gossip(n_owners, parts) + _withholding(parts)
-    if getattr(parts.clock, "population", "per-owner") == "superposed":
+    if parts.clock.superposed:
         found += not_superposable(parts)
     return found
 
 
 def superposable(parts: Any) -> bool:
     """Return whether one clock could tick for all owners of these parts."""
-    return parts.clock.kind == "poisson" and len(not_superposable(parts)) == 0
+    return parts.clock.memoryless and len(not_superposable(parts)) == 0
 
 
 def not_superposable(parts: Any) -> list[Fault]:
@@ -82,7 +82,7 @@ _MESSAGES = ("request", "query", "answer", "acknowledgement")
 def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     """Ask of owners without a clock that they can work at once, on jobs that last."""
     found: list[Fault] = []
-    if parts.clock.kind != "saturated":
+    if not parts.clock.saturated:
         return found
     if parts.protocol.kind != "push":
         allowed = "a saturated clock needs protocol push: refused owners would ask for ever"
@@ -113,7 +113,7 @@ def _withholding(parts: Any) -> list[Fault]:
     if parts.protocol.kind not in ("request", "push", "broadcast"):
         allowed = "owners that may withhold answers need protocol request, push or broadcast"
         found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
-    if parts.clock.kind == "saturated":
+    if parts.clock.saturated:
         allowed = "owners that may withhold answers need clocks, or they begin anew without end"
         found.append(Fault("clock.kind", "'saturated'", allowed))
     return found

@@ -90,7 +90,7 @@ class Network(Spec):
     @property
     def superposed(self) -> bool:
         """Whether one clock ticks for all owners."""
-        return isinstance(self.clock, PoissonClock) and self.clock.population == "superposed"
+        return self.clock.superposed
 
     @property
     def answer_bytes(self) -> int:

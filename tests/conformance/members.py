@@ -5,7 +5,7 @@ A new member joins by being in the union; until it has an example here, its suit
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 from pydantic_core import PydanticUndefined
 
@@ -23,21 +23,9 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec import Kind, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"
-
-
-def members(union: Any) -> list[type[Spec]]:
-    """The classes of a union, be it annotated, plain, or a single class."""
-    if isinstance(union, type):
-        return [union]
-    inner = get_args(union)[0] if get_origin(union) is Annotated else union
-    return [inner] if isinstance(inner, type) else list(get_args(inner))
-
-
-def kind(member: type[Spec]) -> str:
-    return str(get_args(member.model_fields["kind"].annotation)[0])
 
 
 def exponential(mean: float) -> dict[str, Any]:
@@ -70,17 +58,6 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
         "gamma": [{"mean": 0.5, "cv": 0.5}, {"mean": 2.0, "cv": 1.5}],
         "uniform": [{"low": 0.0, "high": 1.0}, {"low": 0.5, "high": 0.6}],
         "empirical": [{"values": [0.0, 0.1, 0.1, 2.0]}, {"values": [0.25]}],
-    },
-    Clock: {
-        "poisson": [{"rate": 1.0}, {"rate": [0.2, 1.0, 30.0]}],
-        "gamma": [{"rate": 2.0, "cv": 0.5}, {"rate": [0.2, 1.0, 30.0], "cv": 2.0}],
-        "deterministic": [
-            {"rate": 3.0},
-            {"rate": [0.2, 1.0, 30.0], "phase": 0.5},
-            {"rate": 1.0, "phase": [0.0, 0.1, 0.2]},
-        ],
-        "scripted": [{"times": [[0.0, 1.0, 1.5], [], [2.0]]}],
-        "saturated": [{}],
     },
     Availability: {
         "always": [{}],
@@ -347,11 +324,14 @@ FAMILIES = {
 
 def examples(union: Any) -> list[Spec]:
     """One spec or more of each member."""
-    return [
-        member(**fields)
-        for member in members(union)
-        for fields in EXAMPLES[union].get(kind(member), [])
-    ]
+    return [spec for member in members(union) for spec in examples_of(union, member)]
+
+
+def examples_of(union: Any, member: type[Spec]) -> list[Spec]:
+    """The member's own examples, or those of a family that has none yet."""
+    if issubclass(member, Kind):
+        return list(member.examples())
+    return [member(**fields) for fields in EXAMPLES[union].get(kind_of(member), [])]
 
 
 def said(spec: Spec) -> str:
@@ -709,7 +689,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
 
 def bad_fields(union: Any, member: type[Spec]) -> Iterator[dict[str, Any]]:
     """Wrong parameters of a member: unknown, missing, not numbers, not allowed together."""
-    good = EXAMPLES[union][kind(member)][0]
+    good = examples_of(union, member)[0].model_dump()
     yield {**good, "no_such_field": 1}
     for name, field in member.model_fields.items():
         if name == "kind":
@@ -717,9 +697,9 @@ def bad_fields(union: Any, member: type[Spec]) -> Iterator[dict[str, Any]]:
         if field.default is PydanticUndefined:
             yield {k: v for k, v in good.items() if k != name}
         for bad in BAD_NUMBERS:
-            fine = NOT_SO_BAD.get((kind(member), name), [])
+            fine = NOT_SO_BAD.get((kind_of(member), name), [])
             fine = [*fine, *([None] if name in OPTIONAL else [])]
             fine = [*fine, *(["much"] if name in TEXTS else [])]
             if not any(bad is value or bad == value for value in fine):
                 yield {**good, name: bad}
-    yield from BAD_COMBINATIONS.get(kind(member), [])
+    yield from BAD_COMBINATIONS.get(kind_of(member), [])

@@ -11,13 +11,13 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Availability, Bernoulli, Diurnal, OnOff, Outages
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.spec import Spec, parse
+from asyncdp_sim.spec import Spec, kind_of, members, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from tests.conformance.members import DATA, examples, kind, members, said
+from tests.conformance.members import DATA, examples, said
 
-KINDS = [kind(member) for member in members(Availability)]
+KINDS = [kind_of(member) for member in members(Availability)]
 AVAILABILITIES = examples(Availability)
 EACH = pytest.mark.parametrize("availability", AVAILABILITIES, ids=said)
 N = 3

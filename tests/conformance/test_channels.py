@@ -13,10 +13,10 @@ from asyncdp_sim.kernel import Activity, Kernel, Priority
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
 from asyncdp_sim.network.channels.air import Fate, Medium
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import LAST_TICK, to_ticks
-from tests.conformance.members import examples, kind, members, said
+from tests.conformance.members import examples, said
 
 CHANNELS = examples(Channel)
 SHARED = [channel for channel in CHANNELS if channel.contended is not None]
@@ -125,7 +125,7 @@ def delay(channel: Channel) -> int:
 
 
 def test_the_suite_is_complete() -> None:
-    assert {c.kind for c in CHANNELS} == {kind(member) for member in members(Channel)}
+    assert {c.kind for c in CHANNELS} == {kind_of(member) for member in members(Channel)}
     assert {c.kind for c in CHANNELS} - {c.kind for c in SHARED} == {"ideal"}
     assert len(SHARED) > 12
 

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.spec import Spec, parse
-from tests.conformance.members import EXAMPLES, FAMILIES, bad_fields, examples, kind, members
+from asyncdp_sim.spec import Spec, kind_of, members, parse
+from tests.conformance.members import FAMILIES, bad_fields, examples, examples_of
 
 ALL = [
     pytest.param(union, spec, id=f"{family}-{spec.kind}-{number}")
@@ -16,19 +16,19 @@ ALL = [
     for number, spec in enumerate(examples(union))
 ]
 BAD = {
-    f"{family}-{kind(member)}": (member, list(bad_fields(union, member)))
+    f"{family}-{kind_of(member)}": (member, list(bad_fields(union, member)))
     for family, union in FAMILIES.items()
     for member in members(union)
 }
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_member_has_an_example_and_every_example_a_member(family: str) -> None:
+def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
     union = FAMILIES[family]
-    kinds = [kind(member) for member in members(union)]
+    kinds = [kind_of(member) for member in members(union)]
     assert len(kinds) > 0
     assert len(set(kinds)) == len(kinds)
-    assert set(EXAMPLES[union]) == set(kinds), "give the new member an example in members.py"
+    assert all(len(examples_of(union, member)) > 0 for member in members(union))
 
 
 @pytest.mark.parametrize(("union", "spec"), ALL)
@@ -77,4 +77,4 @@ def test_a_wrong_kind_names_the_right_ones(family: str) -> None:
         parse(union, {"kind": "no-such-kind"})
     told = str(caught.value)
     assert "no-such-kind" in told
-    assert all(kind(member) in told for member in members(union))
+    assert all(kind_of(member) in told for member in members(union))

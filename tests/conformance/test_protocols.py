@@ -12,12 +12,12 @@ from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import LAST_TICK
-from tests.conformance.members import examples, kind, members, said
+from tests.conformance.members import examples, said
 
 K = EventKind
 ELSEWHERE = {"gossip", "servers"}
@@ -137,7 +137,7 @@ def _one_job(protocol: Protocol) -> bool:
 
 
 def test_the_suite_is_complete() -> None:
-    kinds = {kind(member) for member in members(Protocol)}
+    kinds = {kind_of(member) for member in members(Protocol)}
     assert {p.kind for p in PROTOCOLS} == kinds - ELSEWHERE
 
 

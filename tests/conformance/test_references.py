@@ -17,9 +17,9 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.trace import Trace
-from tests.conformance.members import examples, kind, members, said
+from tests.conformance.members import examples, said
 from tests.conformance.test_algorithms import (
     BOX,
     RECORDS,
@@ -155,7 +155,9 @@ WHOLE = [spec for spec in examples(Algorithm) if spec.kind in REFERENCES and spe
 
 
 def test_every_algorithm_has_a_reference() -> None:
-    assert {kind(member) for member in members(Algorithm)} == REFERENCES.keys() | ELSEWHERE.keys()
+    assert {
+        kind_of(member) for member in members(Algorithm)
+    } == REFERENCES.keys() | ELSEWHERE.keys()
 
 
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)
@@ -174,10 +176,10 @@ def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
         assert np.allclose(path.final[r], expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("algorithm", members(Algorithm), ids=kind)
-@pytest.mark.parametrize("protocol", members(Protocol), ids=kind)
+@pytest.mark.parametrize("algorithm", members(Algorithm), ids=kind_of)
+@pytest.mark.parametrize("protocol", members(Protocol), ids=kind_of)
 def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> None:
-    if kind(protocol) in algorithm.protocols:
+    if kind_of(protocol) in algorithm.protocols:
         return
     spec = next(each for each in examples(Algorithm) if type(each) is algorithm)
     asked = next(each for each in examples(Protocol) if type(each) is protocol)

@@ -54,7 +54,7 @@ class Gossip(Convened):
 
     @model_validator(mode="after")
     def _each_edge_has_a_clock(self) -> Self:
-        if getattr(self.clock, "population", "per-owner") == "superposed":
+        if self.clock.superposed:
             allowed = 'allowed is "per-owner": every edge has a clock of its own'
             raise faults_of([Fault("clock.population", "'superposed'", allowed)])
         return self

@@ -28,7 +28,7 @@ def _in_step(facts: Facts) -> str:
     if isinstance(available, Diurnal) and available.low < available.high:
         if not network.protocol.clocked:
             return "queries are regular, and may keep step with the time of day"
-        if network.clock.kind != "poisson":
+        if not network.clock.memoryless:
             return f"clocks are {network.clock.kind}, and may keep step with the time of day"
     if isinstance(available, Outages):
         times = [

@@ -149,13 +149,14 @@ def _long_run(facts: Facts) -> Meetings | str:
         return f"protocol {protocol.kind} has no meetings"
     edges = protocol.graph.edges(n_owners)
     online = available.online_share(n_owners)
-    if protocol.clock.kind != "poisson":
+    ticks = protocol.clock.rates(len(edges))
+    if not protocol.clock.memoryless or ticks is None:
         return f"clocks are {protocol.clock.kind}, not Poisson"
     if available.kind not in ("always", "bernoulli") or online is None or min(online) == 0:
         return f"availability is {available.kind}, which is not drawn for each wake-up alone"
     share = (1.0, *online)
     rates, times = {}, {}
-    for edge, rate in zip(edges, protocol.clock.rates(len(edges)), strict=True):
+    for edge, rate in zip(edges, ticks, strict=True):
         time = _mean_time(facts, edge)
         if isinstance(time, str):
             return time

@@ -98,7 +98,7 @@ def _pushed(facts: Facts) -> Prediction:
     said = "N idle-or-busy owners, λ/(1+λm) each"
     if facts.overlap:
         said = "every tick starts a job"
-    if network.clock.kind == "saturated":
+    if network.clock.saturated:
         said = "always-busy owners, 1/m each"
         reason = facts.fragile or facts.spent()
         value = None if reason else fsum(1 / service for service in facts.services)

@@ -185,7 +185,7 @@ def _by_turns(facts: Facts, channel: Tdma) -> RandomAccess | str:
     airtime, frame = facts.network.airtime or 0.0, channel.frame or facts.n_owners
     if facts.overlap:
         return "jobs of one owner wait for the same slot, and collide"
-    if facts.network.clock.kind == "saturated":
+    if facts.network.clock.saturated:
         length, job = frame * channel.slot, facts.constant
         if job is None or (job > 0 and job + airtime > length * (1 - 1e-9)):
             return "jobs do not surely end within a frame"

@@ -72,7 +72,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
-    if facts.network.clock.kind == "saturated":
+    if facts.network.clock.saturated:
         reason = _doubt(facts)
         if isinstance(facts.network.channel.contended, Tdma):
             found = contention(facts)

@@ -175,7 +175,7 @@ def shares(network: Network) -> tuple[float, ...] | str:
     if reason or isinstance(arriving, str):
         return reason or str(arriving)
     locked = isinstance(network.protocol, Request)
-    if network.clock.kind == "saturated":
+    if network.clock.saturated:
         flows = [1 / service for service in facts.services]
     elif facts.rates is None or min(facts.rates) <= 0:
         return "some owner has no long-run rate"
@@ -272,4 +272,4 @@ def _mixing(facts: Facts) -> bool:
     """Return whether ticks cannot keep step with when an owner is online."""
     network = facts.network
     steady = network.availability.kind in ("always", "bernoulli")
-    return not facts.wires_fail and (steady or network.clock.kind in ("poisson", "gamma"))
+    return not facts.wires_fail and (steady or network.clock.mixing)
