@@ -322,3 +322,11 @@ def test_independent_coordinates_cost_epsilon_each(name):
     assert losses(found, "one coordinate", answers).max() == pytest.approx(epsilon)
     for spread in ("spread", "small", "back and forth"):
         assert losses(found, spread, answers).max() == pytest.approx(p * epsilon)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_noise_for_too_small_a_sensitivity_costs_a_second_step(name):
+    """Scaled by 0.8 < 1, a shift of Δ crosses two steps for some answers: 2ε, not ε/0.8."""
+    epsilon, found = CASES[name][0], noise(CASES[name], factor=0.8)
+    answers = near_steps(found, 77)
+    assert losses(found, "one coordinate", answers).max() == pytest.approx(2 * epsilon)
