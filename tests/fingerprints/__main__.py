@@ -1,0 +1,67 @@
+"""``python -m tests.fingerprints -o FILE`` records the bits of every entry of the catalogue.
+
+``python -m tests.fingerprints --against FILE`` compares them with such a file and lists every
+difference. A line of a file is a cell of an entry, in layers, so that a difference says what it is
+a difference of. Bits are compared on one machine with one set of libraries. Exit 0 done, 1 some
+differ, 2 wrong arguments.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from scenarios import catalogue
+from tests.fingerprints.fingerprint import Fingerprint, cells, recorded
+
+Fingerprints = dict[str, Fingerprint]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fingerprints", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-o", type=Path, metavar="FILE", help="write all fingerprints here")
+    what.add_argument("--against", type=Path, metavar="FILE", help="compare all with these")
+    parser.add_argument("--workers", type=int, default=2, help="processes; changes no bit")
+    asked = parser.parse_args(arguments)
+    before = None if asked.against is None else json.loads(asked.against.read_text("utf-8"))
+    found = taken(asked.workers)
+    refused = sum("refused" in each for each in found.values())
+    print(f"{len(catalogue())} entries, {len(found)} cells, {refused} of them refused")
+    if before is None:
+        asked.o.write_text(as_text(found), encoding="utf-8")
+        return 0
+    told = list(differences(before, found))
+    print(*told, f"{len(told)} differences", sep="\n")
+    return int(len(told) > 0)
+
+
+def taken(workers: int) -> Fingerprints:
+    """Return the fingerprints of all entries, by entry and cell."""
+    chosen = [(entry.name, cell) for entry in catalogue() for cell in cells(entry.name)]
+    with ProcessPoolExecutor(workers) as pool:
+        found = list(pool.map(recorded, *zip(*chosen, strict=True)))
+    return {f"{name} {cell:04d}": each for (name, cell), each in zip(chosen, found, strict=True)}
+
+
+def as_text(found: Fingerprints) -> str:
+    """Return JSON of one line per cell, sorted."""
+    lines = (f"{json.dumps(key)}: {json.dumps(found[key])}" for key in sorted(found))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def differences(before: Fingerprints, after: Fingerprints) -> Iterator[str]:
+    """Yield a line for each layer of each cell that is another now, or is there only once."""
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key, {}), after.get(key, {})
+        for layer in dict.fromkeys((*old, *new)):
+            was, now = old.get(layer, "absent"), new.get(layer, "absent")
+            if was != now:
+                yield f"{key}: {layer} was {was}, is {now}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""A fingerprint is the same twice, and each of its layers notices what it is a layer of."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scenarios import catalogue
+from tests.fingerprints import __main__ as command
+from tests.fingerprints.fingerprint import CELLS, cells, fingerprint, of_tables, recorded
+from tests.reproducibility.runs import scenario, written
+
+ALL = {"order", "time", "accounts", "models", "curves", "figures", "theory", "forecast"}
+
+
+def differ(before: dict, after: dict) -> set[str]:
+    one, other = fingerprint(scenario(**before)), fingerprint(scenario(**after))
+    assert set(one) == set(other) == ALL
+    return {layer for layer in ALL if one[layer] != other[layer]}
+
+
+def test_an_entry_has_one_fingerprint() -> None:
+    [cell, *_] = cells("async-02")
+    found = recorded("async-02", cell)
+    assert set(found) == ALL
+    assert recorded("async-02", cell) == found
+
+
+def test_each_layer_notices_its_own() -> None:
+    assert differ({}, {"run__seed": 12}) >= {"order", "time", "accounts", "models", "curves"}
+    privacy = differ({}, {"privacy__epsilon": 1.0})
+    assert privacy >= {"accounts", "models", "curves", "figures"}
+    assert privacy.isdisjoint({"order", "time", "theory"})
+    assert differ({}, {"run__record_every": 10}) == {"curves", "time"}  # its rows have ticks
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "layer"),
+    [
+        ("events", "owner", "order"),
+        ("updates", "message", "order"),
+        ("events", "tick", "time"),
+        ("updates", "read_tick", "time"),
+        ("owners", "epsilon_spent", "accounts"),
+        ("models", "theta_L", "models"),
+        ("curve", "fitness", "curves"),
+    ],
+)
+def test_two_values_that_change_places_show_in_their_layer(
+    table: str, column: str, layer: str, tmp_path: Path
+) -> None:
+    written(scenario(), tmp_path / "result")
+    before = of_tables(tmp_path / "result")
+    swap(tmp_path / "result" / f"{table}.parquet", column)
+    after = of_tables(tmp_path / "result")
+    assert [name for name in before if before[name] != after[name]] == [layer]
+
+
+def swap(file: Path, column: str) -> None:
+    """Let the first value of a column change places with the next that is another."""
+    table = pq.read_table(file)
+    values = table[column].to_pylist()
+    other = next(row for row, value in enumerate(values) if value != values[0])
+    values[0], values[other] = values[other], values[0]
+    at = table.column_names.index(column)
+    pq.write_table(table.set_column(at, column, pa.array(values, table[column].type)), file)
+
+
+def test_a_forecast_shows_in_the_last_digit() -> None:
+    mild = {"model__theta_max": 1e6, "algorithm__initial": "zeros"}
+    assert "forecast" in differ(mild, mild | {"privacy__epsilon": 5.0 + 1e-13})
+
+
+def test_cells_are_spread_over_the_sweep() -> None:
+    assert cells("lending-timing") == [0]
+    assert cells("async-08") == [0, 1, 2]
+    chosen = cells("async-05")
+    assert len(chosen) == len(set(chosen)) == CELLS
+    assert (chosen[0], chosen[-1]) == (0, 99)
+
+
+def test_a_cell_that_does_not_run_says_why() -> None:
+    assert recorded("async-08", 3) == {"refused": "IndexError: list index out of range"}
+
+
+def test_the_command_lists_every_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = {"b 0000": {"order": "1", "time": "2"}, "a 0001": {"refused": "no such table"}}
+    monkeypatch.setattr(command, "taken", lambda _: taken)
+    file = tmp_path / "before.json"
+    assert command.main(["-o", str(file)]) == 0
+    assert [line[:8] for line in file.read_text("utf-8").splitlines()[1:3]] == [
+        '"a 0001"',
+        '"b 0000"',
+    ]
+    assert command.main(["--against", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert f"{len(catalogue())} entries, 2 cells, 1 of them refused" in said
+    taken = {"b 0000": {"order": "1", "time": "3"}, "c 0000": {"order": "4"}}
+    assert command.main(["--against", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "a 0001: refused was no such table, is absent",
+        "b 0000: time was 2, is 3",
+        "c 0000: order was absent, is 4",
+        "3 differences",
+    ]
