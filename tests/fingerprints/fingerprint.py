@@ -55,7 +55,7 @@ def cells(name: str) -> list[int]:
 
 
 def small(name: str, cell: int) -> Scenario:
-    """Return an entry's cell with little to do; whoever has more records still has more."""
+    """Return an entry's cell with little to do."""
     scenario = entry(name).scenario()
     grid = list(scenario.grid()) or [{}]
     raw = scenario.cell(grid[cell]).plain()
@@ -68,7 +68,7 @@ def small(name: str, cell: int) -> Scenario:
 
 
 def fewer(records: Any) -> Any:
-    """Return fewer records, of all owners or of each."""
+    """Return fewer records, of all owners or of each; who has the most keeps the most."""
     if isinstance(records, list):
         return [fewer(each) for each in records]
     return min(records, 100 + isqrt(records))
@@ -130,7 +130,7 @@ def of_forecast(scenario: Scenario) -> str:
     if scenario.owners.count > MANY:
         return "none"
     found = worked_out(population(linear(scenario), None, private=False))
-    return "none" if isinstance(found, list) else of_text(numbers(asdict(found)))
+    return "none" if isinstance(found, list) else of_text(numbers([*asdict(found).values()]))
 
 
 def linear(scenario: Scenario) -> Scenario:
