@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.forecast.population import population
-from asyncdp_sim.forecast.worked import worked_out
-from asyncdp_sim.run import run, write
+from asyncdp_sim.forecasts.exact.moment_forecast import worked_out
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
 from scenarios import entry
 
