@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,12 @@ def test_no_print_or_global_state_in_the_library():
         if re.search(banned, line)
     ]
     assert found == []
+
+
+def test_the_wheel_has_every_package_and_the_catalogue():
+    """The list is written out, as a folder of another name is mapped into it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    here = (ROOT / "asyncdp_sim").rglob("__init__.py")
+    found = {".".join(file.parent.relative_to(ROOT).parts) for file in here}
+    assert set(settings["packages"]) == found | {"asyncdp_sim.catalogue"}
+    assert settings["package-dir"] == {"asyncdp_sim.catalogue": "scenarios/catalogue"}
