@@ -2,6 +2,9 @@
 
 import gc
 
+gc.disable()  # while modules are read and tests collected: all of that stays
+
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.enable()
