@@ -35,6 +35,12 @@ def below(folder: Path) -> dict[str, int]:
     }
 
 
+@pytest.fixture(scope="module")
+def before() -> dict[str, int]:
+    """What stands there before any command."""
+    return below(FILES)
+
+
 def compare(lines: list[str], case: Transcript) -> None:
     assert len(lines) == len(case.expected), lines
     for line, expected in zip(lines, case.expected, strict=True):
@@ -52,10 +58,13 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.name.removesuffix(".toml"))
 def test_what_is_said(
-    case: Transcript, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: Transcript,
+    command: Command,
+    before: dict[str, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(FILES)
-    before = below(FILES)
     said = command(*case.arguments, "--out", tmp_path / "out")
     assert said.code == 2
     assert said.out == ""

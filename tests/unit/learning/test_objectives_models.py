@@ -1,5 +1,7 @@
 """Models as scenarios name them, from the file to the result."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Quadratic, Ridge
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
@@ -104,10 +107,32 @@ def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
     assert np.all(last < 0.02 * first)
 
 
+class Kept(Executor):
+    """Hands work to processes that outlive a command: to start them takes longer than to run."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._pool.submit(fn, *args, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Executor]:
+    with executor(2) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("kind", ["logistic", "svm", "huber", "mlp"])
 def test_the_command_runs_each_model_alike_on_one_worker_and_two(
-    kind: str, command: Command, tmp_path: Any
+    kind: str,
+    command: Command,
+    two_processes: Executor,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Any,
 ) -> None:
+    kept = Kept(two_processes)
+    monkeypatch.setattr("asyncdp_sim.runs.workers.ProcessPoolExecutor", lambda *_, **__: kept)
     changed = SMALL.replace('kind = "ridge"', f'kind = "{kind}"')
     if kind == "huber":
         changed = changed.replace("regularisation", "delta = 0.5\nregularisation")

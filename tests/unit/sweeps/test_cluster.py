@@ -53,7 +53,7 @@ def test_a_killed_worker_changes_nothing(
     assert (found.done, found.left) == (12, 0)
     assert len(ended) == 12
     assert workers[0].wait(5) != 0
-    sweep(scenario, tmp_path / "here", workers=4)
+    sweep(scenario, tmp_path / "here", workers=2)
     sweep(scenario, tmp_path / "alone")
     assert contents(tmp_path / "far") == contents(tmp_path / "here") == contents(tmp_path / "alone")
 
