@@ -115,7 +115,8 @@ def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, field
 
 BYTES_PER_ROW = """
 import sys
-from asyncdp_sim.data import FraudData, pieces
+from asyncdp_sim.data import FraudData
+from asyncdp_sim.data.tables import csv_chunks
 from asyncdp_sim.streams import Streams
 
 def peak(rows):
@@ -123,7 +124,7 @@ def peak(rows):
     status = dict(line.split(":") for line in open("/proc/self/status"))
     return 1024 * int(status["VmHWM"].split()[0])
 
-pieces.PIECE_ROWS = 2000
+csv_chunks.PIECE_ROWS = 2000
 path, rows = sys.argv[1], int(sys.argv[2])
 fields = {"preprocessing": "none", "features": 29, "public_records": 0, "split": "shuffled"}
 spec = FraudData(path=path + "/short.csv", **fields)
