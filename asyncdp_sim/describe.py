@@ -22,7 +22,7 @@ from asyncdp_sim.theory.formulas.polar import disagreement_left
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.gossip_spectrum import contraction
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 
 def describe(scenario: Scenario) -> list[str]:
@@ -172,7 +172,7 @@ def _unequal(network: Network) -> bool:
     if isinstance(network.protocol, Rounds | Servers):  # every owner has a part in every update
         return False
     known = shares(network)
-    return not isinstance(known, str) and max(known) - min(known) > 1e-12
+    return not isinstance(known, Unknown) and max(known) - min(known) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

@@ -17,7 +17,7 @@ from asyncdp_sim.theory.predict.rounds import rounds
 from asyncdp_sim.theory.predict.shared_channels import access
 from asyncdp_sim.theory.predict.staleness import staleness
 from asyncdp_sim.theory.predict.update_order import choice
-from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 
 def predict(network: Network) -> tuple[Prediction, ...]:
@@ -30,12 +30,12 @@ def predict(network: Network) -> tuple[Prediction, ...]:
     return tuple(prediction for part in parts for prediction in part(facts))
 
 
-def predicted(network: Network, quantity: str) -> float | str:
-    """Return the prediction of one figure of the summary, or in words why there is none."""
+def predicted(network: Network, quantity: str) -> float | Unknown:
+    """Return the prediction of one figure of the summary, or why there is none."""
     for each in predict(network):
         if each.quantity == quantity:
-            return each.reason if each.value is None else each.value
-    return "no formula is known"
+            return Unknown(each.reason) if each.value is None else each.value
+    return Unknown("no formula is known")
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:

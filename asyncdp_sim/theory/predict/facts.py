@@ -13,6 +13,7 @@ from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Broadcast, Request
 from asyncdp_sim.theory.formulas.packet_loss import delivered
+from asyncdp_sim.theory.prediction import Unknown
 
 STAGES = ("query", "compute", "answer")
 SPREADS = 5.0
@@ -159,20 +160,20 @@ class Facts:
         return "owners wait for acknowledgements" if waits else ""
 
     @cached_property
-    def arriving(self) -> tuple[float, ...] | str:
+    def arriving(self) -> tuple[float, ...] | Unknown:
         """P(a tick that may begin an exchange ends in an update | nothing else fails), per owner.
 
-        Where it is the same for all owners it may be given as 1. In words why it is not known.
+        Where it is the same for all owners it may be given as 1. Or why it is not known.
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
         if again and self.loses("_acknowledgement"):
-            return "answers that arrived are sent again where acknowledgements are lost"
+            return Unknown("answers that arrived are sent again where acknowledgements are lost")
         if lasting and not isinstance(protocol, Request):
             if again and self.loses(""):
-                return "answers that are sent again keep their owners busy"
+                return Unknown("answers that are sent again keep their owners busy")
             if self.loses("_query"):
-                return "queries that are lost leave their owners free"
+                return Unknown("queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
         for name in ("loss", "loss_query", *(["loss_request"] * isinstance(protocol, Request))):
             each = getattr(channel, name)

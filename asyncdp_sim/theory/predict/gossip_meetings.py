@@ -22,7 +22,7 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.arguments import nonnegative, positive
 from asyncdp_sim.theory.predict.facts import SPREADS, STAGES, Facts
-from asyncdp_sim.theory.prediction import Prediction, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, none_of
 
 SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
 MOST_NODES, MOST_SUMS = 100, 10_000
@@ -135,44 +135,46 @@ class _Sums:
 def met(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, utilisation and staleness under ``gossip``."""
     found, names = _long_run(facts), ("throughput", "utilisation", "mean_staleness")
-    if isinstance(found, str):
-        yield from none_of(names, found, SAID)
+    if isinstance(found, Unknown):
+        yield from none_of(names, found.reason, SAID)
         return
     for name, value in zip(names, (found.rate, found.busy_fraction, found.others), strict=True):
         yield Prediction(name, value, SAID)
 
 
-def _long_run(facts: Facts) -> Meetings | str:
+def _long_run(facts: Facts) -> Meetings | Unknown:
     network, n_owners = facts.network, facts.n_owners
     protocol, available = network.protocol, network.availability
     if not isinstance(protocol, Gossip):
-        return f"protocol {protocol.kind} has no meetings"
+        return Unknown(f"protocol {protocol.kind} has no meetings")
     edges = protocol.graph.edges(n_owners)
     online = available.online_share(n_owners)
     ticks = protocol.clock.rates(len(edges))
     if not protocol.clock.memoryless or ticks is None:
-        return f"clocks are {protocol.clock.kind}, not Poisson"
+        return Unknown(f"clocks are {protocol.clock.kind}, not Poisson")
     if available.kind not in ("always", "bernoulli") or online is None or min(online) == 0:
-        return f"availability is {available.kind}, which is not drawn for each wake-up alone"
+        return Unknown(
+            f"availability is {available.kind}, which is not drawn for each wake-up alone"
+        )
     share = (1.0, *online)
     rates, times = {}, {}
     for edge, rate in zip(edges, ticks, strict=True):
         time = _mean_time(facts, edge)
-        if isinstance(time, str):
+        if isinstance(time, Unknown):
             return time
         rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
     found = meetings(rates, times)
     if found is None:
-        return "the graph has too many matchings to sum"
+        return Unknown("the graph has too many matchings to sum")
     for owner, allowed in enumerate(network.answers_allowed, start=1):
         often = fsum(flow for edge, flow in found.flows.items() if owner in edge) / found.rate
         spent = network.updates * often
         if allowed < min(network.updates, spent + SPREADS * sqrt(spent)):
-            return f"a budget of {allowed} answers may be spent before the run ends"
+            return Unknown(f"a budget of {allowed} answers may be spent before the run ends")
     return found
 
 
-def _mean_time(facts: Facts, edge: Edge) -> float | str:
+def _mean_time(facts: Facts, edge: Edge) -> float | Unknown:
     """Return the mean time of a meeting, stage by stage the slower node's, or why it is unknown."""
     total = 0.0
     for stage in STAGES:
@@ -184,7 +186,7 @@ def _mean_time(facts: Facts, edge: Edge) -> float | str:
         longer = _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
         if longer is None:
             kinds = " and ".join(sorted({laws[i].kind for i in owners}))
-            return f"no formula is known for the slower of two {kinds} times"
+            return Unknown(f"no formula is known for the slower of two {kinds} times")
         total += longer
     return total
 

@@ -8,7 +8,7 @@ from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.facts import STAGES, Facts
 from asyncdp_sim.theory.predict.gossip_meetings import met
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + Me) for constant times, G gradients a step, M exchanges"
 SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
@@ -27,7 +27,7 @@ def rounds(facts: Facts) -> Iterator[Prediction]:
     yield Prediction("mean_staleness", 0.0, facts.network.protocol.fresh)
 
 
-def _steps(facts: Facts, protocol: Servers) -> float | str:
+def _steps(facts: Facts, protocol: Servers) -> float | Unknown:
     """Return steps per unit of servers that step together, or why they do not.
 
     A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
@@ -38,42 +38,44 @@ def _steps(facts: Facts, protocol: Servers) -> float | str:
     theirs = laws_of(protocol.latency, protocol.count)
     everything = [*(law for laws in own for law in laws), *theirs, protocol.exchange]
     if not all(isinstance(law, NoTime | Constant) for law in everything):
-        return "times are random: servers and clients wait for the slowest of several"
+        return Unknown("times are random: servers and clients wait for the slowest of several")
     gradients = protocol.answers_each
     computing = facts.network.mean_times("compute")
     each = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
     slow = max(law.mean for law in theirs)
     if max(each) - min(each) > 1e-12 * max(each) or slow > min(law.mean for law in theirs):
-        return "clients or servers are not equally fast"
+        return Unknown("clients or servers are not equally fast")
     turns = protocol.agreements
     if any(len(others) == 0 for near in turns if near is not None for others in near):
-        return "servers without neighbours in some agreement are ahead of the others"
+        return Unknown("servers without neighbours in some agreement are ahead of the others")
     exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
     window = protocol.window * (each[0] + 2 * slow) + exchanges * protocol.exchange.mean
-    return protocol.window / window if window > 0 else "steps take no time"
+    return protocol.window / window if window > 0 else Unknown("steps take no time")
 
 
-def _throughput(facts: Facts) -> float | str:
+def _throughput(facts: Facts) -> float | Unknown:
     """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
     network = facts.network
     if not isinstance(network.protocol, Rounds):
-        return f"no formula is known for protocol {network.protocol.kind}"
+        return Unknown(f"no formula is known for protocol {network.protocol.kind}")
     if network.availability.kind != "always":
-        return f"availability is {network.availability.kind}: the offline delay a round or miss it"
+        return Unknown(
+            f"availability is {network.availability.kind}: the offline delay a round or miss it"
+        )
     deadline = network.protocol.deadline
     if deadline is not None and not facts.within(deadline):
-        return "rounds may end at the deadline"
+        return Unknown("rounds may end at the deadline")
     doubt = facts.fragile or facts.shared
     if doubt or facts.wires_fail:
-        return doubt or "links fail"
+        return Unknown(doubt or "links fail")
     least = min(network.answers_allowed)
     if least < network.updates:  # nothing is lost: every round takes one answer of each owner
-        return f"a budget of {least} answers may be spent before the run ends"
+        return Unknown(f"a budget of {least} answers may be spent before the run ends")
     service = facts.services[0]
     if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
-        return "owners are not equally fast"
+        return Unknown("owners are not equally fast")
     if max(facts.services) == 0:
-        return "rounds take no time"
+        return Unknown("rounds take no time")
     random = [
         [law for law in own if not isinstance(law, NoTime | Constant)]
         for own in zip(*map(facts.laws, STAGES), strict=True)
@@ -81,8 +83,8 @@ def _throughput(facts: Facts) -> float | str:
     if facts.n_owners == 1 or all(len(own) == 0 for own in random):
         return 1 / service
     if any(own != random[0] for own in random):
-        return "owners' times have different laws"
+        return Unknown("owners' times have different laws")
     if len(random[0]) > 1 or not isinstance(random[0][0], Exponential):
-        return "response times are no constant and one exponential time"
+        return Unknown("response times are no constant and one exponential time")
     slow = random[0][0].mean
     return 1 / (service - slow + mean_round(facts.n_owners, 1 / slow))

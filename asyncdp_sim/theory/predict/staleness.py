@@ -13,7 +13,7 @@ from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, one_at_a_time, overlapping
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
 
@@ -34,8 +34,8 @@ class StalenessLaw:
     chance: Callable[[int], Array]
 
 
-def staleness_law(network: Network) -> StalenessLaw | str:
-    """Return the law of the staleness, or in words why none is known.
+def staleness_law(network: Network) -> StalenessLaw | Unknown:
+    """Return the law of the staleness, or why none is known.
 
     0 where exchanges lock the learner or jobs take no time. Where owners push, with Poisson
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
@@ -47,15 +47,15 @@ def staleness_law(network: Network) -> StalenessLaw | str:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
     doubt, job = _doubt(facts) or facts.wild, facts.constant
     if doubt or facts.rates is None:
-        return doubt
+        return Unknown(doubt)
     if job is None:
-        return "an exchange does not take one constant time"
+        return Unknown("an exchange does not take one constant time")
     total, n_owners = fsum(facts.rates), facts.n_owners
     if facts.overlap:
         return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
     rate = facts.rate
     if rate is None:
-        return "owners' rates differ"
+        return Unknown("owners' rates differ")
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
     return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
 
@@ -76,10 +76,10 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
         reason = _doubt(facts)
         if isinstance(facts.network.channel.contended, Tdma):
             found = contention(facts)
-            reason = facts.buffered or (found if isinstance(found, str) else "")
+            reason = facts.buffered or (found.reason if isinstance(found, Unknown) else "")
         yield either(
             "mean_staleness",
-            reason or always_busy_mean(facts.n_owners),
+            Unknown(reason) if reason else always_busy_mean(facts.n_owners),
             f"{SAID}: N−1 where owners are always busy",
         )
         return
