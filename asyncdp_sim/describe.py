@@ -12,7 +12,7 @@ from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.learning.algorithms.polar import matrices_of
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.network.graphs.connected import Graph
+from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.privacy import Gaussian
@@ -142,7 +142,7 @@ def _servers(protocol: Servers, said: str) -> Iterator[str]:
         )
 
 
-def _neighbours(graph: Graph, protocol: Servers) -> Iterator[str]:
+def _neighbours(graph: GraphKind, protocol: Servers) -> Iterator[str]:
     """Say how servers agree that do not all talk to each other, and who learns what of it."""
     turns = graph.cycle()
     apart = sum(len(each.faults(protocol.count)) > 0 for each in turns)

@@ -1,4 +1,4 @@
-"""What every gossip graph is: owners, perhaps a learner, and paths between all of them."""
+"""The base of every graph: owners, perhaps a learner, and paths between all of them."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.topology.contents import Remembering
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.network.topology.routed import enumerated
+from asyncdp_sim.spec import Kind
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -17,20 +18,13 @@ Edge = tuple[int, int]
 """Two nodes, the smaller number first; owners are numbered from 1, the learner is 0."""
 
 
-class Graph(Remembering):
-    """An undirected, connected graph without loops; its nodes are owners 1 to N.
+class GraphKind(Remembering, Kind):
+    """An undirected, connected graph without loops; its nodes are owners 1 to N."""
 
-    Attributes
-    ----------
-    kind : str
-        The graph's name.
-    """
-
-    learner: ClassVar[bool] = False
-    """Whether node 0, the learner, is one of the nodes; it holds no data."""
+    learner: ClassVar[bool]
+    """Node 0, the learner, is one of the nodes; it holds no data."""
     remedy: ClassVar[str] = "add edges"
-
-    kind: str
+    """What to do where it is not connected."""
 
     @abstractmethod
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -43,7 +37,7 @@ class Graph(Remembering):
             self._edges[n_owners] = tuple(sorted(found))
         return self._edges[n_owners]
 
-    def cycle(self) -> tuple["Graph", ...]:
+    def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
         return (self,)
 

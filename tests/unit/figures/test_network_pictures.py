@@ -122,7 +122,7 @@ def test_without_the_scenarios_files_theory_is_not_drawn(tmp_path: Path) -> None
     assert "none of being online, since its scenario does not load" in picture.caption
     (result.directory / "scenario.toml").unlink()
     again = Result.read(result.directory)
-    assert again.network == "its scenario does not load (no such file)"
+    assert again.network == Unknown("its scenario does not load (no such file)")
 
 
 def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Path) -> None:
