@@ -31,13 +31,13 @@ class Owner:
         From 1, as in the tables.
     busy : bool
         Whether it is sending, waiting or being served; its clock's ticks are dropped meanwhile.
-    dark : int
+    offline_reasons : int
         For how many reasons it is offline; 0 is online.
     attends : callable, optional
         Whether it attends to a tick, drawn for each tick; None attends to all.
     listens : callable, optional
         The same for each query that is sent to all owners.
-    promised : int
+    answers_reserved : int
         Answers under way that are not released yet, where there may be several.
     unanswered : Broadcast, optional
         The newest query that it heard and has not begun to answer.
@@ -54,17 +54,17 @@ class Owner:
     __slots__ = (
         "acknowledgement",
         "answer",
+        "answers_reserved",
         "attends",
         "busy",
         "compute",
-        "dark",
         "delay",
         "distance",
         "heard",
         "link",
         "listens",
         "number",
-        "promised",
+        "offline_reasons",
         "query",
         "request",
         "retry",
@@ -82,8 +82,8 @@ class Owner:
     ) -> None:
         self.number = number
         self.busy = False
-        self.dark = 0
-        self.promised = 0
+        self.offline_reasons = 0
+        self.answers_reserved = 0
         self.distance = 0
         self.heard = 0
         self.attends: Attends | None = None
@@ -100,14 +100,14 @@ class Owner:
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
-        self.dark += 1
-        if self.dark == 1:
+        self.offline_reasons += 1
+        if self.offline_reasons == 1:
             learner.recorder.offline(self.number)
 
     def go_online(self, learner: Learner) -> None:
         """Take one reason to be offline away."""
-        self.dark -= 1
-        if self.dark == 0:
+        self.offline_reasons -= 1
+        if self.offline_reasons == 0:
             learner.recorder.online(self.number)
             learner.present(self.number)
 
@@ -129,7 +129,7 @@ def live(
         yield Moment(kernel, tick, AT_TICK)
         if number not in active:
             return
-        if owner.dark > 0 or (owner.attends is not None and not owner.attends(tick)):
+        if owner.offline_reasons > 0 or (owner.attends is not None and not owner.attends(tick)):
             event(CLOCK_DROPPED, number, detail=OFFLINE)
         elif owner.busy:
             event(CLOCK_DROPPED, number, detail=BUSY)

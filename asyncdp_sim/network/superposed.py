@@ -124,7 +124,7 @@ class Crowd:
     def _visit(self, owner: Owner, attempt: Activity) -> Activity:
         """Let an owner act, and forget it when it has nothing under way."""
         yield from attempt
-        if not owner.busy and owner.promised == 0:
+        if not owner.busy and owner.answers_reserved == 0:
             self._acting.pop(owner.number, None)
         if self._free is not None and not self._learner.locked:
             self._free.fire(self._learner.kernel.now, AT_TICK)

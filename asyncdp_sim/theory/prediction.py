@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+SPREADS = 5.0
+"""A count so many standard deviations from its mean is never met."""
+
 
 @dataclass(frozen=True)
 class Unknown:

@@ -7,9 +7,9 @@ from asyncdp_sim.forecasts.exact.schedules import absent, synchronous
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.privacy import Clip
 from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
 from asyncdp_sim.theory.prediction import Unknown

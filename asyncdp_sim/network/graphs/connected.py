@@ -37,6 +37,10 @@ class GraphKind(Remembering, Kind):
             self._edges[n_owners] = tuple(sorted(found))
         return self._edges[n_owners]
 
+    def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
+        """Return λ_2(E W) of gossip whose edges wake alike, where it has a closed form."""
+        return None
+
     def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
         return (self,)
@@ -59,9 +63,9 @@ class GraphKind(Remembering, Kind):
         if not self.learner and n_owners < 2:
             allowed = "allowed are 2 owners or more, since there is no learner to talk to"
             return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
-        return self._misfits(n_owners) or self._split(n_owners)
+        return self.misfits(n_owners) or self._split(n_owners)
 
-    def _misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+    def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what else does not fit the number of owners."""
         return []
 

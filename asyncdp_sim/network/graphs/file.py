@@ -64,7 +64,7 @@ class EdgeFile(GraphKind):
         return sha256
 
     @override
-    def _misfits(self, n_owners: int) -> list[Fault]:
+    def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
         rows, _, wrong = self._content
         name, found = Path(self.path).name, list(wrong)

@@ -14,6 +14,7 @@ from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.spec import Count, Positive, Several
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.formulas import gossip_spectrum
 
 
 class Star(GraphKind):
@@ -32,6 +33,10 @@ class Star(GraphKind):
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((LEARNER, owner) for owner in self.nodes(n_owners)[1:])
 
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.star(n_owners)
+
 
 class Ring(GraphKind):
     """Every owner talks to the one before it and the one after it, the last to the first."""
@@ -48,6 +53,10 @@ class Ring(GraphKind):
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((owner, owner % n_owners + 1) for owner in self.nodes(n_owners))
+
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.ring(n_owners)
 
 
 class Complete(GraphKind):
@@ -66,6 +75,10 @@ class Complete(GraphKind):
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         owners = self.nodes(n_owners)
         return ((a, b) for a in owners for b in range(a + 1, n_owners + 1))
+
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.complete(n_owners)
 
 
 class Geometric(GraphKind):
@@ -140,7 +153,7 @@ class Edges(GraphKind):
         return ((pair[0], pair[1]) for pair in self.between)
 
     @override
-    def _misfits(self, n_owners: int) -> list[Fault]:
+    def misfits(self, n_owners: int) -> list[Fault]:
         found: list[Fault] = []
         seen: set[Edge] = set()
         for place, pair in enumerate(self.between):

@@ -52,11 +52,11 @@ class InTurn(GraphKind):
         return tuple(self.graphs)
 
     @override
-    def _misfits(self, n_owners: int) -> list[Fault]:
+    def misfits(self, n_owners: int) -> list[Fault]:
         return [
             replace(fault, key=fault.key.replace("graph", f"graph.graphs[{place}]", 1))
             for place, graph in enumerate(self.graphs)
-            for fault in graph._misfits(n_owners)
+            for fault in graph.misfits(n_owners)
         ]
 
 

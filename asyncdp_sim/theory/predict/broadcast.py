@@ -1,24 +1,21 @@
-"""What queries to all owners bring in, and for which networks it is known."""
+"""Answers to queries that go to all owners, and for which networks their rate is known."""
 
 from collections.abc import Iterator
 from math import inf
 
 from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.laws import Uniform
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import Answers, broadcast
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import in_turn
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
 
 SAID = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
 
 
-def answered(facts: Facts) -> Iterator[Prediction]:
+def answered(facts: Facts, protocol: Broadcast) -> Iterator[Prediction]:
     """Yield throughput, and collisions and load where owners share a channel."""
-    network, protocol = facts.network, facts.network.protocol
-    if not isinstance(protocol, Broadcast):
-        return
+    network = facts.network
     if network.channel.contended is None:
         yield Prediction("throughput", None, SAID, "owners share no channel")
         return
@@ -39,26 +36,26 @@ def answered(facts: Facts) -> Iterator[Prediction]:
 
 def _answers(facts: Facts, protocol: Broadcast) -> Answers | Unknown:
     """Return what a query brings in, or why it is not known."""
-    network, delay, airtime = facts.network, protocol.delay, facts.network.airtime or 0.0
+    network, window, airtime = facts.network, protocol.delay.window, facts.network.airtime or 0.0
     channel, online = network.channel, network.availability.online_share(facts.n_owners)
-    if facts.fragile:
-        return Unknown(facts.fragile)
+    if facts.can_lose_messages:
+        return Unknown(facts.can_lose_messages)
     if not facts.instant:
         return Unknown("queries, computing or answers take time besides the airtime")
-    if not isinstance(delay, Uniform) or delay.low > 0:
+    if window is None:
         return Unknown("answers do not wait for a uniform time from 0")
     plain = isinstance(channel, Aloha) and channel.capture_ratio is None
     if not plain or channel.retransmissions > 0:
         return Unknown("the channel is not pure ALOHA without capture and retransmission")
     if facts.wires_fail:
         return Unknown("links fail")
-    if network.availability.kind not in ("always", "bernoulli") or online is None:
+    if not network.availability.keeps_poisson or online is None:
         return Unknown(f"availability is {network.availability.kind}")
     if max(online) > min(online):
         return Unknown("owners listen differently often")
-    if delay.high + airtime > protocol.interval or airtime > delay.high / 2:
+    if window + airtime > protocol.interval or airtime > window / 2:
         return Unknown("W + airtime > interval, or airtime > W/2")
-    found = broadcast(facts.n_owners, online[0], airtime, delay.high)
+    found = broadcast(facts.n_owners, online[0], airtime, window)
     begun, clean = found.mean_begun, found.mean_clean
     spent = facts.spent(begun / clean if clean > 0 else inf)
     return Unknown(spent) if spent else found

@@ -7,8 +7,8 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import through, unspent
 from asyncdp_sim.theory.prediction import Unknown
 

@@ -6,11 +6,10 @@ from math import fsum, inf
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.contended import Contended, Uplink
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas import aloha, csma
 from asyncdp_sim.theory.formulas.random_access import RandomAccess
 from asyncdp_sim.theory.formulas.tdma import tdma
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 UNKNOWN = Unknown("no formula is known for this variant of the channel")
@@ -42,7 +41,7 @@ def access(facts: Facts) -> Iterator[Prediction]:
 
 def in_turn(facts: Facts) -> bool:
     """Return whether nothing can collide: slots of one's own, and one message at a time."""
-    drops = getattr(facts.network.protocol, "own_tick", "drop") == "drop"
+    drops = facts.network.protocol.one_each
     return isinstance(facts.network.channel.contended, Tdma) and drops
 
 
@@ -61,16 +60,16 @@ def unspent(facts: Facts) -> RandomAccess | Unknown:
     network, channel = facts.network, facts.network.channel.contended
     if channel is None:
         return Unknown("owners share no channel")
-    if not isinstance(network.protocol, Push):
+    if not network.protocol.always_served:
         return Unknown(f"the formula is for protocol push, not {network.protocol.kind}")
     if network.channel.retransmissions > 0:
         return Unknown("answers are sent again")
-    if facts.fragile:
-        return Unknown(facts.fragile)
+    if facts.can_lose_messages:
+        return Unknown(facts.can_lose_messages)
     if isinstance(channel, Tdma):
         return _by_turns(facts, channel)
-    if facts.wild or facts.rates is None:
-        return Unknown(facts.wild)
+    if facts.not_poisson or facts.rates is None:
+        return Unknown(facts.not_poisson)
     airtime = network.airtime or 0.0
     slow = _slow(facts)
     if slow:
@@ -196,7 +195,7 @@ def _by_turns(facts: Facts, channel: Tdma) -> RandomAccess | Unknown:
         if job is None or (job > 0 and job + airtime > length * (1 - 1e-9)):
             return Unknown("jobs do not surely end within a frame")
         return RandomAccess.of(1.0, facts.n_owners / length)
-    reason = facts.wild or _slow(facts)
+    reason = facts.not_poisson or _slow(facts)
     if reason or facts.rates is None:
         return Unknown(reason)
     each = (tdma(frame, channel.slot, airtime, rate).success_rate for rate in facts.rates)

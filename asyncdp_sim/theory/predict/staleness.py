@@ -8,10 +8,9 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Tdma
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, one_at_a_time, overlapping
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
@@ -45,7 +44,7 @@ def staleness_law(network: Network) -> StalenessLaw | Unknown:
     never = never_stale(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
-    doubt, job = _doubt(facts) or facts.wild, facts.constant
+    doubt, job = _doubt(facts) or facts.not_poisson, facts.constant
     if doubt or facts.rates is None:
         return Unknown(doubt)
     if job is None:
@@ -86,7 +85,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     said = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
     if facts.overlap:
         said = f"{SAID}: Poisson(ΛS) given S"
-    reason = _doubt(facts) or facts.wild
+    reason = _doubt(facts) or facts.not_poisson
     if reason or facts.rates is None:
         yield Prediction("mean_staleness", None, said, reason)
         return
@@ -106,8 +105,8 @@ def never_stale(facts: Facts) -> str:
     network = facts.network
     if network.protocol.fresh:
         return network.protocol.fresh
-    at_once = facts.eventless or (not facts.wild and facts.instant)
-    if isinstance(network.protocol, Broadcast) or not at_once:
+    at_once = facts.eventless or (not facts.not_poisson and facts.instant)
+    if network.protocol.reads_early or not at_once:
         return ""
     if network.channel.contended is None:
         return "as jobs take no time"
@@ -126,9 +125,9 @@ def _exclusive(channel: Channel) -> bool:
 
 def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
-    if isinstance(facts.network.protocol, Broadcast):
-        return "no formula is known for broadcast"
-    return facts.buffered or facts.fragile or facts.shared or facts.spent()
+    if facts.network.protocol.reads_early:
+        return f"no formula is known for {facts.network.protocol.kind}"
+    return facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()
 
 
 def _padded(chance: Array, largest: int) -> Array:

@@ -1,4 +1,4 @@
-"""When the next update comes and whose it is, where that has a law."""
+"""The law of when the next update comes and whose it is, where there is one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import numpy as np
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
-from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.predict.facts import SPREADS, STAGES, Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9
 
@@ -44,9 +44,10 @@ class GapLaw:
 def gap_law(network: Network) -> GapLaw | Unknown:
     """Return the law of the gaps between updates, or why none is claimed."""
     facts = Facts(network)
-    doubt = facts.buffered or facts.wild or facts.fragile or facts.shared or facts.slow_requests
-    if not doubt and isinstance(network.protocol, Broadcast):
-        doubt = "protocol broadcast does not update at owners' ticks"
+    doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
+    doubt = doubt or facts.shared or facts.slow_requests
+    if not doubt and not network.protocol.acts_on_ticks:
+        doubt = f"protocol {network.protocol.kind} does not update at owners' ticks"
     if not doubt and network.stops:
         doubt = "the run may end at a target"
     if not doubt and not facts.instant:
@@ -74,13 +75,13 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    if isinstance(network.protocol, Request):
+    if network.protocol.one_on_one:
         law = releases(network)
         if isinstance(law, Unknown):
             return law
         spent = _unspent(facts, law)
         return Unknown(spent) if spent else tuple(law.chosen.tolist())
-    reason = facts.wild or _dependent(facts)
+    reason = facts.not_poisson or _dependent(facts)
     if not reason and not facts.shared:
         reason = facts.spent()
     if reason or facts.rates is None:
@@ -98,10 +99,10 @@ def releases(network: Network) -> Releases | Unknown:
     has been. (Of a single owner the clock does not matter.)
     """
     facts, channel = Facts(network), network.channel
-    locked = isinstance(network.protocol, Request)
+    locked = network.protocol.one_on_one
     if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
         return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
-    reason = facts.impatient if facts.n_owners == 1 else facts.wild or _dependent(facts)
+    reason = facts.can_time_out if facts.n_owners == 1 else facts.not_poisson or _dependent(facts)
     if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
         reason = "answers that arrived are sent again where acknowledgements are lost"
     lost = [(part, getattr(channel, f"loss{part}")) for part in ("", "_query", "_request")]
@@ -128,7 +129,7 @@ def mean_gap(network: Network) -> float | Unknown:
     law = releases(network)
     if isinstance(law, Unknown):
         return law
-    reason = facts.wild or _dependent(facts)
+    reason = facts.not_poisson or _dependent(facts)
     if not reason and channel.contended is not None and channel.retransmissions > 0:
         reason = "answers may wait before they are sent again"
     if reason:
@@ -173,19 +174,18 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    reason = facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
-    if not reason and isinstance(network.protocol, Broadcast):
-        reason = "owners answer the same query"
+    reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
+    reason = reason or network.protocol.dependent
     arriving = facts.arriving
     if reason or isinstance(arriving, Unknown):
         return Unknown(reason or str(arriving))
-    locked = isinstance(network.protocol, Request)
+    locked = network.protocol.one_on_one
     if network.clock.saturated:
         flows = [1 / service for service in facts.services]
     elif facts.rates is None or min(facts.rates) <= 0:
         return Unknown("some owner has no long-run rate")
-    elif facts.wild and not (facts.instant and _mixing(facts)):
-        return Unknown(facts.wild)
+    elif facts.not_poisson and not (facts.instant and _mixing(facts)):
+        return Unknown(facts.not_poisson)
     elif locked or facts.overlap:
         flows = list(facts.rates)
     else:
@@ -244,15 +244,13 @@ def _surely(network: Network, rate: float) -> int:
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
     network, channel = facts.network, facts.network.channel
-    if network.protocol.kind == "gossip":
-        return "neighbours answer in pairs"
-    if isinstance(network.protocol, Broadcast):
-        return "owners answer the same query"
-    if isinstance(network.protocol, Request):
-        return facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
+    if network.protocol.dependent:
+        return network.protocol.dependent
+    if network.protocol.one_on_one:
+        return facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
     if channel.contended is None:
         busy = not facts.overlap and not facts.instant
-        return facts.fragile or ("jobs take time" if busy else "")
+        return facts.can_lose_messages or ("jobs take time" if busy else "")
     found = contention(facts)
     if isinstance(found, Unknown):
         return found.reason
@@ -268,7 +266,7 @@ def _dependent(facts: Facts) -> str:
 
 def _asked_again(facts: Facts) -> str:
     """Why a request that is refused or lost does not leave its owner as it was, if it does not."""
-    if getattr(facts.network.protocol, "retry", None) is not None and facts.loses("_request"):
+    if facts.network.protocol.asks_again and facts.loses("_request"):
         return "requests that are lost are sent again"
     return facts.waits
 
@@ -276,5 +274,4 @@ def _asked_again(facts: Facts) -> str:
 def _mixing(facts: Facts) -> bool:
     """Return whether ticks cannot keep step with when an owner is online."""
     network = facts.network
-    steady = network.availability.kind in ("always", "bernoulli")
-    return not facts.wires_fail and (steady or network.clock.mixing)
+    return not facts.wires_fail and (network.availability.keeps_poisson or network.clock.mixing)

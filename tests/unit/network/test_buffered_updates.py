@@ -8,12 +8,12 @@ import pytest
 
 from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.spans import EXCHANGE, LOCK, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
