@@ -127,7 +127,7 @@ class Link:
         kernel, outcome, compute = learner.kernel, ABANDONED, True
         for tries in range(1, policy.attempts + 1):
             if compute and owner.compute is not None:
-                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, WITHHELD)
                 return
@@ -136,7 +136,7 @@ class Link:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
                 if owner.answer is not None:  # without a channel, this is the sending
-                    yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
                 came = self._arrive(exchange) if self._survives(exchange) else LOST
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)

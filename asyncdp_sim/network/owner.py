@@ -1,15 +1,13 @@
 """An owner: a clock that ticks, and the durations that are its own."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
+from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority, Waiting
+from asyncdp_sim.network.answer_timeout import Patience
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
-from asyncdp_sim.trace import Detail, EventKind
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.link import Link
+from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 CLOCK_DROPPED = EventKind.clock_dropped
@@ -20,6 +18,27 @@ AT_TICK = Priority.CLOCK_TICK
 
 Durations = Iterator[int] | None
 Attends = Callable[[int], bool]
+
+
+class Carrier(Protocol):
+    """Carries an owner's messages where they can go wrong: a :class:`~.link.Link`."""
+
+    carries_requests: bool
+
+    def ask(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it is on its way to the learner."""
+
+    def patience(self, exchange: Exchange) -> Patience | None:
+        """Return the learner's timer for an exchange that begins now, if it has one."""
+
+    def hears(self, message: int, travelled: bool) -> bool:
+        """Return whether a query that arrives now finds its owner, and note it."""
+
+    def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
+        """Compute and send until the answer has arrived or nothing is left to try."""
+
+    def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
+        """End an exchange whose query did not find its owner."""
 
 
 class Owner:
@@ -45,7 +64,7 @@ class Owner:
         Message number of the newest query sent to all that it heard; 0 is none yet.
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
-    link : Link, optional
+    link : Carrier, optional
         Carries its messages where they can go wrong; None where all arrive.
     request, query, compute, answer, acknowledgement, retry, delay : iterator of int, or None
         Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
@@ -89,7 +108,7 @@ class Owner:
         self.attends: Attends | None = None
         self.listens: Attends | None = None
         self.unanswered: Broadcast | None = None
-        self.link: Link | None = None
+        self.link: Carrier | None = None
         self.request = request
         self.query = query
         self.compute = compute
@@ -124,7 +143,8 @@ def live(
     The owner falls silent when its budget is spent or its clock has no further tick.
     """
     number = owner.number
-    event, active, start = learner.recorder.event, learner.active, kernel.start
+    event, active, start = learner.event, learner.active, kernel.start
+    keeps_events = learner.keeps_events
     for tick in ticks:
         yield Moment(kernel, tick, AT_TICK)
         if number not in active:
@@ -134,7 +154,8 @@ def live(
         elif owner.busy:
             event(CLOCK_DROPPED, number, detail=BUSY)
         else:
-            event(CLOCK_TICK, number)
+            if keeps_events:
+                event(CLOCK_TICK, number)
             start(attempt(owner, learner))
             if number not in active:
                 return

@@ -16,7 +16,6 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.latency import answer_airtime
 from asyncdp_sim.network.laws import Exponential, Law, NoTime
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
@@ -191,7 +190,7 @@ class Broadcast(ProtocolKind):
         if owner.query is not None:
             yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
         listens = owner.offline_reasons == 0 and (
-            owner.listens is None or owner.listens(kernel._now)
+            owner.listens is None or owner.listens(kernel.tick)
         )
         if not listens:
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
@@ -213,7 +212,7 @@ class Broadcast(ProtocolKind):
         if self.answer_at == "after-delay" and owner.delay is not None:
             yield learner.kernel.after(next(owner.delay), Priority.TRANSMISSION_BEGINS)
         exchange = learner.take(owner.number, message, query)
-        if isinstance(owner.link, Link):
+        if owner.link is not None:
             yield from owner.link.answer(exchange)
         owner.busy = False
         learner.finish()

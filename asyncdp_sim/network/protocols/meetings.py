@@ -53,25 +53,25 @@ class Meetings:
         pairs = [(end, other.number) for end, other in zip(ends, ends[::-1], strict=True)]
         owners = [end for end in ends if end.number != LEARNER]
         exchanges = [
-            learner.read(end.number, learner.begin(end.number), kernel.now, peer)
+            learner.read(end.number, learner.begin(end.number), kernel.tick, peer)
             for end, peer in pairs
             if end.number != LEARNER
         ]
         travel = _slower(owner.query for owner in owners)
         if travel is not None:
-            yield Moment(kernel, kernel.now + travel, Priority.QUERY_ARRIVES)
+            yield Moment(kernel, kernel.tick + travel, Priority.QUERY_ARRIVES)
             for exchange in exchanges:
                 learner.event(EventKind.query_received, exchange.owner, exchange.message)
         work = _slower(owner.compute for owner in owners)
         if work is not None:
-            yield Moment(kernel, kernel.now + work, Priority.GRADIENT_READY)
+            yield Moment(kernel, kernel.tick + work, Priority.GRADIENT_READY)
         for exchange in exchanges:
             learner.release(exchange)
             if not learner.awaits(exchange.owner):
                 self._silence(exchange.owner)
         sending = _slower(owner.answer for owner in owners)
         if sending is not None:
-            yield Moment(kernel, kernel.now + sending, Priority.ANSWER_END)
+            yield Moment(kernel, kernel.tick + sending, Priority.ANSWER_END)
         for exchange in exchanges:
             learner.apply(exchange)
         learner.update(exchanges[-1].owner, exchanges[-1].message)

@@ -100,19 +100,19 @@ class Push(ProtocolKind):
             return
         owner.answers_reserved += 1
         owner.busy = self.own_tick == "drop"
-        exchange = learner.read(number, learner.begin(number), kernel._now)
+        exchange = learner.read(number, learner.begin(number), kernel.tick)
         patience = None if link is None else link.patience(exchange)
         if owner.query is not None:
-            yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+            yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
         if link is None:
-            if owner.query is not None:
+            if owner.query is not None and learner.keeps_events:
                 learner.event(QUERY_RECEIVED, number, exchange.message)
             if owner.compute is not None:
-                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
             owner.answers_reserved -= 1
             learner.release(exchange)
             if owner.answer is not None:
-                yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
             learner.apply(exchange)
         elif link.hears(exchange.message, owner.query is not None):
             yield from link.answer(exchange, patience)

@@ -182,7 +182,7 @@ class Request(ProtocolKind):
             if owner.answers_reserved == learner.answers_left[number]:
                 return
             owner.answers_reserved += 1
-        asked = kernel._now
+        asked = kernel.tick
         message = learner.request(number)
         owner.busy = self.own_tick == "drop"
         heard = link is None or not link.carries_requests or (yield from link.ask(message))
@@ -204,15 +204,15 @@ class Request(ProtocolKind):
             exchange = learner.read(number, message, asked)
             patience = None if link is None else link.patience(exchange)
             if owner.query is not None:
-                yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+                yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
             if link is None:
-                if owner.query is not None:
+                if owner.query is not None and learner.keeps_events:
                     learner.event(QUERY_RECEIVED, number, message)
                 if owner.compute is not None:
-                    yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+                    yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
                 learner.release(exchange)
                 if owner.answer is not None:
-                    yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
                 learner.apply(exchange)
                 learner.locked = False
             elif link.hears(message, owner.query is not None):

@@ -14,7 +14,6 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.latency import STAGES, least_times
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration
@@ -134,7 +133,7 @@ def _ask(owner: Owner, learner: Learner) -> Exchange:
     """Read the model for an owner; of all it was asked before, nothing can be released any more."""
     owner.answers_reserved += 1
     message = learner.begin(owner.number)
-    return learner.read(owner.number, message, learner.kernel._now)
+    return learner.read(owner.number, message, learner.kernel.tick)
 
 
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
@@ -142,7 +141,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     kernel, link, number = learner.kernel, owner.link, owner.number
     if owner.query is not None:
         yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
-    if owner.listens is not None and not owner.listens(kernel._now):
+    if owner.listens is not None and not owner.listens(kernel.tick):
         learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
         heard = False
     else:
@@ -153,7 +152,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
-    if isinstance(link, Link):
+    if link is not None:
         if heard and exchange.ended is None:
             owner.busy = True
             yield from link.answer(exchange)

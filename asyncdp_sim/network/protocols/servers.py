@@ -243,7 +243,7 @@ class Servers(ProtocolKind):
             together.servers.append(Server(number, together, latency, exchange))
         for owner in owners:
             servers = [together.servers[number - 1] for number in self.reached(owner.number)]
-            client = Client(owner, learner, servers, self.read)
+            client = Client(owner, together, servers, self.read)
             for server in servers:
                 server.clients.append(client)
         for server in together.servers:
