@@ -5,12 +5,12 @@ Most of it is told as a doubt: in plain words why something is not as formulas a
 
 from functools import cached_property
 from math import fsum, sqrt
+from typing import Any
 
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.network.spec import Network
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, Unknown
 
@@ -21,9 +21,10 @@ class Facts:
     Parameters
     ----------
     network : Network
+        Anything here, for a network is made of kinds that predict from its facts.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Any) -> None:
         self.network = network
         self.n_owners = network.n_owners
 
@@ -57,7 +58,7 @@ class Facts:
     @property
     def overlap(self) -> bool:
         """Whether every tick starts a job of its own, whatever its owner is at."""
-        return self.network.protocol.overlap
+        return bool(self.network.protocol.overlap)
 
     @property
     def instant(self) -> bool:
@@ -252,7 +253,8 @@ class Facts:
         """Answers that each owner would release per time unit, in proportion at least."""
         airtime = 0.0 if self.lock_serialises_channel else self.network.airtime or 0.0
         jobs = [service + airtime for service in self.services]
-        return self.network.protocol.flows(self.rates, jobs, self.n_owners)
+        flows: tuple[float, ...] = self.network.protocol.flows(self.rates, jobs, self.n_owners)
+        return flows
 
     def laws(self, stage: str) -> tuple[Law, ...]:
         """Return the law of a stage of an exchange, per owner."""

@@ -5,7 +5,7 @@ Async, section 3, "Periodic Broadcast by the Learner".
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -23,9 +23,6 @@ from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.spec import Network
 
 
 class Broadcast(ProtocolKind):
@@ -147,7 +144,7 @@ class Broadcast(ProtocolKind):
         return [Fault("protocol.interval", f"{self.interval:g}", allowed)]
 
     @override
-    def stall_period(self, network: "Network", count: int) -> int | None:
+    def stall_period(self, network: Any, count: int) -> int | None:
         if self.clocked:
             return super().stall_period(network, count)
         return count * to_ticks(self.interval)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import fsum
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -22,6 +22,7 @@ from asyncdp_sim.network.clocks import (
     PoissonClock,
     ScriptedClock,
 )
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, GossipGraph, Star
 from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.learner import Learner
@@ -33,10 +34,6 @@ from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.theory.prediction import Prediction
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.spec import Network
 
 EdgeClock = Annotated[
     PoissonClock | GammaClock | DeterministicClock | ScriptedClock, Field(discriminator="kind")
@@ -140,7 +137,7 @@ class Gossip(ProtocolKind):
         return found
 
     @override
-    def stall_period(self, network: "Network", count: int) -> int | None:
+    def stall_period(self, network: Any, count: int) -> int | None:
         n_edges = len(self.graph.edges(network.n_owners))
         return period_of(self.clock.rates(n_edges), max(count, n_edges))
 
@@ -165,7 +162,7 @@ class Gossip(ProtocolKind):
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
 
     @override
-    def words(self, network: "Network", said: str, service: float) -> Iterator[str]:
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         n_owners, graph = network.n_owners, self.graph
         edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))
         rates = self.clock.rates(len(edges))
@@ -180,8 +177,8 @@ class Gossip(ProtocolKind):
         )
 
     @override
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:
-        return met(facts, self)
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        return met(facts, self.graph.edges(facts.n_owners), self.clock)
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -4,23 +4,20 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.loss import loss_shares
 from asyncdp_sim.network.delivery_policy import DeliveryPolicy
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.units import TICKS_PER_UNIT
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.spec import Network
 
 
 class ProtocolKind(Kind):
@@ -100,7 +97,7 @@ class ProtocolKind(Kind):
         """Why a busy learner does not refuse a request once for all; empty where it does."""
         return ""
 
-    def refuses_at_once(self, network: "Network") -> bool:  # noqa: ARG002
+    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
         """Return whether a request to a locked learner is refused at the tick, and all is over."""
         return False
 
@@ -141,7 +138,7 @@ class ProtocolKind(Kind):
             found.append(Fault("protocol.offline", "'vanish'", allowed))
         return found
 
-    def stall_period(self, network: "Network", count: int) -> int | None:
+    def stall_period(self, network: Any, count: int) -> int | None:
         """Return in how many ticks ``count`` things happen that may begin an exchange, at least.
 
         At least one for each owner. None where owners cannot idle for ever.
@@ -169,15 +166,15 @@ class ProtocolKind(Kind):
             return rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(rates, jobs, strict=True))
 
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:  # noqa: ARG002
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
         """Yield what is known of exchanges by their own times, or why it is not."""
         return iter(())
 
-    def waiting(self, facts: "Facts") -> Iterator[Prediction]:  # noqa: ARG002
+    def waiting(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
         """Yield the mean time from a request to its query, where there are requests."""
         return iter(())
 
-    def words(self, network: "Network", said: str, service: float) -> Iterator[str]:
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.
 
         Parameters

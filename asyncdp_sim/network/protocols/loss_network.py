@@ -1,9 +1,10 @@
 """Meetings of neighbours per time unit, and for which networks that is known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import exp, fsum, sqrt
-from typing import TYPE_CHECKING
 
+from asyncdp_sim.network.clocks import Clock
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.laws import Law
@@ -11,16 +12,12 @@ from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, none_of
 
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.protocols.gossip import Gossip
-
 SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
 
 
-def met(facts: "Facts", protocol: "Gossip") -> Iterator[Prediction]:
+def met(facts: Facts, edges: Sequence[Edge], clock: Clock) -> Iterator[Prediction]:
     """Yield throughput, utilisation and staleness under ``gossip``."""
-    found, names = _long_run(facts, protocol), ("throughput", "utilisation", "mean_staleness")
+    found, names = _long_run(facts, edges, clock), ("throughput", "utilisation", "mean_staleness")
     if isinstance(found, Unknown):
         yield from none_of(names, found.reason, SAID)
         return
@@ -28,14 +25,13 @@ def met(facts: "Facts", protocol: "Gossip") -> Iterator[Prediction]:
         yield Prediction(name, value, SAID)
 
 
-def _long_run(facts: "Facts", protocol: "Gossip") -> LossNetwork | Unknown:
+def _long_run(facts: Facts, edges: Sequence[Edge], clock: Clock) -> LossNetwork | Unknown:
     network, n_owners = facts.network, facts.n_owners
     available = network.availability
-    edges = protocol.graph.edges(n_owners)
     online = available.online_share(n_owners)
-    ticks = protocol.clock.rates(len(edges))
-    if not protocol.clock.memoryless or ticks is None:
-        return Unknown(f"clocks are {protocol.clock.kind}, not Poisson")
+    ticks = clock.rates(len(edges))
+    if not clock.memoryless or ticks is None:
+        return Unknown(f"clocks are {clock.kind}, not Poisson")
     if not available.keeps_poisson or online is None or min(online) == 0:
         return Unknown(
             f"availability is {available.kind}, which is not drawn for each wake-up alone"
@@ -58,7 +54,7 @@ def _long_run(facts: "Facts", protocol: "Gossip") -> LossNetwork | Unknown:
     return found
 
 
-def _mean_time(facts: "Facts", edge: Edge) -> float | Unknown:
+def _mean_time(facts: Facts, edge: Edge) -> float | Unknown:
     """Return the mean time of a meeting, stage by stage the slower node's, or why it is unknown."""
     total = 0.0
     for stage in STAGES:

@@ -6,20 +6,18 @@ applied between an owner's read and the use of its answer.
 
 from collections.abc import Iterator, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Activity, Moment, Priority
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import EventKind
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_END = Priority.ANSWER_END
@@ -122,7 +120,7 @@ class Push(ProtocolKind):
         learner.finish()
 
     @override
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
         network, said = facts.network, "N idle-or-busy owners, λ/(1+λm) each"
         if self.overlap:
             said = "every tick starts a job"

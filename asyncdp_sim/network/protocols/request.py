@@ -5,7 +5,7 @@ Async, section 3, "Request for Update by the Data Owner".
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -14,6 +14,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Moment, Priority
 from asyncdp_sim.network.delivery_policy import DeliveryPolicy
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Exponential, Law
 from asyncdp_sim.network.learner import Learner
@@ -25,10 +26,6 @@ from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.spec import Network
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_END = Priority.ANSWER_END
@@ -147,7 +144,7 @@ class Request(ProtocolKind):
         return said.get(self.busy, "")
 
     @override
-    def refuses_at_once(self, network: "Network") -> bool:
+    def refuses_at_once(self, network: Any) -> bool:
         law = network.latency.request
         return self.busy == "refuse" and not isinstance(law, tuple) and law.instant
 
@@ -156,12 +153,12 @@ class Request(ProtocolKind):
         return hopeless("protocol.timeout", self.timeout, min(least_times(n_owners, parts)))
 
     @override
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:
-        return lock.exchanges(facts, self)
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        return lock.exchanges(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
 
     @override
-    def waiting(self, facts: "Facts") -> Iterator[Prediction]:
-        return lock.waiting(facts, self)
+    def waiting(self, facts: Facts) -> Iterator[Prediction]:
+        return lock.waiting(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
 
     @override
     def delivery_policy(self) -> DeliveryPolicy:

@@ -5,13 +5,14 @@ Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as 
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES, least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -22,10 +23,6 @@ from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.units import to_ticks
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.spec import Network
 
 SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
 _EMPTY = 10**5
@@ -86,15 +83,15 @@ class Rounds(ProtocolKind):
         return hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
 
     @override
-    def stall_period(self, network: "Network", count: int) -> None:
+    def stall_period(self, network: Any, count: int) -> None:
         return  # empty rounds are counted
 
     @override
-    def words(self, network: "Network", said: str, service: float) -> Iterator[str]:
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         yield f"network: rounds, {said}"
 
     @override
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
         yield either("throughput", round_rate(facts, self.deadline), SAID)
         yield Prediction("mean_staleness", 0.0, self.fresh)
 
@@ -169,7 +166,7 @@ def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG00
         learner.expire_all()
 
 
-def round_rate(facts: "Facts", deadline: float | None) -> float | Unknown:
+def round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
     """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
     network = facts.network
     if not network.availability.always_online:

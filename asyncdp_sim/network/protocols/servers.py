@@ -5,7 +5,7 @@ The network of POLAR-SGD (POLAR, section II): synchronous and free of faults, as
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import override
@@ -13,6 +13,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.kinds import Ring
 from asyncdp_sim.network.graphs.of_servers import (
     Neighbours,
@@ -30,10 +31,6 @@ from asyncdp_sim.network.servers.server import Client, Server, Together
 from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, either
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.spec import Network
 
 MOST = 1000
 _BLOCK = 512
@@ -218,15 +215,15 @@ class Servers(ProtocolKind):
         return found
 
     @override
-    def stall_period(self, network: "Network", count: int) -> None:
+    def stall_period(self, network: Any, count: int) -> None:
         return  # clients always have work to do, or under way
 
     @override
-    def words(self, network: "Network", said: str, service: float) -> Iterator[str]:
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         return words(self, said)
 
     @override
-    def predictions(self, facts: "Facts") -> Iterator[Prediction]:
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
         yield either("throughput", steps(facts, self), STEPS)
         yield Prediction("mean_staleness", 0.0, self.fresh)
 

@@ -1,8 +1,9 @@
 """Servers that step together: how often, and in words who learns what of whom."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.graphs.metropolis import matrices_of
 from asyncdp_sim.network.latency import STAGES, laws_of
@@ -10,14 +11,10 @@ from asyncdp_sim.theory.formulas.polar import disagreement_left
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.words import extent
 
-if TYPE_CHECKING:
-    from asyncdp_sim.network.facts import Facts
-    from asyncdp_sim.network.protocols.servers import Servers
-
 STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + Me) for constant times, G gradients a step, M exchanges"
 
 
-def steps(facts: "Facts", protocol: "Servers") -> float | Unknown:
+def steps(facts: Facts, protocol: Any) -> float | Unknown:
     """Return steps per unit of servers that step together, or why they do not.
 
     A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
@@ -43,7 +40,7 @@ def steps(facts: "Facts", protocol: "Servers") -> float | Unknown:
     return protocol.window / window if window > 0 else Unknown("steps take no time")
 
 
-def words(protocol: "Servers", said: str) -> Iterator[str]:
+def words(protocol: Any, said: str) -> Iterator[str]:
     """Say who talks to whom, and what the servers learn of it all the same."""
     means = [law.mean for law in laws_of(protocol.latency, protocol.count)]
     more = f", and {extent(means)} for each message to or from a server"
@@ -64,7 +61,7 @@ def words(protocol: "Servers", said: str) -> Iterator[str]:
         )
 
 
-def _neighbours(graph: GraphKind, protocol: "Servers") -> Iterator[str]:
+def _neighbours(graph: GraphKind, protocol: Any) -> Iterator[str]:
     """Say how servers agree that do not all talk to each other, and who learns what of it."""
     turns = graph.cycle()
     apart = sum(len(each.faults(protocol.count)) > 0 for each in turns)

@@ -102,7 +102,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
 
 def never_stale(facts: Facts) -> str:
     """Return why no update can come between a read and its use; empty where one may."""
-    network = facts.network
+    network: Network = facts.network
     if network.protocol.fresh:
         return network.protocol.fresh
     at_once = facts.eventless or (not facts.not_poisson and facts.instant)

@@ -228,7 +228,8 @@ def _update_rate(facts: Facts) -> float:
     if isinstance(arriving, Unknown):
         return 0.0
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
-    return used / (1 + load * (1 + facts.network.channel.retransmissions))
+    tries: int = 1 + facts.network.channel.retransmissions
+    return used / (1 + load * tries)
 
 
 def _surely(network: Network, rate: float) -> int:
@@ -243,7 +244,8 @@ def _surely(network: Network, rate: float) -> int:
 
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
-    network, channel = facts.network, facts.network.channel
+    network: Network = facts.network
+    channel = network.channel
     if network.protocol.dependent:
         return network.protocol.dependent
     if network.protocol.one_on_one:
