@@ -2,27 +2,20 @@
 
 from collections.abc import Iterator
 from math import fsum
-from operator import mul
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms import Polar
-from asyncdp_sim.learning.algorithms.polar import matrices_of
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.network.graphs.connected import Graph
-from asyncdp_sim.network.latency import laws_of
-from asyncdp_sim.network.protocols import Gossip, Rounds, Servers
 from asyncdp_sim.privacy import Gaussian
 from asyncdp_sim.privacy.label import UNTIMED, composition, record_unit
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.polar import disagreement_left
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.gossip_spectrum import contraction
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.prediction import Prediction, Unknown
+from asyncdp_sim.words import extent
 
 
 def describe(scenario: Scenario) -> list[str]:
@@ -59,25 +52,12 @@ def _owners(scenario: Scenario) -> Iterator[str]:
 
 def _network(scenario: Scenario) -> Iterator[str]:
     network = scenario.network
-    rates = network.clock.rates(network.n_owners)
     stages = [network.mean_times(stage) for stage in ("query", "compute", "answer")]
     services = np.array([fsum(parts) for parts in zip(*stages, strict=True)])
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     said = f"an exchange takes {service:.4g} units in the mean"
-    if isinstance(network.protocol, Gossip):
-        yield from _graph(network.protocol, network.n_owners)
-    elif isinstance(network.protocol, Servers):
-        yield from _servers(network.protocol, said)
-    elif isinstance(network.protocol, Rounds):
-        yield f"network: rounds, {said}"
-    elif rates is None:
-        yield f"network: {network.clock.kind} clocks, {said}"
-    else:
-        yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
-        online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
-        load = fsum(map(mul, rates, online)) * service
-        yield f"offered load: {load:.4g} (ticks met online per unit times that, were none dropped)"
+    yield from network.protocol.words(network, said, service)
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
@@ -101,65 +81,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _graph(protocol: Gossip, n_owners: int) -> Iterator[str]:
-    """Say who gossips, and how fast averaging brings models together."""
-    edges = protocol.graph.edges(n_owners)
-    rates = protocol.clock.rates(len(edges))
-    pace = f"{protocol.clock.kind} clocks"
-    if rates is not None:
-        pace = f"{fsum(rates):.4g} wake-ups per unit"
-    nodes = len(protocol.graph.nodes(n_owners))
-    yield f"network: gossip, {protocol.graph.kind}, {nodes} nodes, {len(edges)} edges, {pace}"
-    left = contraction(protocol, n_owners)
-    yield (
-        f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} of "
-        "the expected disagreement after an update, were no wake-up dropped)"
-    )
-
-
 _MANY = 10_000
 """Owners from which one clock for all of them is worth other random numbers."""
-
-
-def _servers(protocol: Servers, said: str) -> Iterator[str]:
-    """Say who talks to whom, and what the servers learn of it all the same."""
-    means = [law.mean for law in laws_of(protocol.latency, protocol.count)]
-    more = f", and {_range(np.array(means))} for each message to or from a server"
-    yield f"network: {said}{more if max(means) > 0 else ''}"
-    yield (
-        f"servers: {protocol.count}, each client talks to {protocol.n_reached} ({protocol.read}), "
-        f"consensus after every {protocol.window} steps"
-    )
-    if protocol.graph is not None and any(near is not None for near in protocol.agreements):
-        yield from _neighbours(protocol.graph, protocol)
-        return
-    if protocol.count == 2:
-        yield "consensus hides nothing between two servers: each learns the other's model"
-    if protocol.window == 1:
-        yield (
-            "consensus after every step: a server that subtracts its own part learns the gradient "
-            "of the whole objective (POLAR, remark 1)"
-        )
-
-
-def _neighbours(graph: Graph, protocol: Servers) -> Iterator[str]:
-    """Say how servers agree that do not all talk to each other, and who learns what of it."""
-    turns = graph.cycle()
-    apart = sum(len(each.faults(protocol.count)) > 0 for each in turns)
-    per = "an agreement leaves"
-    if len(turns) > 1:
-        cut = f", {apart} of them not connected by themselves" if apart > 0 else ""
-        yield f"server graphs: {len(turns)} in turn{cut}; together they are connected"
-        per = f"{len(turns)} agreements leave"
-    left = disagreement_left(matrices_of(protocol.agreements, protocol.count))
-    yield (
-        f"servers average with their neighbours by Metropolis weights: {per} at most {left:.4g} "
-        "of their disagreement, and the mean over servers is a model that none of them need hold"
-    )
-    yield (
-        "models go to neighbours as they are, for secure consensus needs a complete graph: a "
-        "curious server learns its neighbours' (POLAR, section V-C)"
-    )
 
 
 def _said(prediction: Prediction) -> str:
@@ -169,10 +92,8 @@ def _said(prediction: Prediction) -> str:
 
 
 def _unequal(network: Network) -> bool:
-    if isinstance(network.protocol, Rounds | Servers):  # every owner has a part in every update
-        return False
     known = shares(network)
-    return not isinstance(known, str) and max(known) - min(known) > 1e-12
+    return not isinstance(known, Unknown) and max(known) - min(known) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:
@@ -180,8 +101,8 @@ def _online(scenario: Scenario) -> Iterator[str]:
     share = scenario.availability.online_share(scenario.owners.count)
     if share is None:
         yield f"availability: {kind}, without a long-run share"
-    elif kind != "always":
-        yield f"availability: {kind}, owners online {_range(np.array(share))} of the time"
+    elif not scenario.availability.always_online:
+        yield f"availability: {kind}, owners online {extent(np.array(share))} of the time"
 
 
 def _privacy(scenario: Scenario) -> Iterator[str]:
@@ -196,8 +117,8 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
     each = accountant.spent(np.ones_like(allowed))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
     yield (
-        f"privacy: ε {_range(epsilon)} per owner over {_range(allowed)} answers{stated}, "
-        f"{_range(each)} per answer, one record replaced"
+        f"privacy: ε {extent(epsilon)} per owner over {extent(allowed)} answers{stated}, "
+        f"{extent(each)} per answer, one record replaced"
     )
     if privacy.learner is not None:
         yield (
@@ -211,13 +132,13 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
     if isinstance(accountant, Gaussian):
         rho = accountant.zcdp(allowed)
         yield (
-            f"noise multiplier {_range(accountant.multiplier)}; all answers of an owner are "
-            f"{_range(rho)}-zCDP (ρ); an answer's own ε is at the same δ and does not add up"
+            f"noise multiplier {extent(accountant.multiplier)}; all answers of an owner are "
+            f"{extent(rho)}-zCDP (ρ); an answer's own ε is at the same δ and does not add up"
         )
     if privacy.overlap > 1:
         yield (
             f"overlap: {privacy.overlap} owners may hold one record; together they spend at most "
-            f"ε {_range(privacy.asked(n_owners).min(keepdims=True))} of it"
+            f"ε {extent(privacy.asked(n_owners).min(keepdims=True))} of it"
         )
     per_update = scenario.algorithm.answers_per_update or 1
     if int(allowed.sum()) < scenario.run.updates * per_update:
@@ -268,7 +189,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
         noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
-        scale = f"{_NOISE[privacy.mechanism]} {_range(noise.scale)}"
+        scale = f"{_NOISE[privacy.mechanism]} {extent(noise.scale)}"
         yield f"noise: {scale} on each coordinate of an answer"
 
 
@@ -299,8 +220,3 @@ def _sweep(scenario: Scenario) -> Iterator[str]:
             f"{path} ({len(values)} values)" for path, values in scenario.sweep.items()
         )
         yield f"sweep: {cells} cells over {swept}"
-
-
-def _range(values: npt.NDArray[Any]) -> str:
-    low, high = float(np.min(values)), float(np.max(values))
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -25,6 +25,13 @@ def numbers(values: Iterable[float]) -> str:
     return f"{number(distinct[0])} to {number(distinct[-1])}"
 
 
+def extent(values: Iterable[float]) -> str:
+    """Return the least and the largest of some values in four digits, or the one that all are."""
+    given = [float(value) for value in values]
+    low, high = min(given), max(given)
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
 def as_float(value: object) -> float | None:
     """Return a number from a manifest, where infinities are texts and absent is null."""
     if isinstance(value, str | int | float):

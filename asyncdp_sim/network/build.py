@@ -8,9 +8,9 @@ from itertools import repeat
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.loss import Loss, losses
-from asyncdp_sim.network.delivery_policy import Losses, Manner
-from asyncdp_sim.network.latency import laws_of
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.latency import acknowledged
+from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.owner import Durations, Owner
@@ -50,7 +50,7 @@ class Builder:
         self._learner = learner
         self._medium = medium
         self._streams = streams
-        self._manner = _manner(network)
+        self._policy = _policy(network)
         self._transfers = {name: network.transfer_times(name) for name in ("query", "answer")}
         self._known: dict[int, Owner] | None = {} if shared else None
         self._shared = self._durations(1, streams.within("crowd")) if shared else None
@@ -104,7 +104,7 @@ class Builder:
         return Link(
             owner,
             self._learner,
-            self._manner,
+            self._policy,
             Losses(
                 request=lost("request", channel.loss_request),
                 query=lost("query", channel.loss_query),
@@ -129,29 +129,25 @@ def _beyond(owner: Owner, durations: Durations) -> Iterator[int]:
 
 def _is_plain(network: Network) -> bool:
     """Return whether every exchange goes from its query to its update."""
-    channel, latency = network.channel, network.latency
-    acknowledged = any(
-        not isinstance(law, NoTime) for law in laws_of(latency.acknowledgement, network.n_owners)
-    )
-    shared = channel.contended is not None
+    channel = network.channel
     sure = channel.lossless and network.protocol.plain and not network.withholds
-    return sure and not shared and not acknowledged
+    return sure and channel.contended is None and not acknowledged(network.latency.acknowledgement)
 
 
-def _manner(network: Network) -> Manner:
+def _policy(network: Network) -> DeliveryPolicy:
     channel = network.channel
     shared = channel.contended
-    manner = replace(
-        network.protocol.manner(),
+    policy = replace(
+        network.protocol.delivery_policy(),
         attempts=1 + channel.retransmissions,
         fresh=channel.resend == "fresh",
         withholds=network.withholds,
     )
     if shared is None:
-        return manner
+        return policy
     request = shared.request_airtime
     return replace(
-        manner,
+        policy,
         answer_ticks=to_ticks(shared.answer_airtime(network.answer_bytes)),
         request_ticks=None if request is None else to_ticks(request),
     )

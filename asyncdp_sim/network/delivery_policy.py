@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class DeliveryPolicy:
     """How all owners of a network deal with what goes wrong.
 
     Attributes

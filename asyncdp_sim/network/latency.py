@@ -1,12 +1,16 @@
-"""How long messages travel, and how many bytes they hold."""
+"""Travel times of messages, and the bytes that they hold."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec import PerOwner, Positive, Spec, per_owner
 
+STAGES = ("query", "compute", "answer")
+"""Of an exchange, from a query to the arrival of its answer."""
+MESSAGES = ("request", "query", "answer", "acknowledgement")
 Laws = PerOwner[Law]
 """One law for all owners, or a list with one law per owner."""
 
@@ -55,3 +59,40 @@ class Payload(Spec):
 def laws_of(laws: Law | tuple[Law, ...], n_owners: int) -> tuple[Law, ...]:
     """Return one law per owner."""
     return per_owner(laws, n_owners)
+
+
+def acknowledged(laws: Law | tuple[Law, ...]) -> bool:
+    """Return whether some message of a kind takes an event."""
+    return any(not law.instant for law in per_owner(laws, 1))
+
+
+def answer_airtime(parts: Any) -> float:
+    """Return the airtime of an answer (time units); 0 where answers share no channel.
+
+    Parameters
+    ----------
+    parts : Network or Scenario
+    """
+    shared = parts.channel.contended
+    if shared is None:
+        return 0.0
+    numbers = getattr(parts, "answer_numbers", parts.numbers)
+    return float(shared.answer_airtime(parts.payload.size(numbers)))
+
+
+def least_times(n_owners: int, parts: Any) -> list[float]:
+    """Return each owner's least time from a query to the arrival of its answer."""
+    airtime = answer_airtime(parts)
+    return [airtime + sum(law.least for law in laws) for laws in _exchanges(n_owners, parts)]
+
+
+def mean_times(n_owners: int, parts: Any) -> list[float]:
+    """Return each owner's mean time from a query to the arrival of its answer."""
+    airtime = answer_airtime(parts)
+    return [airtime + sum(law.mean for law in laws) for laws in _exchanges(n_owners, parts)]
+
+
+def _exchanges(n_owners: int, parts: Any) -> Iterable[tuple[Law, ...]]:
+    """Return for each owner the laws of the stages of an exchange."""
+    stages = (parts.latency.query, parts.compute, parts.latency.answer)
+    return zip(*(laws_of(stage, n_owners) for stage in stages), strict=True)

@@ -5,11 +5,10 @@ and every update (live), or nobody is (the trace alone is recorded, for replay).
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
 from asyncdp_sim.network.live_hooks import Broadcast, Learning
-from asyncdp_sim.network.servers.ahead import Ahead
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -75,8 +74,13 @@ class Learner:
         Whether the run was ended since nothing was released for too long.
     idle : Signal or None
         Happens when no exchange is open any more, where somebody waits for that.
-    ahead : Ahead
-        Exchanges with servers that do not step together.
+    keeps_events : bool
+        Whether events are kept; on the path of every update nobody is told of them otherwise.
+    learning : Learning or None
+        Whom to tell of reads and updates.
+    kept_elsewhere : callable
+        From the tick at which the run ends to the open exchanges that somebody else keeps, each
+        with its end; nobody does unless a protocol says so.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class Learner:
         self.kernel = kernel
         self.recorder = recorder
         self.event = recorder.event
+        self.keeps_events = recorder.keeps_events
         self._attempts = recorder.attempts
         self._note = recorder.exchange
         self._tick = recorder.update_ticks.append
@@ -102,10 +107,9 @@ class Learner:
         self._horizon = updates
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
-        self._learning = learning
+        self.learning = learning
         self._stops = stops
-        self.ahead = Ahead(self, learning)
-        self._early = self.ahead.arrived
+        self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
         self._queue: deque[Signal] = deque()
@@ -142,13 +146,15 @@ class Learner:
         self._pending += 1
         self.messages = message = self.messages + 1
         self._attempts[owner] += 1
-        self.event(REQUEST_SENT, owner, message)
+        if self.keeps_events:
+            self.event(REQUEST_SENT, owner, message)
         return message
 
     def refuse(self, owner: int, message: int) -> None:
         """Turn a request away."""
         self.recorder.refused[owner] += 1
-        self.event(REQUEST_REFUSED, owner, message)
+        if self.keeps_events:
+            self.event(REQUEST_REFUSED, owner, message)
 
     def turn_away(self, owners: Sequence[int]) -> None:
         """Count requests that were refused the moment they were made, and left no event."""
@@ -173,7 +179,7 @@ class Learner:
     def unlock(self) -> None:
         """Turn to the request that has waited longest, or be free."""
         if self._queue:
-            self._queue.popleft().fire(self.kernel._now, TURN)
+            self._queue.popleft().fire(self.kernel.tick, TURN)
         else:
             self.locked = False
 
@@ -181,28 +187,28 @@ class Learner:
         """Read the model for all owners."""
         self.messages += 1
         self.broadcasts += 1
-        sent = None if self._learning is None else self._learning.broadcast()
-        self.newest = Broadcast(self.messages, self.kernel._now, self.updates, sent)
+        sent = None if self.learning is None else self.learning.broadcast()
+        self.newest = Broadcast(self.messages, self.kernel.tick, self.updates, sent)
         self.event(BROADCAST_SENT, 0, self.messages)
         return self.newest
 
     def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
         """Open an owner's exchange on a query that was sent to all."""
-        now = self.kernel._now
+        now = self.kernel.tick
         exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
-        if self._learning is not None:
-            self._learning.take(owner, message, query.sent)
+        if self.learning is not None:
+            self.learning.take(owner, message, query.sent)
         return self._opened(exchange)
 
     def repeat(self, former: Exchange) -> Exchange:
         """Open an exchange for a fresh answer to the query of one that has ended."""
         self.messages += 1
         self.recorder.recomputed += 1
-        now = self.kernel._now
+        now = self.kernel.tick
         read = (former.read_tick, former.read_k, former.peer)
         exchange = Exchange(self.messages, former.owner, now, *read)
-        if self._learning is not None:
-            self._learning.again(exchange.message, former.message)
+        if self.learning is not None:
+            self.learning.again(exchange.message, former.message)
         return self._opened(exchange)
 
     def _opened(self, exchange: Exchange) -> Exchange:
@@ -213,20 +219,22 @@ class Learner:
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
-        exchange = Exchange(message, owner, request_tick, self.kernel._now, self.updates, peer)
+        exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self._open[message] = exchange
-        self.event(QUERY_SENT, owner, message)
-        if self._learning is not None:
-            self._learning.read(owner, message, peer)
+        if self.keeps_events:
+            self.event(QUERY_SENT, owner, message)
+        if self.learning is not None:
+            self.learning.read(owner, message, peer)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
-        exchange.release_tick = self.kernel._now
+        exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
-        self.event(ANSWER_RELEASED, owner, exchange.message, 1)
+        if self.keeps_events:
+            self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1
         if self.answers_left[owner] == 0:
             self.event(BUDGET_EXHAUSTED, owner)
@@ -235,7 +243,7 @@ class Learner:
 
     def withholds(self, exchange: Exchange) -> bool:
         """Return whether an answer that is ready is kept by its owner, and note it."""
-        learning, owner, message = self._learning, exchange.owner, exchange.message
+        learning, owner, message = self.learning, exchange.owner, exchange.message
         if learning is None or not learning.withholds(owner, message):
             return False
         self.event(ANSWER_WITHHELD, owner, message)
@@ -244,12 +252,13 @@ class Learner:
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
-        self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
-        if self._learning is not None:
-            self._learning.apply(owner, message, exchange.peer)
+        if self.keeps_events:
+            self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
+        if self.learning is not None:
+            self.learning.apply(owner, message, exchange.peer)
         del self._open[message]
         exchange.outcome = APPLIED
-        self._note(exchange, self.kernel._now, self.updates)
+        self._note(exchange, self.kernel.tick, self.updates)
         self._lacking -= 1
         if self._lacking:
             if self.idle is not None and not self._open:
@@ -260,24 +269,22 @@ class Learner:
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
         self._lacking = self._per_update
-        if self._learning is not None:
-            self._learning.update()
-        if self._early:
-            for exchange, end_tick in self.ahead.due(self.updates):
-                self._note(exchange, end_tick, self.updates)
+        if self.learning is not None:
+            self.learning.update()
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1
-        self._tick(self.kernel._now)
-        self.event(UPDATE_APPLIED, owner, message)
-        if self._stops and self._learning is not None:
-            self.reached = self._learning.reached()
+        self._tick(self.kernel.tick)
+        if self.keeps_events:
+            self.event(UPDATE_APPLIED, owner, message)
+        if self._stops and self.learning is not None:
+            self.reached = self.learning.reached()
         if self.reached or self.updates == self._horizon:
             self.kernel.stop()
 
     def expire(self, exchange: Exchange) -> None:
         """Give up waiting; whatever the owner still does, the exchange is dated to now."""
-        exchange.ended = (self.kernel._now, self.updates)
+        exchange.ended = (self.kernel.tick, self.updates)
         self._given_up[exchange.message] = self._open.pop(exchange.message)
 
     def expire_all(self) -> None:
@@ -289,7 +296,7 @@ class Learner:
             waiting = self._absent.pop(exchange.owner, None)
             if waiting is not None:
                 told.callbacks += waiting.callbacks
-        told.fire(self.kernel._now, QUERY_ARRIVES)
+        told.fire(self.kernel.tick, QUERY_ARRIVES)
         self._rest()
 
     def until_idle(self) -> Signal:
@@ -300,7 +307,7 @@ class Learner:
     def _rest(self) -> None:
         """Tell whoever waits that no exchange is open."""
         if self.idle is not None:
-            self.idle.fire(self.kernel._now, TURN)
+            self.idle.fire(self.kernel.tick, TURN)
             self.idle = None
 
     def presence(self, owner: int) -> Signal:
@@ -311,7 +318,7 @@ class Learner:
         """Tell whoever waits for an owner to look at it again."""
         awaited = self._absent.pop(owner, None)
         if awaited is not None:
-            awaited.fire(self.kernel._now, QUERY_ARRIVES)
+            awaited.fire(self.kernel.tick, QUERY_ARRIVES)
 
     def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
         """Turn away an answer that has arrived."""
@@ -323,7 +330,7 @@ class Learner:
         exchange.outcome = outcome
         if exchange.ended is None:
             del self._open[exchange.message]
-            end_tick, end_k = self.kernel._now, self.updates
+            end_tick, end_k = self.kernel.tick, self.updates
             if self.idle is not None and not self._open:
                 self._rest()
         else:
@@ -331,8 +338,8 @@ class Learner:
             end_tick, end_k = exchange.ended
         if exchange.transmissions == 0:
             exchange.release_tick = end_tick
-        if self._learning is not None:
-            self._learning.forget(exchange.message)
+        if self.learning is not None:
+            self.learning.forget(exchange.message)
         self.recorder.exchange(exchange, end_tick, end_k)
 
     def hold(self) -> None:
@@ -373,8 +380,8 @@ class Learner:
 
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
-        ahead = self.ahead.left(end_tick)
-        for exchange in (*ahead, *self._given_up.values(), *self._open.values()):
+        elsewhere = self.kept_elsewhere(end_tick)
+        for exchange in (*elsewhere, *self._given_up.values(), *self._open.values()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
                 exchange.release_tick = ended[0]
@@ -388,3 +395,8 @@ class Learner:
         if self.stalled:
             return Ending.stalled
         return Ending.silent if any(self.answers_left) else Ending.spent
+
+
+def _nobody(end_tick: int) -> Iterable[Exchange]:  # noqa: ARG001
+    """Return nothing: every open exchange is the learner's."""
+    return ()

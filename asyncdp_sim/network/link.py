@@ -7,7 +7,7 @@ from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
 from asyncdp_sim.network.answer_timeout import Patience
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.delivery_policy import Losses, Manner
+from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.network.owner import Owner
@@ -50,7 +50,7 @@ class Link:
     ----------
     owner, learner
         The two ends.
-    manner : Manner
+    policy : DeliveryPolicy
     losses : Losses
     port : Port, optional
         The owner's access to a shared channel.
@@ -62,19 +62,19 @@ class Link:
         self,
         owner: Owner,
         learner: Learner,
-        manner: Manner,
+        policy: DeliveryPolicy,
         losses: Losses,
         port: Port | None,
         backoff: Backoff | None,
     ) -> None:
         self._owner = owner
         self._learner = learner
-        self._manner = manner
+        self._policy = policy
         self._losses = losses
         self._port = port
         self._backoff = backoff
-        self._vanishes = manner.vanishes
-        airtime = manner.request_ticks
+        self._vanishes = policy.vanishes
+        airtime = policy.request_ticks
         self.carries_requests = losses.request is not None or airtime is not None
         """Whether a request may take time or be lost here."""
         self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
@@ -82,7 +82,7 @@ class Link:
     def ask(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it is on its way to the learner."""
         owner, learner = self._owner, self._learner
-        airtime, fate = self._manner.request_ticks, None
+        airtime, fate = self._policy.request_ticks, None
         if self._port is not None and airtime is not None:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port.transmit(airtime, lambda: True, deferred)
@@ -98,7 +98,7 @@ class Link:
 
     def patience(self, exchange: Exchange) -> Patience | None:
         """Return the learner's timer for an exchange that begins now, if it has one."""
-        ticks = self._manner.timeout_ticks
+        ticks = self._policy.timeout_ticks
         return None if ticks is None else Patience(self._learner, exchange, ticks)
 
     def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
@@ -113,7 +113,7 @@ class Link:
         lost = self._losses.query
         if lost is not None and next(lost):
             event(QUERY_LOST, number, message, detail=NOISE)
-        elif self._vanishes and self._owner.dark > 0:
+        elif self._vanishes and self._owner.offline_reasons > 0:
             event(QUERY_LOST, number, message, detail=OFFLINE)
         else:
             if travelled:
@@ -123,12 +123,12 @@ class Link:
 
     def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
         """Compute and send until the answer has arrived or nothing is left to try."""
-        owner, learner, manner = self._owner, self._learner, self._manner
+        owner, learner, policy = self._owner, self._learner, self._policy
         kernel, outcome, compute = learner.kernel, ABANDONED, True
-        for tries in range(1, manner.attempts + 1):
+        for tries in range(1, policy.attempts + 1):
             if compute and owner.compute is not None:
-                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
-            if manner.withholds and tries == 1 and self._keeps(exchange):
+                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+            if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, WITHHELD)
                 return
             came: Outcome | None = None
@@ -136,7 +136,7 @@ class Link:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
                 if owner.answer is not None:  # without a channel, this is the sending
-                    yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
                 came = self._arrive(exchange) if self._survives(exchange) else LOST
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
@@ -144,7 +144,7 @@ class Link:
                     yield from self._acknowledged(exchange, tries)
                 return
             outcome = outcome if came is None else came
-            if came is None or tries == manner.attempts:
+            if came is None or tries == policy.attempts:
                 break
             if patience is not None:
                 if exchange.ended is not None:
@@ -154,10 +154,10 @@ class Link:
                 yield kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
             if patience is not None:
                 patience.restart()
-            compute = manner.fresh
+            compute = policy.fresh
             if compute:
                 left = learner.answers_left[owner.number]
-                if exchange.ended is not None or left <= owner.promised:
+                if exchange.ended is not None or left <= owner.answers_reserved:
                     break
                 exchange = self._anew(exchange, outcome, patience)
                 outcome = ABANDONED
@@ -167,7 +167,7 @@ class Link:
 
     def _keeps(self, exchange: Exchange) -> bool:
         """Return whether the owner withholds an answer that it could send now."""
-        idle = exchange.ended is not None or (self._vanishes and self._owner.dark > 0)
+        idle = exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0)
         return not idle and self._learner.withholds(exchange)
 
     def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[Outcome | None]:
@@ -175,7 +175,7 @@ class Link:
         owner, learner = self._owner, self._learner
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
-        fate = yield from port.transmit(self._manner.answer_ticks or 1, begun, deferred)
+        fate = yield from port.transmit(self._policy.answer_ticks or 1, begun, deferred)
         if fate is KEPT:
             return None
         if fate is COLLIDED:
@@ -199,10 +199,10 @@ class Link:
 
     def _begun(self, exchange: Exchange) -> bool:
         """Note that a transmission begins; return False where it had better not."""
-        if exchange.ended is not None or (self._vanishes and self._owner.dark > 0):
+        if exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0):
             return False
         if exchange.transmissions == 0:
-            self._owner.promised -= 1
+            self._owner.answers_reserved -= 1
             self._learner.release(exchange)
         else:
             exchange.transmissions += 1
@@ -225,7 +225,7 @@ class Link:
         return exchange.outcome
 
     def _superseded(self, exchange: Exchange, newest: Broadcast) -> bool:
-        return self._manner.newest_only and exchange.read_tick < newest.read_tick
+        return self._policy.newest_only and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
         """Wait to hear that the answer arrived; send it again while that message is lost."""
@@ -240,7 +240,7 @@ class Link:
                     return
                 number, message = owner.number, exchange.message
                 learner.event(ACKNOWLEDGEMENT_LOST, number, message)
-            if tries == self._manner.attempts:
+            if tries == self._policy.attempts:
                 return
             if self._backoff is not None:
                 yield learner.kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
@@ -258,7 +258,7 @@ class Link:
 
     def _anew(self, former: Exchange, outcome: Outcome, patience: Patience | None) -> Exchange:
         """End an exchange whose answer was not delivered, and open one for a fresh answer."""
-        self._owner.promised += 1
+        self._owner.answers_reserved += 1
         exchange = self._learner.repeat(former)
         self._learner.drop(former, outcome)
         if patience is not None:
@@ -272,7 +272,7 @@ class Link:
         outcome: Outcome = ABANDONED,
     ) -> None:
         if exchange.transmissions == 0:
-            self._owner.promised -= 1
+            self._owner.answers_reserved -= 1
         self._learner.drop(exchange, outcome)
         self._settle(exchange, patience)
 
@@ -280,7 +280,7 @@ class Link:
         """Free the learner, unless it has freed itself."""
         if patience is not None:
             patience.end()
-        if self._manner.locks and exchange.ended is None:
+        if self._policy.locks and exchange.ended is None:
             self._learner.unlock()
 
     def _deferred(self, message: int, attempt: int) -> None:

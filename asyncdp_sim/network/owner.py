@@ -1,15 +1,13 @@
 """An owner: a clock that ticks, and the durations that are its own."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
+from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority, Waiting
+from asyncdp_sim.network.answer_timeout import Patience
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
-from asyncdp_sim.trace import Detail, EventKind
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.link import Link
+from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 CLOCK_DROPPED = EventKind.clock_dropped
@@ -22,6 +20,27 @@ Durations = Iterator[int] | None
 Attends = Callable[[int], bool]
 
 
+class Carrier(Protocol):
+    """Carries an owner's messages where they can go wrong: a :class:`~.link.Link`."""
+
+    carries_requests: bool
+
+    def ask(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it is on its way to the learner."""
+
+    def patience(self, exchange: Exchange) -> Patience | None:
+        """Return the learner's timer for an exchange that begins now, if it has one."""
+
+    def hears(self, message: int, travelled: bool) -> bool:
+        """Return whether a query that arrives now finds its owner, and note it."""
+
+    def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
+        """Compute and send until the answer has arrived or nothing is left to try."""
+
+    def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
+        """End an exchange whose query did not find its owner."""
+
+
 class Owner:
     """One owner's place in the network.
 
@@ -31,13 +50,13 @@ class Owner:
         From 1, as in the tables.
     busy : bool
         Whether it is sending, waiting or being served; its clock's ticks are dropped meanwhile.
-    dark : int
+    offline_reasons : int
         For how many reasons it is offline; 0 is online.
     attends : callable, optional
         Whether it attends to a tick, drawn for each tick; None attends to all.
     listens : callable, optional
         The same for each query that is sent to all owners.
-    promised : int
+    answers_reserved : int
         Answers under way that are not released yet, where there may be several.
     unanswered : Broadcast, optional
         The newest query that it heard and has not begun to answer.
@@ -45,7 +64,7 @@ class Owner:
         Message number of the newest query sent to all that it heard; 0 is none yet.
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
-    link : Link, optional
+    link : Carrier, optional
         Carries its messages where they can go wrong; None where all arrive.
     request, query, compute, answer, acknowledgement, retry, delay : iterator of int, or None
         Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
@@ -54,17 +73,17 @@ class Owner:
     __slots__ = (
         "acknowledgement",
         "answer",
+        "answers_reserved",
         "attends",
         "busy",
         "compute",
-        "dark",
         "delay",
         "distance",
         "heard",
         "link",
         "listens",
         "number",
-        "promised",
+        "offline_reasons",
         "query",
         "request",
         "retry",
@@ -82,14 +101,14 @@ class Owner:
     ) -> None:
         self.number = number
         self.busy = False
-        self.dark = 0
-        self.promised = 0
+        self.offline_reasons = 0
+        self.answers_reserved = 0
         self.distance = 0
         self.heard = 0
         self.attends: Attends | None = None
         self.listens: Attends | None = None
         self.unanswered: Broadcast | None = None
-        self.link: Link | None = None
+        self.link: Carrier | None = None
         self.request = request
         self.query = query
         self.compute = compute
@@ -100,14 +119,14 @@ class Owner:
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
-        self.dark += 1
-        if self.dark == 1:
+        self.offline_reasons += 1
+        if self.offline_reasons == 1:
             learner.recorder.offline(self.number)
 
     def go_online(self, learner: Learner) -> None:
         """Take one reason to be offline away."""
-        self.dark -= 1
-        if self.dark == 0:
+        self.offline_reasons -= 1
+        if self.offline_reasons == 0:
             learner.recorder.online(self.number)
             learner.present(self.number)
 
@@ -124,17 +143,19 @@ def live(
     The owner falls silent when its budget is spent or its clock has no further tick.
     """
     number = owner.number
-    event, active, start = learner.recorder.event, learner.active, kernel.start
+    event, active, start = learner.event, learner.active, kernel.start
+    keeps_events = learner.keeps_events
     for tick in ticks:
         yield Moment(kernel, tick, AT_TICK)
         if number not in active:
             return
-        if owner.dark > 0 or (owner.attends is not None and not owner.attends(tick)):
+        if owner.offline_reasons > 0 or (owner.attends is not None and not owner.attends(tick)):
             event(CLOCK_DROPPED, number, detail=OFFLINE)
         elif owner.busy:
             event(CLOCK_DROPPED, number, detail=BUSY)
         else:
-            event(CLOCK_TICK, number)
+            if keeps_events:
+                event(CLOCK_TICK, number)
             start(attempt(owner, learner))
             if number not in active:
                 return

@@ -66,7 +66,7 @@ def simulate(
     kernel.start(watch(network, learner))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
-    end_tick = kernel.now if stopped else horizon
+    end_tick = kernel.tick if stopped else horizon
     if crowd is not None:
         crowd.catch_up(end_tick)
     learner.close(end_tick)

@@ -100,7 +100,7 @@ class Network(Spec):
     @property
     def query_bytes(self) -> int:
         """Bytes of a query: p numbers, or all N + 1 models."""
-        copies = getattr(self.protocol, "payload", "central") == "all-copies"
+        copies = self.protocol.sends_copies
         numbers = self.numbers if self.query_numbers is None else self.query_numbers
         return self.payload.size(numbers * (self.n_owners + 1 if copies else 1))
 

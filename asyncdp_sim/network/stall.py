@@ -2,9 +2,7 @@
 
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Broadcast, Gossip, Rounds, Servers
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
 _ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
@@ -18,7 +16,7 @@ _BETWEEN = 10**4
 
 def watch(network: Network, learner: Learner) -> Activity:
     """Look now and then whether answers are still released; stop the run if they are not."""
-    period = _period(network)
+    period = network.protocol.stall_period(network, _BETWEEN)
     if period is None:
         return
     recorder = learner.recorder
@@ -36,20 +34,3 @@ def watch(network: Network, learner: Learner) -> Activity:
             return
         looks += 1
         yield learner.kernel.after(period, Priority.PRESENCE)
-
-
-def _period(network: Network) -> int | None:
-    """Return the ticks between two looks; None where owners cannot idle for ever."""
-    if isinstance(network.protocol, Broadcast) and not network.protocol.clocked:
-        return _BETWEEN * to_ticks(network.protocol.interval)
-    if isinstance(network.protocol, Rounds):  # they count those that are empty
-        return None
-    if isinstance(network.protocol, Servers):  # clients always have work to do, or under way
-        return None
-    clock, count = network.clock, network.n_owners
-    if isinstance(network.protocol, Gossip):
-        clock, count = network.protocol.clock, len(network.protocol.graph.edges(count))
-    rates = clock.rates(count)
-    if rates is None:
-        return None
-    return round(max(_BETWEEN, count) * TICKS_PER_UNIT / sum(rates)) + 1

@@ -80,7 +80,7 @@ class Crowd:
             if self._skips and learner.locked:
                 self._free, self._served = Signal(learner.kernel), frozenset(self._acting)
                 yield self._free
-                self.catch_up(learner.kernel.now)
+                self.catch_up(learner.kernel.tick)
             tick, number = self._ticks[self._at], self._numbers[self._at]
             yield Moment(learner.kernel, tick, AT_TICK)
             self._at += 1
@@ -124,10 +124,10 @@ class Crowd:
     def _visit(self, owner: Owner, attempt: Activity) -> Activity:
         """Let an owner act, and forget it when it has nothing under way."""
         yield from attempt
-        if not owner.busy and owner.promised == 0:
+        if not owner.busy and owner.answers_reserved == 0:
             self._acting.pop(owner.number, None)
         if self._free is not None and not self._learner.locked:
-            self._free.fire(self._learner.kernel.now, AT_TICK)
+            self._free.fire(self._learner.kernel.tick, AT_TICK)
 
     def _draw(self) -> None:
         """Draw the next block of clock ticks and their owners (from 1), from where it ended."""

@@ -34,6 +34,7 @@ from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import Spec, parse, per_owner, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.prediction import Unknown
 
 
 class Scenario(Spec):
@@ -118,7 +119,7 @@ class Scenario(Spec):
         found += held_out.faults(self.data.held_out, self.records or ())
         if len(found) == 0 and self.algorithm.needs_shares:
             known = shares(self.network)
-            if isinstance(known, str):
+            if isinstance(known, Unknown):
                 allowed = f"it needs each owner's share of the updates, which is not known: {known}"
                 found.append(Fault("algorithm.selection", "inverse-rate", allowed))
         by_column = _splits_by_column(self.data)

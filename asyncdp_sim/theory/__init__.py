@@ -36,15 +36,15 @@ against them (``tests/verification``). Formulas, one subject per module:
   by round.
 - :mod:`~asyncdp_sim.theory.bounds.collab_theorem2`: Theorem 2 of Collab, printed and mended.
 - :mod:`~asyncdp_sim.theory.bounds.fits`: free constants fitted to runs, with intervals.
-- :mod:`~asyncdp_sim.theory.predict.gossip_spectrum`: how fast gossip on a graph brings models
+- :mod:`~asyncdp_sim.theory.formulas.gossip_spectrum`: how fast gossip on a graph brings models
   together.
-- :mod:`~asyncdp_sim.theory.predict.gossip_meetings`: how often neighbours meet there.
+- :mod:`~asyncdp_sim.theory.formulas.loss_network`: how often neighbours meet there.
 - :mod:`~asyncdp_sim.theory.formulas.polar`: how far POLAR's servers are apart.
 
 What holds for a network, by its specification alone:
 
 - :mod:`~asyncdp_sim.theory.predict.all`: every figure of a run's summary that a formula gives.
-- :mod:`~asyncdp_sim.theory.predict.facts`: what decides it.
+- :mod:`~asyncdp_sim.network.facts`: what decides it.
 - :mod:`~asyncdp_sim.theory.predict.update_order`: the law of the gaps between updates, and whose
   they are.
 - :mod:`~asyncdp_sim.theory.predict.staleness`: the law of the staleness.

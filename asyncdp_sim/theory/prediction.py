@@ -3,6 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+SPREADS = 5.0
+"""A count so many standard deviations from its mean is never met."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value that is not known, and why.
+
+    Attributes
+    ----------
+    reason : str
+        In plain words; it may stand after "since".
+    """
+
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the reason."""
+        return self.reason
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -26,10 +46,10 @@ class Prediction:
     reason: str = ""
 
 
-def either(quantity: str, found: float | str, formula: str) -> Prediction:
+def either(quantity: str, found: float | Unknown, formula: str) -> Prediction:
     """Return a prediction from its value, or from the reason why there is none."""
-    if isinstance(found, str):
-        return Prediction(quantity, None, formula, found)
+    if isinstance(found, Unknown):
+        return Prediction(quantity, None, formula, found.reason)
     return Prediction(quantity, found, formula)
 
 

@@ -131,13 +131,13 @@ class Recorder:
     def offline(self, owner: int) -> None:
         """Note that an owner went offline."""
         self.presence_changes += 1
-        self._offline_since[owner] = self._kernel._now
+        self._offline_since[owner] = self._kernel.tick
         self.event(EventKind.went_offline, owner)
 
     def online(self, owner: int) -> None:
         """Note that an owner came online."""
         self.presence_changes += 1
-        self._offline_ticks[owner] += self._kernel._now - self._offline_since.pop(owner)
+        self._offline_ticks[owner] += self._kernel.tick - self._offline_since.pop(owner)
         self.event(EventKind.went_online, owner)
 
     def by_tick(self, owner: int) -> None:
@@ -234,7 +234,7 @@ class EventRecorder(Recorder):
             detail: Detail = NO_DETAIL,
         ) -> None:
             """Note an event at the current tick."""
-            keep(pack(kernel._now, kind, owner, message, attempt, detail))
+            keep(pack(kernel.tick, kind, owner, message, attempt, detail))
 
         self.event = event  # type: ignore[method-assign]  # a closure costs half a method's call
 

@@ -21,6 +21,7 @@ from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.spans import LOCK, Span, spans
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
 from scenarios.papers.claims import Claim
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
@@ -46,8 +47,8 @@ def trace(found: Result) -> Trace:
 def _trace(directory: Path, _: str) -> Trace:
     found = Result.read(directory)
     network, number = found.network, found.replicates[0]
-    if isinstance(network, str):
-        raise ValueError(network)
+    if isinstance(network, Unknown):
+        raise ValueError(network.reason)
     streams = Streams(int(found.manifest["seed"]))
     return simulate(network, streams.within("replicate", number), events=True)
 

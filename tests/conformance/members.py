@@ -50,54 +50,6 @@ _POLAR = {
 _BURSTS = {"to_bad": 0.2, "to_good": 0.5, "loss_bad": 0.9, "loss_good": 0.05}
 
 EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
-    Law: {
-        "none": [{}],
-        "constant": [{"value": 0.0}, {"value": 0.3}],
-        "exponential": [{"mean": 0.05}, {"mean": 20.0}],
-        "lognormal": [{"mean": 0.02, "cv": 1.0}, {"mean": 3.0, "cv": 0.2}],
-        "gamma": [{"mean": 0.5, "cv": 0.5}, {"mean": 2.0, "cv": 1.5}],
-        "uniform": [{"low": 0.0, "high": 1.0}, {"low": 0.5, "high": 0.6}],
-        "empirical": [{"values": [0.0, 0.1, 0.1, 2.0]}, {"values": [0.25]}],
-    },
-    Availability: {
-        "always": [{}],
-        "bernoulli": [{"probability": 0.3}, {"probability": [0.0, 0.5, 1.0]}],
-        "on-off": [
-            {"on": exponential(1.0), "off": exponential(0.5)},
-            {
-                "on": {"kind": "uniform", "low": 0.0, "high": 1.0},
-                "off": {"kind": "gamma", "mean": 0.3, "cv": 2.0},
-            },
-            {
-                "on": {"kind": "empirical", "values": [0.0, 0.1, 1.0]},
-                "off": {"kind": "constant", "value": 0.7},
-            },
-        ],
-        "diurnal": [
-            {"period": 1.5, "low": 0.1, "high": 0.9},
-            {"period": 2.0, "low": 0.0, "high": 0.6, "phase": "uniform"},
-            {"period": 1.0, "low": 0.2, "high": 1.0, "phase": [0.0, -0.25, 0.5]},
-        ],
-        "churn": [
-            {"join": exponential(2.0), "lifetime": exponential(4.0)},
-            {"lifetime": {"kind": "uniform", "low": 1.0, "high": 9.0}},
-            {"join": {"kind": "constant", "value": 0.0}},
-        ],
-        "outages": [
-            {"groups": [[1, 2], [3, 2]], "gap": exponential(1.0), "length": exponential(0.5)},
-            {
-                "groups": [[2]],
-                "gap": {"kind": "uniform", "low": 0.5, "high": 1.0},
-                "length": {"kind": "lognormal", "mean": 0.5, "cv": 1.0},
-            },
-            {
-                "groups": [[1], [1, 3], [3]],
-                "gap": {"kind": "gamma", "mean": 0.4, "cv": 0.7},
-                "length": {"kind": "empirical", "values": [0.0, 0.1, 0.4]},
-            },
-        ],
-        "intervals": [{"path": str(DATA / "online.csv")}],
-    },
     Channel: {
         "ideal": [
             {},
@@ -144,71 +96,6 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"channels": 2, "each": {**_CSMA, "persistence": 1.0}},
             {"channels": 2, "each": _TDMA},
         ],
-    },
-    Protocol: {
-        "request": [
-            {},
-            {"busy": "queue"},
-            {"busy": "retry", "retry": exponential(0.2)},
-            {"timeout": 1.0},
-            {"busy": "queue", "own_tick": "queue", "timeout": 1.0, "offline": "vanish"},
-        ],
-        "push": [{}, {"own_tick": "overlap"}, {"offline": "vanish"}],
-        "rounds": [{}, {"deadline": 0.3}],
-        "gossip": [
-            {"graph": {"kind": "complete"}},
-            {"graph": {"kind": "star"}, "clock": {"kind": "gamma", "rate": 2.0, "cv": 0.5}},
-            {
-                "graph": {"kind": "edges", "between": [[1, 3], [2, 1]]},
-                "clock": {"kind": "poisson", "rate": [3.0, 1.0]},
-            },
-        ],
-        "servers": [
-            {"count": 3, "reach": 2, "read": "minimum-wait", "window": 4},
-            {"count": 4, "read": "basic", "window": 2, "graph": {"kind": "ring"}},
-            {
-                "count": 2,
-                "read": "client-averaged",
-                "window": 1,
-                "latency": [exponential(0.1), constant(0.3)],
-                "exchange": exponential(0.05),
-            },
-            {"count": 3, "reach": "all", "read": "basic", "window": 2, "latency": constant(0.0)},
-        ],
-        "broadcast": [
-            {"interval": 0.5},
-            {"interval": 0.5, "own_tick": "overlap", "superseded": "discard"},
-            {"interval": 0.7, "answer_at": "after-delay", "payload": "all-copies"},
-            {
-                "interval": 0.7,
-                "answer_at": "after-delay",
-                "delay": exponential(0.3),
-                "own_tick": "overlap",
-                "offline": "vanish",
-            },
-        ],
-    },
-    GossipGraph: {
-        "star": [{}],
-        "ring": [{}],
-        "complete": [{}],
-        "geometric": [{"radius": 2.0}, {"radius": 0.9, "graph": 2}],
-        "edges": [{"between": [[1, 2], [3, 2]]}],
-        "file": [{"path": str(DATA / "edges.csv")}],
-    },
-    Topology: {
-        "star": [{}, {"latency": [0.0, 0.1, 0.2]}],
-        "waxman": [{"alpha": 1.0, "beta": 1.0, "latency_per_distance": 0.1}],
-        "geometric": [{"radius": 2.0, "latency_per_distance": 0.1, "graph": 3}],
-        "scale-free": [
-            {"edges": 1, "latency": exponential(0.05)},
-            {
-                "edges": 2,
-                "latency": constant(0.1),
-                "failures": {"gap": exponential(2.0), "length": exponential(0.5)},
-            },
-        ],
-        "file": [{"path": str(DATA / "links.csv")}],
     },
     Algorithm: {
         "async-gossip": [

@@ -16,10 +16,9 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
-from tests.conformance.members import EXAMPLES, examples, said
+from tests.conformance.members import examples, said
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
@@ -54,7 +53,7 @@ def quadratic() -> Quadratic:
 
 def network_of(algorithm: Algorithm) -> Network:
     kind = algorithm.protocols[0]
-    protocol = parse(Protocol, {"kind": kind, **EXAMPLES[Protocol][kind][0]})
+    protocol = next(each for each in examples(Protocol) if each.kind == kind)
     several = algorithm.answers_per_update
     changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
     if kind == "rounds":  # some of which lack some answers, or all

@@ -141,8 +141,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/network/link.py",
-        "return self._manner.newest_only and exchange.read_tick < newest.read_tick",
-        "return self._manner.newest_only and exchange.read_k < newest.read_k",
+        "return self._policy.newest_only and exchange.read_tick < newest.read_tick",
+        "return self._policy.newest_only and exchange.read_k < newest.read_k",
         "a query is superseded only where an update came between",
         ("tests/ordering/test_goldens.py",),
     ),
@@ -176,7 +176,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/network/protocols/request.py",
-        "if owner.dark == 0 and learner.answers_left[owner.number] > 0:",
+        "if owner.offline_reasons == 0 and learner.answers_left[owner.number] > 0:",
         "if learner.answers_left[owner.number] > 0:",
         "an owner that has gone offline asks again",
         ("tests/ordering", "tests/unit/network"),
@@ -210,7 +210,7 @@ MUTANTS = (
         ("tests/verification/test_availability.py", "tests/conformance/test_availability.py"),
     ),
     Mutant(
-        "asyncdp_sim/network/laws.py",
+        "asyncdp_sim/network/laws/drawn.py",
         "return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)",
         "return generator.lognormal(log(self.mean), sqrt(s2), size)",
         "the median for the mean",

@@ -15,6 +15,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
+from asyncdp_sim.theory.prediction import Unknown
 
 CAPPED = {"kind": "per-owner-cap", "answers": 15}
 Fields = dict[str, Any]
@@ -54,7 +55,7 @@ def test_where_budgets_end_common_moments_say_how_little_they_know() -> None:
     known = population(chosen, "common", private=False)
     assert known.objective is not None
     bare = given(known, [known.objective], orders(chosen.network, 125, 1).owners)
-    assert not isinstance(bare, str)
+    assert not isinstance(bare, Unknown)
     assert abs(bare.psi[-1] - mean) > bare.half_width + 20 * error
 
 

@@ -23,7 +23,7 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.predict import gossip_spectrum
+from asyncdp_sim.theory.formulas import gossip_spectrum
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace.vocabulary import UPDATES
 from asyncdp_sim.units import to_units
@@ -323,7 +323,7 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
     The gaps are 0.091 (complete), 0.018, 0.011 (ring) and 0.003 (line).
     """
     graphs = [Complete(), Geometric(radius=0.5, graph=3), Ring(), LINE]
-    gaps = [1 - gossip_spectrum.contraction(Gossip(graph=graph), 12) for graph in graphs]
+    gaps = [1 - Gossip(graph=graph).contraction(12) for graph in graphs]
     assert gaps == sorted(gaps, reverse=True)
     found = []
     for graph in graphs:

@@ -139,8 +139,8 @@ class TestPlantedBugs:
     def test_one_attempt_too_many(self, monkeypatch):
         sound_init = Link.__init__
 
-        def more(self, owner, learner, manner, *rest):
-            more = replace(manner, attempts=manner.attempts + 1)
+        def more(self, owner, learner, policy, *rest):
+            more = replace(policy, attempts=policy.attempts + 1)
             sound_init(self, owner, learner, more, *rest)
 
         monkeypatch.setattr(Link, "__init__", more)

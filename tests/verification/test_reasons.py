@@ -15,6 +15,7 @@ from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.update_order import releases
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, Trace
 
 Fields = dict[str, Any]
@@ -34,7 +35,9 @@ def traces(found: Network) -> list[Trace]:
 
 def reasons(found: Network) -> set[str]:
     law = releases(found)
-    return {each.reason for each in predict(found)} | ({law} if isinstance(law, str) else set())
+    return {each.reason for each in predict(found)} | (
+        {law.reason} if isinstance(law, Unknown) else set()
+    )
 
 
 def happens(*kinds: str) -> Fact:

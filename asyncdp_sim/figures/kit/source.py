@@ -15,6 +15,7 @@ from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.network import Network
 from asyncdp_sim.result import read_manifest, read_table
 from asyncdp_sim.scenario import load
+from asyncdp_sim.theory.prediction import Unknown
 
 _Law = TypeVar("_Law")
 
@@ -99,8 +100,8 @@ class Result:
         return str(self.manifest.get("network", ""))
 
     @cached_property
-    def network(self) -> Network | str:
-        """The network, from the result's own scenario; or in words why it is not known.
+    def network(self) -> Network | Unknown:
+        """The network, from the result's own scenario; or why it is not known.
 
         A file that the scenario names may be gone.
         """
@@ -108,12 +109,12 @@ class Result:
             return load(self.directory / "scenario.toml")[0].network
         except InputError as error:
             fault = error.faults[0]
-            return f"its scenario does not load ({fault.key or fault.given})"
+            return Unknown(f"its scenario does not load ({fault.key or fault.given})")
 
-    def theory(self, law: Callable[[Network], _Law | str]) -> _Law | str:
-        """Return what theory says of the network, or in words why it says nothing."""
+    def theory(self, law: Callable[[Network], _Law | Unknown]) -> _Law | Unknown:
+        """Return what theory says of the network, or why it says nothing."""
         network = self.network
-        return network if isinstance(network, str) else law(network)
+        return network if isinstance(network, Unknown) else law(network)
 
     def has(self, name: str) -> bool:
         """Return whether the table was kept."""

@@ -8,6 +8,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, canvas, owner_ticks, style
 from asyncdp_sim.theory.predict.update_order import selection
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.99
@@ -38,8 +39,9 @@ def by_owner(result: Result) -> Picture:
     share = count / total
     outside = int(np.count_nonzero((share < low) | (share > high)))
     known = result.theory(selection)
-    theory = known if isinstance(known, str) else np.array(known)
-    unequal = not isinstance(theory, str) and not np.allclose(theory, 1 / n_owners)
+    theory = known if isinstance(known, Unknown) else np.array(known)
+    law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else theory
+    unequal = not isinstance(theory, Unknown) and not np.allclose(theory, 1 / n_owners)
     owners = np.arange(1, n_owners + 1)
     with style():
         figure, axes = canvas(height=3.0)
@@ -61,7 +63,7 @@ def by_owner(result: Result) -> Picture:
         if unequal:
             axes.plot(
                 owners,
-                theory,
+                law,
                 "_",
                 color=VERMILION,
                 markersize=20,
@@ -82,7 +84,7 @@ def by_owner(result: Result) -> Picture:
         "owner": owners, "updates": count.astype(np.int64), "share": share,
         "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
         "uniform_high": np.full(n_owners, high),
-        "law": np.full(n_owners, np.nan) if isinstance(theory, str) else theory,
+        "law": law,
     }  # fmt: skip
     caption = (
         f"Owners' shares of the {total:,} updates of all replicates; gray: 99 % band of uniform "
@@ -94,8 +96,8 @@ def by_owner(result: Result) -> Picture:
     )
 
 
-def _standing(theory: Array | str, unequal: bool) -> str:
-    if isinstance(theory, str):
+def _standing(theory: Array | Unknown, unequal: bool) -> str:
+    if isinstance(theory, Unknown):
         return f"uniform choice is a yardstick here, not a law, since {theory}"
     if unequal:
         return "clock rates differ, so the law is λ_i/Σλ"

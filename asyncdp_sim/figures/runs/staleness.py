@@ -12,6 +12,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY, canvas, style
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 TAIL = 1e-4  # a law is drawn up to where less than this is left
@@ -94,21 +95,21 @@ def between_replicates(
     return np.maximum(share - half, 0.0), np.minimum(share + half, 1.0)
 
 
-def _reach(law: StalenessLaw | str, largest: int) -> int:
+def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     """Return the largest staleness to draw: all that was met, and all that is likely."""
-    if isinstance(law, str):
+    if isinstance(law, Unknown):
         return largest
     left = 1 - np.cumsum(law.chance(4 * largest + 20))
     return max(largest, int(np.argmax(left < TAIL)))
 
 
-def _caption(stale: npt.NDArray[np.int64], law: StalenessLaw | str, several: bool) -> str:
+def _caption(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown, several: bool) -> str:
     said = (
         f"Share of the {len(stale):,} updates of all replicates by staleness, the number of "
         f"other updates applied between read and use; mean {number(float(stale.mean()))}"
     )
     if several:
         said += "; strokes: 95 % intervals from the spread over replicates"
-    if isinstance(law, str):
+    if isinstance(law, Unknown):
         return f"{said}; no law is claimed, since {law}."
     return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)."

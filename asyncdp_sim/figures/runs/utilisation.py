@@ -19,6 +19,7 @@ from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.events import Events
 from asyncdp_sim.spans import EXCHANGE, OFFLINE, Span, spans, union
 from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import TICKS_PER_UNIT, to_units
 
@@ -144,7 +145,7 @@ def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
 
 
 def _draw(
-    axes: Axes, at: Array, share: Binned, colour: str, law: float | str, scale: float = 1.0
+    axes: Axes, at: Array, share: Binned, colour: str, law: float | Unknown, scale: float = 1.0
 ) -> None:
     if np.isfinite(share.low).any():
         low, high = scale * share.low, scale * share.high
@@ -178,7 +179,7 @@ def _table(edges: Array, shares: Mapping[str, Binned]) -> dict[str, Array]:
 
 
 def _caption(
-    found: Mapping[int, Events], drawn: str | None, laws: Mapping[str, float | str]
+    found: Mapping[int, Events], drawn: str | None, laws: Mapping[str, float | Unknown]
 ) -> str:
     lower = "mean number of owners online"
     if drawn is not None:
@@ -195,10 +196,10 @@ def _caption(
     )
 
 
-def _standing(laws: Mapping[str, float | str]) -> str:
+def _standing(laws: Mapping[str, float | Unknown]) -> str:
     """Say where the dashed lines come from, and why there is none."""
     missing = [
-        f"{LONG_RUN[name]}, since {law}" for name, law in laws.items() if isinstance(law, str)
+        f"{LONG_RUN[name]}, since {law}" for name, law in laws.items() if isinstance(law, Unknown)
     ]
     known = "dashed: the long-run law"
     return ", ".join([known] if not missing else [known, "none of " + "; none of ".join(missing)])

@@ -29,6 +29,7 @@ from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 ROUNDS, CLOSE = 8, 0.01
@@ -219,7 +220,7 @@ def _require_inside(known: Population, found: Purchase) -> None:
     bought = _with(known.scenario, found.epsilon)
     here = replace(known, scenario=bought, problem=prepare(bought, known.dataset))
     objective, chosen = known.objective, choice(here)
-    if objective is None or isinstance(chosen, str):
+    if objective is None or isinstance(chosen, Unknown):
         raise TypeError("priced() lets no such scenario pass")
     bound = objective.theta_max
     if bound is not None and Recursions().expect(here, objective, chosen).refuted(bound):

@@ -35,6 +35,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.moments.clipped import ClippedCourse
 from asyncdp_sim.theory.predict.update_order import releases, selection
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 PERMUTATIONS = 1000
@@ -280,10 +281,10 @@ def unlike(known: Population) -> tuple[str, ...]:
     if privacy.budget.kind == "until-spent":
         doubts.append("budgets until-spent are not worked out for coalitions")
     chosen = selection(free.network)
-    if not isinstance(chosen, str) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
+    if not isinstance(chosen, Unknown) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
         doubts.append("owners come unequally often")
     law = releases(free.network)
-    if not isinstance(law, str) and np.any(law.loss > 0):
+    if not isinstance(law, Unknown) and np.any(law.loss > 0):
         doubts.append("answers are lost, and use up budgets that are made to fit a coalition")
     if len(doubts) > 0:
         raise SpecError([Fault("", doubt, "no forecast of coalitions") for doubt in doubts])

@@ -16,6 +16,7 @@ from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments as run_moments
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 
@@ -106,7 +107,7 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     if len(doubts) > 0:
         given, why = "a scenario that cannot be priced", "prices are by exact moments, but"
         raise SpecError([Fault("", given, f"{why} {doubt}") for doubt in doubts])
-    if objective is None or isinstance(chosen, str) or not isinstance(algorithm, AsyncGossip):
+    if objective is None or isinstance(chosen, Unknown) or not isinstance(algorithm, AsyncGossip):
         raise TypeError("broken() lets no such scenario pass")
     process = gossip_map_of(
         objective,

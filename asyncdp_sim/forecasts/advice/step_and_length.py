@@ -18,6 +18,7 @@ from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.clipped import ClippedCourse
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 LENGTHS = 16
@@ -116,7 +117,7 @@ class Search:
         problem = prepare(scenario, self.known.dataset)
         here = replace(self.known, scenario=scenario, problem=problem)
         chosen, objective = choice(here), here.objective
-        if isinstance(chosen, str) or objective is None:
+        if isinstance(chosen, Unknown) or objective is None:
             return None
         exact = Recursions().expect(here, objective, chosen)
         return None if exact.refuted(objective.theta_max) else _finite(exact.psi[-1])

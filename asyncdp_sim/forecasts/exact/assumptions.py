@@ -7,11 +7,12 @@ from asyncdp_sim.forecasts.exact.schedules import absent, synchronous
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.privacy import Clip
 from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 RARE = 1e-3
@@ -31,7 +32,7 @@ def broken(population: Population) -> list[str]:
         found += absent(population.scenario)
     elif not network.protocol.makes_updates and never_stale(Facts(network)):
         law = answering(population)
-        if isinstance(law, str):
+        if isinstance(law, Unknown):
             found.append(f"no law is known here of whose update is next: {law}")
     return found
 
@@ -57,20 +58,20 @@ def nonlinear(population: Population) -> list[str]:
     return found
 
 
-def choice(population: Population) -> Array | str:
+def choice(population: Population) -> Array | Unknown:
     """Return π, shape (N,), or why it is not known, or not the same for all updates."""
     law = answering(population)
-    return law if isinstance(law, str) else law.chosen
+    return law if isinstance(law, Unknown) else law.chosen
 
 
-def answering(population: Population) -> Releases | str:
+def answering(population: Population) -> Releases | Unknown:
     """Return how owners release answers until update T, none of them silent before, or why not."""
     network = population.scenario.network
     law = releases(_endless(network))
-    if isinstance(law, str):
+    if isinstance(law, Unknown):
         return law
     if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return BUDGETS_END
+        return Unknown(BUDGETS_END)
     return law
 
 
@@ -82,8 +83,8 @@ def ending(population: Population) -> Releases | None:
     """
     network = population.scenario.network
     law = releases(_endless(network))
-    lasting = isinstance(law, str) or np.any(law.loss > 0) or network.until is not None
-    return None if lasting or isinstance(law, str) else law
+    lasting = isinstance(law, Unknown) or np.any(law.loss > 0) or network.until is not None
+    return None if lasting or isinstance(law, Unknown) else law
 
 
 def _endless(network: Network) -> Network:

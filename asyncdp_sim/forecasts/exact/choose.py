@@ -10,6 +10,7 @@ from asyncdp_sim.forecasts.exact.in_rounds import InRounds
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.exact.schedules import Synchronous
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def exact(known: Population, shared: Recursions) -> Exact | tuple[str, ...]:
         found = InRounds(known, objective, algorithm)
     else:
         chosen = choice(known)
-        if isinstance(chosen, str):
+        if isinstance(chosen, Unknown):
             raise TypeError("broken() lets no such scenario pass")
         found = shared.expect(known, objective, chosen)
     why = found.refuted(objective.theta_max)

@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.given_order import Ordered, ordered, standard_error
 from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ class Given:
     spread: Array
 
 
-def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -> Given | str:
+def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -> Given | Unknown:
     """Average exact moments given who updates when, or return why they are not those of learning.
 
     Parameters
@@ -68,11 +69,11 @@ def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -
         found.append(draws(known, one, owners[places], first=at * DRAWS))
     spread = np.concatenate([each for each, _ in found])
     if not np.isfinite(spread).all():
-        return "the learning diverges"
+        return Unknown("the learning diverges")
     bound, algorithm = objective.theta_max, known.scenario.algorithm
     outside = bound is not None and getattr(algorithm, "initial", "zeros") != "zeros" and bound < 1
     if outside or any(acted for _, acted in found):
-        return "the projection onto Θ may act"
+        return Unknown("the projection onto Θ may act")
     ks = np.unique(np.rint(np.linspace(0, owners.shape[1], POINTS)).astype(np.int64))
     least = (objective if known.judge is None else known.judge).least
     turns = [_turns(len(owners), several, at) for at in range(several)]

@@ -28,6 +28,7 @@ from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 LARGEST = 2**27
@@ -231,8 +232,8 @@ def _ordered(
         times, half, released = when.times, when.half_width, when.answers
         told = f"{ORDERS} orders of its law; time by {when.words}"
     result = given(known, objectives, owners)
-    if isinstance(result, str):
-        return [result]
+    if isinstance(result, Unknown):
+        return [result.reason]
     return Worked(
         psi=result.psi,
         times=times[result.ks],
@@ -251,7 +252,7 @@ def _ordered(
 
 def _silent(known: Population, found: Orders) -> list[str]:
     """Say that budgets end before T, where simulated ones do and nobody has said so."""
-    if answering(known) == BUDGETS_END:
+    if answering(known) == Unknown(BUDGETS_END):
         return []
     seen = found.silenced(_caps(known), known.scenario.run.updates).any()
     return [BUDGETS_END] if seen else []

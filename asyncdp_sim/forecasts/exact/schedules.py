@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms import Algorithm, Collab1, Collab2, ParameterServer
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.synchronous import Schedule
-from asyncdp_sim.theory.predict.facts import Facts
 
 Array = npt.NDArray[np.float64]
 Synchronous = Collab1 | Collab2 | ParameterServer

@@ -9,6 +9,7 @@ from asyncdp_sim.forecasts.exact.simulated_orders import orders
 from asyncdp_sim.network import Network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import mean_gap
+from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 NETWORKS = 100
@@ -48,8 +49,8 @@ def pace(network: Network, released: Array | None, seed: int) -> Pace:
     seed : int
         Of simulations, where no formula holds.
     """
-    gap = "budgets may end before T" if released is None else _gap(network)
-    if released is not None and not isinstance(gap, str):
+    gap = Unknown("budgets may end before T") if released is None else _gap(network)
+    if released is not None and not isinstance(gap, Unknown):
         times = np.arange(network.updates + 1, dtype=float) * gap
         return Pace(np.asarray(times), released, 0.0, "theory")
     found = orders(network, NETWORKS, seed)
@@ -59,9 +60,9 @@ def pace(network: Network, released: Array | None, seed: int) -> Pace:
     return Pace(found.mean_times, told, half, words)
 
 
-def _gap(network: Network) -> float | str:
+def _gap(network: Network) -> float | Unknown:
     """Return the mean time units from one update to the next, or why it is not known."""
     if not network.protocol.makes_updates:
         return mean_gap(network)
     rate = predicted(network, "throughput")
-    return rate if isinstance(rate, str) else 1 / rate
+    return rate if isinstance(rate, Unknown) else 1 / rate

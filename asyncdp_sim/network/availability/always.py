@@ -1,38 +1,39 @@
 """Owners that are online all the time."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.laws import Source
+from typing_extensions import override
+
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Recorder
 
 
-class Always(Spec):
+class Always(AvailabilityKind):
     """Every owner is online all the time."""
+
+    always_online = True
+    drawn_per_tick = False
+    keeps_poisson = True
 
     kind: Literal["always"] = "always"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Do nothing: owners start online."""
+        pass
 
     @property
-    def memoryless(self) -> bool:
-        """Whether it can be worked out at an owner's next tick from what was known last."""
+    @override
+    def superposable(self) -> bool:
         return True
 
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
-        """Return None: nobody is ever offline."""
-        return
-
+    @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
-        """Return the long-run share of an owner's ticks that find it online: 1."""
         return (1.0,) * n_owners
-
-    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it fits any number of owners."""
-        return []

@@ -2,50 +2,50 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, Self
 
-from asyncdp_sim.errors import Fault
+from typing_extensions import override
+
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Law, NoTime, Source
+from asyncdp_sim.network.availability.kind import AvailabilityKind
+from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime, Uniform
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Recorder
 
 
-class Churn(Spec):
+class Churn(AvailabilityKind):
     """Each owner joins after a time drawn from ``join`` and leaves for good after a ``lifetime``.
 
     An exchange under way when its owner leaves is completed. ``none`` joins at once, or never
     leaves.
     """
 
+    always_online = False
+    drawn_per_tick = False
+    keeps_poisson = False
+
     kind: Literal["churn"] = "churn"
     join: Law = NoTime()
     lifetime: Law = NoTime()
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(join=Exponential(mean=2.0), lifetime=Exponential(mean=4.0)),
+            cls(lifetime=Uniform(low=1.0, high=9.0)),
+            cls(join=Constant(value=0.0)),
+        )
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start every owner's stay."""
         for owner in owners:
             learner.kernel.start(self._stay(owner, learner, streams))
 
-    @property
-    def memoryless(self) -> bool:
-        """It cannot be worked out at an owner's next tick alone."""
-        return False
-
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
-        """Return None: owners are told when they come and go."""
+    @override
+    def online_share(self, n_owners: int) -> None:
         return
-
-    def online_share(self, n_owners: int) -> None:  # noqa: ARG002
-        """Return None: there is no long run."""
-        return
-
-    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it fits any number of owners."""
-        return []
 
     def _stay(self, owner: Owner, learner: Learner, streams: Scope) -> Activity:
         own = streams.within("owner", owner.number)

@@ -6,16 +6,18 @@ from math import pi, sin
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.availability.bernoulli import Probability
 from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Finite, Several, Spec, per_owner, wrong_length
+from asyncdp_sim.spec import Finite, Several, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -35,7 +37,7 @@ Phase = Annotated[
 ]
 
 
-class Diurnal(Spec):
+class Diurnal(AvailabilityKind):
     """A tick at time t finds owner i online with probability a_i(t), drawn for each tick.
 
     a_i(t) = low + (high − low) (1 + sin 2π(t/period + phase_i))/2, so that a Poisson clock of
@@ -51,11 +53,24 @@ class Diurnal(Spec):
         In periods; one for all owners, one each, or drawn from U[0, 1) for each.
     """
 
+    always_online = False
+    drawn_per_tick = True
+    keeps_poisson = False
+
     kind: Literal["diurnal"] = "diurnal"
     period: Annotated[float, Field(gt=0, le=1e9)]
     low: Probability
     high: Probability
     phase: Phase = 0.0
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(period=1.5, low=0.1, high=0.9),
+            cls(period=2.0, low=0.0, high=0.6, phase="uniform"),
+            cls(period=1.0, low=0.2, high=1.0, phase=(0.0, -0.25, 0.5)),
+        )
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
@@ -65,8 +80,8 @@ class Diurnal(Spec):
             )
         return self
 
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Give every owner its phase, and a draw of its own for each tick."""
         for index, owner in enumerate(owners):
             own = streams.within("owner", owner.number)
             if isinstance(self.phase, str):
@@ -85,12 +100,12 @@ class Diurnal(Spec):
         return self.low + (self.high - self.low) * swing
 
     @property
-    def memoryless(self) -> bool:
-        """Whether it can be worked out at an owner's next tick: if phases are given."""
+    @override
+    def superposable(self) -> bool:
         return not isinstance(self.phase, str)
 
+    @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
-        """Return what tells whether an owner attends to a tick."""
         recorder.all_by_tick()
         phases: tuple[float, ...] = per_owner(self.phase, n_owners)  # type: ignore[arg-type]
         draws = uniforms(source)
@@ -101,12 +116,22 @@ class Diurnal(Spec):
 
         return attends
 
+    @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
-        """Return the mean of a_i over a period, (low + high)/2."""
         return ((self.low + self.high) / 2,) * n_owners
 
+    @override
+    def in_step(self, network: Any) -> str:
+        if self.low == self.high:
+            return ""
+        if not network.protocol.clocked:
+            return "queries are regular, and may keep step with the time of day"
+        if not network.clock.memoryless:
+            return f"clocks are {network.clock.kind}, and may keep step with the time of day"
+        return ""
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         if isinstance(self.phase, str):
             return []
         return wrong_length("availability.phase", self.phase, n_owners)

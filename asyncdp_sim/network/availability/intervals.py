@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Source
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.topology.contents import (
+    EXAMPLES,
     Remembering,
     Row,
     rows_of,
@@ -21,7 +24,6 @@ from asyncdp_sim.network.topology.contents import (
     time_of,
 )
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import to_ticks
 
 KEY = "availability.path"
@@ -30,7 +32,7 @@ KIND = f"allowed is a CSV (UTF-8) with the columns {','.join(COLUMNS)}"
 TIME = "allowed is a number from 0 to 1e9 (time units)"
 
 
-class Intervals(Remembering):
+class Intervals(Remembering, AvailabilityKind):
     """An owner is online exactly in its intervals [start, end) of a file.
 
     An owner without a row is offline for ever; after its last interval an owner leaves for good,
@@ -44,28 +46,29 @@ class Intervals(Remembering):
         0 ≤ start < end ≤ 10⁹). It is read once.
     """
 
+    always_online = False
+    drawn_per_tick = False
+    keeps_poisson = False
+
     kind: Literal["intervals"] = "intervals"
     path: str
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:  # noqa: ARG002
-        """Start every owner's timetable; nothing is drawn."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(path=str(EXAMPLES / "online.csv")),)
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for owner in owners:
             periods = self.periods(owner.number)
             learner.kernel.start(_follow(periods, owner, learner))
 
-    @property
-    def memoryless(self) -> bool:
-        """It cannot be worked out at an owner's next tick alone."""
-        return False
-
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
-        """Return None: owners are told when they come and go."""
+    @override
+    def online_share(self, n_owners: int) -> None:
         return
 
-    def online_share(self, n_owners: int) -> None:  # noqa: ARG002
-        """Return None: there is no long run."""
-        return
-
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table

@@ -7,22 +7,31 @@ from math import exp
 from typing import Literal, Self
 
 from pydantic import model_validator
+from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.network.laws import Exponential, Law, Source, too_short
+from asyncdp_sim.network.laws import (
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Source,
+    Uniform,
+    too_short,
+)
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
 
-class OnOff(Spec):
+class OnOff(AvailabilityKind):
     """An alternating renewal process for each owner, started from its stationary law.
 
     An owner is online at time 0 with probability E on/(E on + E off); what is left of the period
@@ -34,9 +43,22 @@ class OnOff(Spec):
         Lengths of the periods (time units), with positive means.
     """
 
+    always_online = False
+    drawn_per_tick = False
+    keeps_poisson = False
+
     kind: Literal["on-off"] = "on-off"
     on: Law
     off: Law
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(on=Exponential(mean=1.0), off=Exponential(mean=0.5)),
+            cls(on=Uniform(low=0.0, high=1.0), off=Gamma(mean=0.3, cv=2.0)),
+            cls(on=Empirical(values=(0.0, 0.1, 1.0)), off=Constant(value=0.7)),
+        )
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
@@ -45,16 +67,17 @@ class OnOff(Spec):
             raise faults_of(found)
         return self
 
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start every owner's alternation."""
         for owner in owners:
             learner.kernel.start(self._alternate(owner, learner, streams))
 
     @property
-    def memoryless(self) -> bool:
-        """Whether it can be worked out at an owner's next tick: if both laws are exponential."""
-        return isinstance(self.on, Exponential) and isinstance(self.off, Exponential)
+    @override
+    def superposable(self) -> bool:
+        return self.on.memoryless and self.off.memoryless
 
+    @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
         """Return what tells whether an owner is online, from what it was when asked last.
 
@@ -77,13 +100,9 @@ class OnOff(Spec):
 
         return online
 
+    @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
-        """Return E on/(E on + E off), whatever the laws."""
         return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
-
-    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it fits any number of owners."""
-        return []
 
     def _alternate(self, owner: Owner, learner: Learner, streams: Scope) -> Activity:
         own, kernel = streams.within("owner", owner.number), learner.kernel

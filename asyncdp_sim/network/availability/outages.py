@@ -2,24 +2,33 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.laws import Law, Source, too_short
+from asyncdp_sim.network.availability.kind import AvailabilityKind
+from asyncdp_sim.network.laws import (
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    Uniform,
+    too_short,
+)
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Several, Spec
+from asyncdp_sim.spec import Several
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Recorder
 
 Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
-class Outages(Spec):
+class Outages(AvailabilityKind):
     """Each group goes dark after a ``gap`` for a ``length``, over and over, starting online.
 
     Attributes
@@ -30,10 +39,27 @@ class Outages(Spec):
         Time units between two outages and of one, with positive means. Constants make a schedule.
     """
 
+    always_online = False
+    drawn_per_tick = False
+    keeps_poisson = False
+
     kind: Literal["outages"] = "outages"
     groups: Several[Members]
     gap: Law
     length: Law
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(groups=((1, 2), (3, 2)), gap=Exponential(mean=1.0), length=Exponential(mean=0.5)),
+            cls(groups=((2,),), gap=Uniform(low=0.5, high=1.0), length=Lognormal(mean=0.5, cv=1.0)),
+            cls(
+                groups=((1,), (1, 3), (3,)),
+                gap=Gamma(mean=0.4, cv=0.7),
+                length=Empirical(values=(0.0, 0.1, 0.4)),
+            ),
+        )
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
@@ -42,27 +68,25 @@ class Outages(Spec):
             raise faults_of(found)
         return self
 
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start every group's outages."""
         for number, group in enumerate(self.groups, start=1):
             members = [owners[member - 1] for member in group]
             learner.kernel.start(self._recur(number, members, learner, streams))
 
-    @property
-    def memoryless(self) -> bool:
-        """It cannot be worked out at an owner's next tick alone."""
-        return False
-
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> None:  # noqa: ARG002
-        """Return None: owners are told when they come and go."""
-        return
-
+    @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
-        """Return the long-run share of time that no group of the owner is dark."""
         share = self.gap.mean / (self.gap.mean + self.length.mean)
-        times = [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
-        return tuple(share**count for count in times)
+        return tuple(share**count for count in self._groups_of(n_owners))
 
+    @override
+    def in_step(self, network: Any) -> str:
+        regular = self.gap.listed and self.length.listed
+        if regular and max(self._groups_of(network.n_owners)) > 1:
+            return "regular outages of an owner's groups keep step"
+        return ""
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
         """Return members that are no owners, and members named twice in one group."""
         found = []
@@ -74,6 +98,10 @@ class Outages(Spec):
                 allowed = "allowed is every owner once in a group"
                 found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
         return found
+
+    def _groups_of(self, n_owners: int) -> list[int]:
+        """Return how many groups each owner is in."""
+        return [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
 
     def _recur(
         self, number: int, members: Sequence[Owner], learner: Learner, streams: Scope

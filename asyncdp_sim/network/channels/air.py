@@ -88,7 +88,7 @@ class Air:
 
     def send(self, ticks: int, power: float = 1.0) -> Waiting[Transmission]:
         """Transmit from now on; return the transmission when it is over."""
-        now = self.kernel._now
+        now = self.kernel.tick
         mine = Transmission(now, now + ticks, power)
         for other in self._on:
             if other.end > now:  # what ends now has ended, whether or not its event has come
@@ -119,7 +119,7 @@ class Air:
 
     def busy(self) -> bool:
         """Return whether a station hears a transmission now, its own included."""
-        now, reach = self.kernel._now, self._reach
+        now, reach = self.kernel.tick, self._reach
         self._tail = [t for t in self._tail if t.end + reach > now]
         for each in self._on:
             if each.start + reach <= now < each.end + reach:
@@ -128,7 +128,7 @@ class Air:
 
     def idle(self) -> Moment | Signal:
         """Return what happens when that which is heard now may be over."""
-        now, reach = self.kernel._now, self._reach
+        now, reach = self.kernel.tick, self._reach
         if any(t.start + reach <= now < t.end for t in self._on):
             signal = Signal(self.kernel)
             self._waiting.append(signal)

@@ -108,7 +108,7 @@ class NonPersistent:
             if self._waits is None:
                 return Fate.kept
             times += 1
-            yield Moment(kernel, kernel._now + self._waits.ticks(times), TRANSMISSION_BEGINS)
+            yield Moment(kernel, kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS)
         return (yield from air.attempt(ticks, begun))
 
 
@@ -135,5 +135,5 @@ class Persistent:
             elif self._draws is None or next(self._draws) < self._p:
                 break
             else:
-                yield Moment(kernel, kernel._now + self._slot, TRANSMISSION_BEGINS)
+                yield Moment(kernel, kernel.tick + self._slot, TRANSMISSION_BEGINS)
         return (yield from air.attempt(ticks, begun))

@@ -63,11 +63,11 @@ class SlottedPort:
     ) -> Waiting[Fate]:
         """Wait for the slot, then transmit."""
         kernel = self._air.kernel
-        now = max(kernel._now, self._free)
+        now = max(kernel.tick, self._free)
         start = now + (self._offset - now) % self._period
         if self._own:
             self._free = start + self._period
-        if start > kernel._now:
+        if start > kernel.tick:
             yield Moment(kernel, start, TRANSMISSION_BEGINS)
         fate = yield from self._air.attempt(ticks, begun)
         if fate is Fate.kept and self._free == start + self._period:

@@ -1,4 +1,4 @@
-"""What every gossip graph is: owners, perhaps a learner, and paths between all of them."""
+"""The base of every graph: owners, perhaps a learner, and paths between all of them."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.topology.contents import Remembering
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.network.topology.routed import enumerated
+from asyncdp_sim.spec import Kind
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -17,20 +18,13 @@ Edge = tuple[int, int]
 """Two nodes, the smaller number first; owners are numbered from 1, the learner is 0."""
 
 
-class Graph(Remembering):
-    """An undirected, connected graph without loops; its nodes are owners 1 to N.
+class GraphKind(Remembering, Kind):
+    """An undirected, connected graph without loops; its nodes are owners 1 to N."""
 
-    Attributes
-    ----------
-    kind : str
-        The graph's name.
-    """
-
-    learner: ClassVar[bool] = False
-    """Whether node 0, the learner, is one of the nodes; it holds no data."""
+    learner: ClassVar[bool]
+    """Node 0, the learner, is one of the nodes; it holds no data."""
     remedy: ClassVar[str] = "add edges"
-
-    kind: str
+    """What to do where it is not connected."""
 
     @abstractmethod
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -43,7 +37,11 @@ class Graph(Remembering):
             self._edges[n_owners] = tuple(sorted(found))
         return self._edges[n_owners]
 
-    def cycle(self) -> tuple["Graph", ...]:
+    def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
+        """Return λ_2(E W) of gossip whose edges wake alike, where it has a closed form."""
+        return None
+
+    def cycle(self) -> tuple["GraphKind", ...]:
         """Return the graphs that take turns where it changes with time; itself alone if not."""
         return (self,)
 
@@ -65,9 +63,9 @@ class Graph(Remembering):
         if not self.learner and n_owners < 2:
             allowed = "allowed are 2 owners or more, since there is no learner to talk to"
             return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
-        return self._misfits(n_owners) or self._split(n_owners)
+        return self.misfits(n_owners) or self._split(n_owners)
 
-    def _misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+    def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what else does not fit the number of owners."""
         return []
 

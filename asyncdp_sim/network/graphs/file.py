@@ -3,17 +3,19 @@
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.network.graphs.connected import Edge, Graph
-from asyncdp_sim.network.topology.contents import rows_of, shortened, text_of
+from asyncdp_sim.network.graphs.connected import Edge, GraphKind
+from asyncdp_sim.network.topology.contents import EXAMPLES, rows_of, shortened, text_of
 
 COLUMNS = ("source", "target")
 KINDS = f"allowed is a CSV with the columns {','.join(COLUMNS)}, one row per edge"
 
 
-class EdgeFile(Graph):
+class EdgeFile(GraphKind):
     """The edges of a CSV with the columns ``source`` and ``target``, owners from 1 to N.
 
     Further columns are passed over. It is read once.
@@ -24,10 +26,18 @@ class EdgeFile(Graph):
         The file.
     """
 
+    learner = False
+
     kind: Literal["file"] = "file"
     path: str
 
-    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:  # noqa: ARG002
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(path=str(EXAMPLES / "edges.csv")),)
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         """Return the edges.
 
         Raises
@@ -53,7 +63,8 @@ class EdgeFile(Graph):
             raise SpecError(wrong)
         return sha256
 
-    def _misfits(self, n_owners: int) -> list[Fault]:
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
         rows, _, wrong = self._content
         name, found = Path(self.path).name, list(wrong)

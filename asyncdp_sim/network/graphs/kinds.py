@@ -2,53 +2,86 @@
 
 import random
 from collections.abc import Iterable
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.graphs.connected import Edge, Graph
+from asyncdp_sim.network.graphs.connected import Edge, GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.spec import Count, Positive, Several
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.formulas import gossip_spectrum
 
 
-class Star(Graph):
+class Star(GraphKind):
     """Every owner talks to the learner alone, as in Async."""
 
-    learner: ClassVar[bool] = True
+    learner = True
 
     kind: Literal["star"] = "star"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
-        """Return an edge from the learner to each owner."""
         return ((LEARNER, owner) for owner in self.nodes(n_owners)[1:])
 
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.star(n_owners)
 
-class Ring(Graph):
+
+class Ring(GraphKind):
     """Every owner talks to the one before it and the one after it, the last to the first."""
+
+    learner = False
 
     kind: Literal["ring"] = "ring"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
-        """Return an edge from each owner to the next; one alone between two owners."""
         return ((owner, owner % n_owners + 1) for owner in self.nodes(n_owners))
 
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.ring(n_owners)
 
-class Complete(Graph):
+
+class Complete(GraphKind):
     """Every owner talks to every other."""
+
+    learner = False
 
     kind: Literal["complete"] = "complete"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
-        """Return all pairs."""
         owners = self.nodes(n_owners)
         return ((a, b) for a in owners for b in range(a + 1, n_owners + 1))
 
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.complete(n_owners)
 
-class Geometric(Graph):
+
+class Geometric(GraphKind):
     """Owners at independent uniform places of the unit square talk to those that are near.
 
     Drawn once: the same in all replicates and for every seed of the run.
@@ -61,14 +94,20 @@ class Geometric(Graph):
         Which random graph, ≥ 1: another number, another graph.
     """
 
-    remedy: ClassVar[str] = "raise radius or choose another graph number"
+    learner = False
+    remedy = "raise radius or choose another graph number"
 
     kind: Literal["geometric"] = "geometric"
     radius: Positive
     graph: Count = 1
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(radius=2.0), cls(radius=0.9, graph=2))
+
+    @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
-        """Return the edges."""
         import networkx as nx
 
         start = Streams(self.graph).generator("gossip", self.kind)
@@ -77,7 +116,7 @@ class Geometric(Graph):
         return ((a + 1, b + 1) for a, b in drawn.edges)
 
 
-class Edges(Graph):
+class Edges(GraphKind):
     """Any graph, edge by edge.
 
     ``Edges(between=tuple(graph.edges))`` takes those of a networkx graph on the nodes 1 to N.
@@ -88,8 +127,15 @@ class Edges(Graph):
         Two different owners each, every pair once.
     """
 
+    learner = False
+
     kind: Literal["edges"] = "edges"
     between: Several[Several[Count]]
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(between=((1, 2), (3, 2))),)
 
     @model_validator(mode="after")
     def _are_pairs(self) -> Self:
@@ -102,12 +148,12 @@ class Edges(Graph):
             raise faults_of(wrong)
         return self
 
-    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:  # noqa: ARG002
-        """Return the edges as they were listed."""
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((pair[0], pair[1]) for pair in self.between)
 
-    def _misfits(self, n_owners: int) -> list[Fault]:
-        """Return the pairs that name unknown owners, or stood before."""
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
         found: list[Fault] = []
         seen: set[Edge] = set()
         for place, pair in enumerate(self.between):
@@ -132,7 +178,7 @@ __all__ = [
     "Edges",
     "Geometric",
     "GossipGraph",
-    "Graph",
+    "GraphKind",
     "Ring",
     "Star",
 ]

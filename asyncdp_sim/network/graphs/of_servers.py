@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.graphs.connected import Graph
+from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring
 from asyncdp_sim.spec import Several
@@ -19,7 +20,7 @@ OneGraph = Annotated[Ring | Complete | Geometric | Edges, Field(discriminator="k
 """What may take a turn."""
 
 
-class InTurn(Graph):
+class InTurn(GraphKind):
     """Graphs that change with time: agreement w is on the w-th of them, counted round.
 
     None of them has to be connected; all of them together have to be (POLAR, section V-A, where
@@ -31,24 +32,31 @@ class InTurn(Graph):
         In their order; kinds ring, complete, geometric and edges.
     """
 
+    learner = False
     remedy = "add edges to one of them"
 
     kind: Literal["in-turn"] = "in-turn"
     graphs: Several[OneGraph]
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(graphs=(Ring(), Edges(between=((1, 3),)))),)
+
+    @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
-        """Return the edges of all graphs together."""
         return (edge for graph in self.graphs for edge in graph.edges(n_owners))
 
-    def cycle(self) -> tuple[Graph, ...]:
-        """Return the graphs."""
+    @override
+    def cycle(self) -> tuple[GraphKind, ...]:
         return tuple(self.graphs)
 
-    def _misfits(self, n_owners: int) -> list[Fault]:
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
         return [
             replace(fault, key=fault.key.replace("graph", f"graph.graphs[{place}]", 1))
             for place, graph in enumerate(self.graphs)
-            for fault in graph._misfits(n_owners)
+            for fault in graph.misfits(n_owners)
         ]
 
 
@@ -58,7 +66,7 @@ ServerGraph = Annotated[
 """Every graph of servers; a new one joins by its line here."""
 
 
-def faults_of_servers(graph: Graph, count: int) -> list[Fault]:
+def faults_of_servers(graph: GraphKind, count: int) -> list[Fault]:
     """Return why it is no connected graph of so many servers."""
     return [
         Fault(
@@ -70,7 +78,7 @@ def faults_of_servers(graph: Graph, count: int) -> list[Fault]:
     ]
 
 
-def neighbours(graph: Graph, count: int) -> Neighbours | None:
+def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
     """Return every server's neighbours; None where all are everybody's."""
     edges = graph.edges(count)
     if len(edges) == count * (count - 1) // 2:

@@ -8,23 +8,24 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.delivery_policy import Manner
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.latency import answer_airtime
+from asyncdp_sim.network.laws import Exponential, Law, NoTime
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Duration, Spec
+from asyncdp_sim.network.protocols.kind import ProtocolKind
+from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
 
 
-class Broadcast(Spec):
+class Broadcast(ProtocolKind):
     """The model goes to all owners at 0, interval, 2·interval, …; answers may collide.
 
     An owner that does not listen when a query arrives never learns of it.
@@ -52,6 +53,16 @@ class Broadcast(Spec):
         it ("vanish").
     """
 
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = False
+    always_served = False
+    reads_early = True
+    makes_updates = False
+    loses_nothing = False
+    fresh = ""
+    dependent = "owners answer the same query"
+
     kind: Literal["broadcast"] = "broadcast"
     interval: Annotated[Duration, Field(ge=1e-9)]
     answer_at: Literal["next-tick", "after-delay"] = "next-tick"
@@ -63,67 +74,101 @@ class Broadcast(Spec):
 
     @model_validator(mode="after")
     def _delay_is_used(self) -> Self:
-        if self.answer_at == "next-tick" and not isinstance(self.delay, NoTime):
+        if self.answer_at == "next-tick" and not self.delay.instant:
             allowed = 'allowed is nothing unless answer_at = "after-delay"'
             raise faults_of([Fault("delay", "a law", allowed)])
         return self
 
-    @property
-    def one_on_one(self) -> bool:
-        """Exchanges may overlap."""
-        return False
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(interval=0.5),
+            cls(interval=0.5, own_tick="overlap", superseded="discard"),
+            cls(interval=0.7, answer_at="after-delay", payload="all-copies"),
+            cls(
+                interval=0.7,
+                answer_at="after-delay",
+                delay=Exponential(mean=0.3),
+                own_tick="overlap",
+                offline="vanish",
+            ),
+        )
 
     @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return ""
-
-    @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at θ_L, or at (θ_L + θ_i)/2, as broadcast."""
-        return "central" if self.payload == "central" else "average"
+        return "average" if self.sends_copies else "central"
 
     @property
-    def one_each(self) -> bool:
-        """Whether an owner has at most one attempt open."""
-        return self.own_tick == "drop"
+    @override
+    def sends_copies(self) -> bool:
+        return self.payload == "all-copies"
 
     @property
-    def plain(self) -> bool:
-        """Answers always go over a link."""
-        return False
-
-    @property
+    @override
     def clocked(self) -> bool:
-        """Whether owners act on the ticks of their clocks."""
         return self.answer_at == "next-tick"
 
     @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says what an update is made of."""
+    @override
+    def one_each(self) -> bool:
+        return not self.overlap
+
+    @property
+    @override
+    def overlap(self) -> bool:
+        return self.own_tick == "overlap"
+
+    @property
+    @override
+    def vanishes(self) -> bool:
+        return self.offline == "vanish"
+
+    @property
+    @override
+    def newest_only(self) -> bool:
+        return self.superseded == "discard"
+
+    @property
+    @override
+    def plain(self) -> bool:
         return False
 
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
-        """Nobody is refused."""
-        return False
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        airtime = answer_airtime(parts)
+        if self.interval >= airtime:
+            return []
+        allowed = f"allowed is a number ≥ the airtime {airtime:g}"
+        return [Fault("protocol.interval", f"{self.interval:g}", allowed)]
 
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong."""
-        newest_only = self.superseded == "discard"
-        return Manner(vanishes=self.offline == "vanish", newest_only=newest_only)
+    @override
+    def stall_period(self, network: Any, count: int) -> int | None:
+        if self.clocked:
+            return super().stall_period(network, count)
+        return count * to_ticks(self.interval)
 
+    @override
+    def flows(
+        self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
+    ) -> tuple[float, ...]:
+        return (1 / self.interval,) * n_owners
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start the broadcasts; what is drawn for each tick elsewhere is drawn for each query."""
+        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
             owner.listens, owner.attends = owner.attends, None
             source = partial(streams.generator, "owner", owner.number, "delay")
             owner.delay = self.delay.durations(source, 16)
         learner.kernel.start(self._send(owners, learner))
 
+    @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
         """Answer the newest query, if the owner has heard one and not answered it."""
         query, owner.unanswered = owner.unanswered, None
-        if query is not None and owner.promised < learner.answers_left[owner.number]:
+        if query is not None and owner.answers_reserved < learner.answers_left[owner.number]:
             yield from self._answer(owner, learner, query)
 
     def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
@@ -141,7 +186,9 @@ class Broadcast(Spec):
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
             yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
-        listens = owner.dark == 0 and (owner.listens is None or owner.listens(kernel._now))
+        listens = owner.offline_reasons == 0 and (
+            owner.listens is None or owner.listens(kernel.tick)
+        )
         if not listens:
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
         elif link is not None and link.hears(query.message, True):
@@ -150,19 +197,19 @@ class Broadcast(Spec):
             owner.heard = query.message
             if self.answer_at == "next-tick":
                 owner.unanswered = query
-            elif owner.busy or owner.promised >= learner.answers_left[number]:
+            elif owner.busy or owner.answers_reserved >= learner.answers_left[number]:
                 learner.event(EventKind.query_lost, number, query.message, detail=Detail.busy)
             else:
                 yield from self._answer(owner, learner, query)
 
     def _answer(self, owner: Owner, learner: Learner, query: Query) -> Activity:
-        owner.promised += 1
+        owner.answers_reserved += 1
         owner.busy = self.own_tick == "drop"
         message = learner.begin(owner.number)
         if self.answer_at == "after-delay" and owner.delay is not None:
             yield learner.kernel.after(next(owner.delay), Priority.TRANSMISSION_BEGINS)
         exchange = learner.take(owner.number, message, query)
-        if isinstance(owner.link, Link):
+        if owner.link is not None:
             yield from owner.link.answer(exchange)
         owner.busy = False
         learner.finish()

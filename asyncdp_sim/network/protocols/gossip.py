@@ -4,24 +4,36 @@ Async is the star, where every edge joins an owner to the learner; on other grap
 only, all of which hold data.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal, Self
+from math import fsum
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Moment, Priority
-from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, ScriptedClock
-from asyncdp_sim.network.graphs.kinds import Edge, GossipGraph
+from asyncdp_sim.network.clocks import (
+    Clock,
+    DeterministicClock,
+    GammaClock,
+    PoissonClock,
+    ScriptedClock,
+)
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, GossipGraph, Star
+from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Durations, Owner
-from asyncdp_sim.network.protocols.convened import Convened
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
+from asyncdp_sim.network.protocols.loss_network import met
+from asyncdp_sim.network.protocols.meetings import Meetings
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
+from asyncdp_sim.theory.prediction import Prediction
 
 EdgeClock = Annotated[
     PoissonClock | GammaClock | DeterministicClock | ScriptedClock, Field(discriminator="kind")
@@ -31,7 +43,7 @@ _BLOCK = 64
 """Gaps that an edge's clock draws at a time; does not change their values."""
 
 
-class Gossip(Convened):
+class Gossip(ProtocolKind):
     """Neighbours on a graph talk in pairs; many pairs may talk at once, but a node to one only.
 
     A wake-up of an edge finds both its nodes online and free, or is dropped. Both are busy then:
@@ -48,6 +60,16 @@ class Gossip(Convened):
         in ascending order of the edges. The owners' own clocks are not followed.
     """
 
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = False
+    always_served = False
+    reads_early = False
+    makes_updates = True
+    loses_nothing = True
+    fresh = ""
+    dependent = "neighbours answer in pairs"
+
     kind: Literal["gossip"] = "gossip"
     graph: GossipGraph
     clock: EdgeClock = PoissonClock()
@@ -59,28 +81,65 @@ class Gossip(Convened):
             raise faults_of([Fault("clock.population", "'superposed'", allowed)])
         return self
 
-    @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return ""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(graph=Complete()),
+            cls(graph=Star(), clock=GammaClock(rate=2.0, cv=0.5)),
+            cls(graph=Edges(between=((1, 3), (2, 1))), clock=PoissonClock(rate=(3.0, 1.0))),
+        )
 
     @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at the mean of the two nodes' models."""
         return "average"
 
     @property
-    def plain(self) -> bool:
-        """An exchange has no other way to go than to its update."""
+    @override
+    def one_each(self) -> bool:
         return True
 
-    def faults(self, n_owners: int) -> list[Fault]:
+    @property
+    @override
+    def plain(self) -> bool:
+        return True
+
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        """Refuse what gossip does not have: clocks of owners, a learner's lines, and losses."""
+        channel = parts.channel
+        found = [fault.under("protocol") for fault in self._misfits(n_owners)]
+        found += _owners_clocks(parts.clock)
+        if channel.contended is not None:
+            allowed = "protocol gossip needs channel ideal: neighbours talk side by side"
+            found.append(Fault("channel.kind", repr(channel.kind), allowed))
+        allowed = "protocol gossip loses no messages: allowed is 0"
+        for name, share in lossy(channel, n_owners):
+            found.append(Fault(f"channel.{name}", f"{share:g} for some owner", allowed))
+        if channel.retransmissions > 0:
+            allowed = "protocol gossip sends nothing again: allowed is 0"
+            found.append(Fault("channel.retransmissions", str(channel.retransmissions), allowed))
+        if acknowledged(parts.latency.acknowledgement):
+            allowed = "protocol gossip acknowledges nothing: allowed is none"
+            found.append(Fault("latency.acknowledgement", "a law", allowed))
+        if parts.topology is not None:
+            allowed = "protocol gossip has a graph of its own: allowed is nothing"
+            found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
+        return found
+
+    def _misfits(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, or of edges."""
         found = self.graph.faults(n_owners)
         if len(found) == 0:
             for fault in self.clock.faults(len(self.graph.edges(n_owners))):
                 found.append(replace(fault, allowed=fault.allowed.replace("per owner", "per edge")))
         return found
+
+    @override
+    def stall_period(self, network: Any, count: int) -> int | None:
+        n_edges = len(self.graph.edges(network.n_owners))
+        return period_of(self.clock.rates(n_edges), max(count, n_edges))
 
     def edge_shares(self, n_owners: int) -> tuple[float, ...]:
         """Return each edge's share of all wake-ups, in the order of the edges.
@@ -92,10 +151,39 @@ class Gossip(Convened):
         total = sum(rates)
         return tuple(rate / total for rate in rates)
 
+    def contraction(self, n_owners: int) -> float:
+        """Return λ_2(E W), by its closed form or by its matrix: what averaging alone leaves."""
+        shares = self.edge_shares(n_owners)
+        known = self.graph.second_eigenvalue(n_owners)
+        if known is not None and max(shares) - min(shares) <= 1e-12 * max(shares):
+            return known
+        nodes = self.graph.nodes(n_owners)
+        edges = [(a - nodes[0], b - nodes[0]) for a, b in self.graph.edges(n_owners)]
+        return second_eigenvalue(mean_update(len(nodes), edges, shares))
+
+    @override
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+        n_owners, graph = network.n_owners, self.graph
+        edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))
+        rates = self.clock.rates(len(edges))
+        pace = f"{self.clock.kind} clocks"
+        if rates is not None:
+            pace = f"{fsum(rates):.4g} wake-ups per unit"
+        yield f"network: gossip, {graph.kind}, {nodes} nodes, {len(edges)} edges, {pace}"
+        left = self.contraction(n_owners)
+        yield (
+            f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} "
+            "of the expected disagreement after an update, were no wake-up dropped)"
+        )
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        return met(facts, self.graph.edges(facts.n_owners), self.clock)
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Start the edges' clocks."""
         edges = self.graph.edges(len(owners))
-        meetings = _Meetings(owners, edges, learner)
+        meetings = Meetings(owners, edges, learner)
         for owner in owners:
             learner.kernel.start(meetings.follow(owner.number))
         for number, (a, b) in enumerate(edges):
@@ -105,99 +193,10 @@ class Gossip(Convened):
             learner.kernel.start(meetings.wake((a, b), ticks))
 
 
-class _Meetings:
-    """Wakes pairs of neighbours while both may still answer."""
-
-    def __init__(self, owners: Sequence[Owner], edges: Iterable[Edge], learner: Learner) -> None:
-        self._nodes = {LEARNER: Owner(LEARNER)} | {owner.number: owner for owner in owners}
-        self._learner = learner
-        self._near: dict[int, dict[int, None]] = {number: {} for number in self._nodes}
-        for a, b in edges:  # a dictionary for a set that keeps its order
-            self._near[a][b] = self._near[b][a] = None
-
-    def follow(self, owner: int) -> Activity:
-        """Silence an owner's edges as soon as it can never answer again."""
-        while self._learner.awaits(owner):
-            yield self._learner.presence(owner)
-        self._silence(owner)
-
-    def wake(self, edge: Edge, ticks: Iterator[int]) -> Activity:
-        """Run an edge's clock: each tick that finds both nodes online and free is a meeting."""
-        learner, (a, b) = self._learner, edge
-        ends = [self._nodes[a], self._nodes[b]]
-        for tick in ticks:
-            yield Moment(learner.kernel, tick, Priority.CLOCK_TICK)
-            if b not in self._near[a]:
-                return
-            away = [end.number for end in ends if not _online(end, tick)]
-            busy = [end.number for end in ends if end.busy]
-            if len(away) > 0:
-                learner.event(EventKind.clock_dropped, _named(away, b), detail=Detail.offline)
-            elif len(busy) > 0:
-                learner.event(EventKind.clock_dropped, _named(busy, b), detail=Detail.busy)
-            else:
-                learner.event(EventKind.clock_tick, _named(edge, b))
-                learner.kernel.start(self._meet(ends))
-        self._part(a, b)
-
-    def _meet(self, ends: list[Owner]) -> Activity:
-        """Let two nodes average, compute and step; only owners answer."""
-        learner, kernel = self._learner, self._learner.kernel
-        for end in ends:
-            end.busy = True
-        pairs = [(end, other.number) for end, other in zip(ends, ends[::-1], strict=True)]
-        owners = [end for end in ends if end.number != LEARNER]
-        exchanges = [
-            learner.read(end.number, learner.begin(end.number), kernel.now, peer)
-            for end, peer in pairs
-            if end.number != LEARNER
-        ]
-        travel = _slower(owner.query for owner in owners)
-        if travel is not None:
-            yield Moment(kernel, kernel.now + travel, Priority.QUERY_ARRIVES)
-            for exchange in exchanges:
-                learner.event(EventKind.query_received, exchange.owner, exchange.message)
-        work = _slower(owner.compute for owner in owners)
-        if work is not None:
-            yield Moment(kernel, kernel.now + work, Priority.GRADIENT_READY)
-        for exchange in exchanges:
-            learner.release(exchange)
-            if not learner.awaits(exchange.owner):
-                self._silence(exchange.owner)
-        sending = _slower(owner.answer for owner in owners)
-        if sending is not None:
-            yield Moment(kernel, kernel.now + sending, Priority.ANSWER_END)
-        for exchange in exchanges:
-            learner.apply(exchange)
-        learner.update(exchanges[-1].owner, exchanges[-1].message)
-        for end in ends:
-            end.busy = False
-        for _ in exchanges:
-            learner.finish()
-
-    def _silence(self, owner: int) -> None:
-        for other in list(self._near[owner]):
-            self._part(owner, other)
-
-    def _part(self, a: int, b: int) -> None:
-        """Let an edge be silent for ever; whoever has no other will not answer any more."""
-        if b not in self._near[a]:
-            return
-        for node, other in ((a, b), (b, a)):
-            del self._near[node][other]
-            if len(self._near[node]) == 0 and node != LEARNER:
-                self._learner.leave(node)
-
-
-def _online(node: Owner, tick: int) -> bool:
-    return node.dark == 0 and (node.attends is None or node.attends(tick))
-
-
-def _named(nodes: Sequence[int], owner: int) -> int:
-    """Return the first of the nodes for a note; where it is the learner, its neighbour."""
-    return owner if nodes[0] == LEARNER else nodes[0]
-
-
-def _slower(durations: Iterable[Durations]) -> int | None:
-    """Return the longest of the next durations; None where nobody takes an event."""
-    return max((next(each) for each in durations if each is not None), default=None)
+def _owners_clocks(clock: Clock) -> list[Fault]:
+    """Return a fault where owners were given clocks, which nobody follows."""
+    allowed = "under protocol gossip edges have clocks, not owners: set protocol.clock"
+    if isinstance(clock, PoissonClock):  # the clock of whoever says nothing of clocks
+        given = not clock.superposed and clock.rate != 1.0
+        return [Fault("clock.rate", str(clock.rate), allowed)] if given else []
+    return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), allowed)]

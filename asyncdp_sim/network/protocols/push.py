@@ -4,15 +4,19 @@ What simulators of federated learning call asynchronous. Answers are stale: othe
 applied between an owner's read and the use of its answer.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from math import fsum
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.kernel import Activity, Moment, Priority
-from asyncdp_sim.network.delivery_policy import Manner
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.network.protocols.kind import ProtocolKind
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import EventKind
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -22,7 +26,7 @@ QUERY_ARRIVES = Priority.QUERY_ARRIVES
 QUERY_RECEIVED = EventKind.query_received
 
 
-class Push(Spec):
+class Push(ProtocolKind):
     """The unlocked protocol.
 
     A tick reads the model as it is at that instant; the query's latency, the computation and the
@@ -39,76 +43,74 @@ class Push(Spec):
         sends, and the job is lost ("vanish").
     """
 
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = True
+    always_served = True
+    reads_early = False
+    makes_updates = False
+    loses_nothing = False
+    fresh = ""
+    dependent = ""
+
     kind: Literal["push"] = "push"
     own_tick: Literal["drop", "overlap"] = "drop"
     offline: Literal["finish", "vanish"] = "finish"
 
-    @property
-    def one_on_one(self) -> bool:
-        """Exchanges may overlap."""
-        return False
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(own_tick="overlap"), cls(offline="vanish"))
 
     @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return ""
-
-    @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at the owner's (θ_L + θ_i)/2, as read for it."""
         return "average"
 
     @property
+    @override
     def one_each(self) -> bool:
-        """Whether an owner has at most one attempt open."""
-        return self.own_tick == "drop"
+        return not self.overlap
 
     @property
+    @override
+    def overlap(self) -> bool:
+        return self.own_tick == "overlap"
+
+    @property
+    @override
+    def vanishes(self) -> bool:
+        return self.offline == "vanish"
+
+    @property
+    @override
     def plain(self) -> bool:
-        """Whether the protocol itself gives an exchange no other way to go than to its update."""
-        return self.offline == "finish"
+        return not self.vanishes
 
-    @property
-    def clocked(self) -> bool:
-        """Owners act on the ticks of their clocks."""
-        return True
-
-    @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says what an update is made of."""
-        return False
-
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
-        """Nobody is refused."""
-        return False
-
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong."""
-        return Manner(vanishes=self.offline == "vanish")
-
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Do nothing: owners act by themselves."""
+        pass
 
+    @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        """Read, compute, send."""
         kernel, number, link = learner.kernel, owner.number, owner.link
-        if owner.promised == learner.answers_left[number]:
+        if owner.answers_reserved == learner.answers_left[number]:
             return
-        owner.promised += 1
+        owner.answers_reserved += 1
         owner.busy = self.own_tick == "drop"
-        exchange = learner.read(number, learner.begin(number), kernel._now)
+        exchange = learner.read(number, learner.begin(number), kernel.tick)
         patience = None if link is None else link.patience(exchange)
         if owner.query is not None:
-            yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+            yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
         if link is None:
-            if owner.query is not None:
+            if owner.query is not None and learner.keeps_events:
                 learner.event(QUERY_RECEIVED, number, exchange.message)
             if owner.compute is not None:
-                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
-            owner.promised -= 1
+                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+            owner.answers_reserved -= 1
             learner.release(exchange)
             if owner.answer is not None:
-                yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
             learner.apply(exchange)
         elif link.hears(exchange.message, owner.query is not None):
             yield from link.answer(exchange, patience)
@@ -116,3 +118,20 @@ class Push(Spec):
             yield from link.unheard(exchange, patience)
         owner.busy = False
         learner.finish()
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        network, said = facts.network, "N idle-or-busy owners, λ/(1+λm) each"
+        if self.overlap:
+            said = "every tick starts a job"
+        if network.clock.saturated:
+            said = "always-busy owners, 1/m each"
+            reason = facts.can_lose_messages or facts.spent()
+            value = None if reason else fsum(1 / service for service in facts.services)
+            yield Prediction("throughput", value, said, reason)
+            return
+        reason = facts.disturbed
+        if reason or facts.rates is None:
+            yield Prediction("throughput", None, said, reason)
+            return
+        yield Prediction("throughput", fsum(self.flows(facts.rates, facts.services, 0)), said)

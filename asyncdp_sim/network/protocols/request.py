@@ -3,21 +3,27 @@
 Async, section 3, "Request for Update by the Data Owner".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Moment, Priority
-from asyncdp_sim.network.delivery_policy import Manner
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.delivery_policy import DeliveryPolicy
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.latency import least_times
+from asyncdp_sim.network.laws import Exponential, Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Duration, Spec
+from asyncdp_sim.network.protocols import lock
+from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
+from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
 
@@ -32,7 +38,7 @@ RETRY = EventKind.retry
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
-class Request(Spec):
+class Request(ProtocolKind):
     """The locked, one-on-one protocol.
 
     The lock lasts from the request's arrival to the update. A tick of the owner's own clock while
@@ -55,6 +61,16 @@ class Request(Spec):
         An owner that goes offline while it is served completes the exchange ("finish"), or neither
         listens nor sends until it is back ("vanish", which needs a timeout).
     """
+
+    one_on_one = True
+    sends_requests = True
+    acts_on_ticks = True
+    always_served = False
+    reads_early = False
+    makes_updates = False
+    loses_nothing = False
+    fresh = "as the lock has it"
+    dependent = ""
 
     kind: Literal["request"] = "request"
     busy: Literal["refuse", "queue", "retry"] = "refuse"
@@ -80,65 +96,90 @@ class Request(Spec):
             raise faults_of(found)
         return self
 
-    @property
-    def one_on_one(self) -> bool:
-        """Exchanges never overlap."""
-        return True
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(),
+            cls(busy="queue"),
+            cls(busy="retry", retry=Exponential(mean=0.2)),
+            cls(timeout=1.0),
+            cls(busy="queue", own_tick="queue", timeout=1.0, offline="vanish"),
+        )
 
     @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return "as the lock has it"
-
-    @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at the owner's (θ_L + θ_i)/2, as read for it."""
         return "average"
 
     @property
+    @override
     def one_each(self) -> bool:
-        """Whether an owner has at most one attempt open."""
         return self.own_tick == "drop"
 
     @property
+    @override
+    def vanishes(self) -> bool:
+        return self.offline == "vanish"
+
+    @property
+    @override
     def plain(self) -> bool:
-        """Whether the protocol itself gives an exchange no other way to go than to its update."""
         return self.busy != "queue" and self.timeout is None
 
     @property
-    def clocked(self) -> bool:
-        """Owners act on the ticks of their clocks."""
-        return True
+    @override
+    def gives_up_after(self) -> float | None:
+        return self.timeout
 
     @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says what an update is made of."""
-        return False
+    @override
+    def asks_again(self) -> bool:
+        return self.retry is not None
 
+    @property
+    @override
+    def busy_learner(self) -> str:
+        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
+        return said.get(self.busy, "")
+
+    @override
     def refuses_at_once(self, network: Any) -> bool:
-        """Return whether a request to a locked learner is refused at the tick, and all is over."""
-        return self.busy == "refuse" and isinstance(network.latency.request, NoTime)
+        law = network.latency.request
+        return self.busy == "refuse" and not isinstance(law, tuple) and law.instant
 
-    def manner(self) -> Manner:
-        """Return how owners deal with what goes wrong."""
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        return hopeless("protocol.timeout", self.timeout, min(least_times(n_owners, parts)))
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        return lock.exchanges(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
+
+    @override
+    def waiting(self, facts: Facts) -> Iterator[Prediction]:
+        return lock.waiting(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
+
+    @override
+    def delivery_policy(self) -> DeliveryPolicy:
         timeout = None if self.timeout is None else to_ticks(self.timeout)
-        return Manner(timeout_ticks=timeout, vanishes=self.offline == "vanish", locks=True)
+        return DeliveryPolicy(timeout_ticks=timeout, vanishes=self.vanishes, locks=True)
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:  # noqa: ARG002
-        """Give every owner its waits before a request is sent again."""
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         if self.retry is not None:
             for owner in owners:
                 source = partial(streams.generator, "owner", owner.number, "retry")
                 owner.retry = self.retry.durations(source, 16)
 
+    @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        """Ask for an exchange and, once the learner is free, go through with it."""
         kernel, number, link = learner.kernel, owner.number, owner.link
         if link is not None:
-            if owner.promised == learner.answers_left[number]:
+            if owner.answers_reserved == learner.answers_left[number]:
                 return
-            owner.promised += 1
-        asked = kernel._now
+            owner.answers_reserved += 1
+        asked = kernel.tick
         message = learner.request(number)
         owner.busy = self.own_tick == "drop"
         heard = link is None or not link.carries_requests or (yield from link.ask(message))
@@ -148,7 +189,7 @@ class Request(Spec):
             if heard:
                 learner.refuse(number, message)
             if link is not None:
-                owner.promised -= 1
+                owner.answers_reserved -= 1
             if owner.retry is not None:
                 learner.event(RETRY, number, message, detail=BUSY if heard else Detail.none)
                 kernel.start(self._again(owner, learner))
@@ -160,15 +201,15 @@ class Request(Spec):
             exchange = learner.read(number, message, asked)
             patience = None if link is None else link.patience(exchange)
             if owner.query is not None:
-                yield Moment(kernel, kernel._now + next(owner.query), QUERY_ARRIVES)
+                yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
             if link is None:
-                if owner.query is not None:
+                if owner.query is not None and learner.keeps_events:
                     learner.event(QUERY_RECEIVED, number, message)
                 if owner.compute is not None:
-                    yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+                    yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
                 learner.release(exchange)
                 if owner.answer is not None:
-                    yield Moment(kernel, kernel._now + next(owner.answer), ANSWER_END)
+                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
                 learner.apply(exchange)
                 learner.locked = False
             elif link.hears(message, owner.query is not None):
@@ -183,6 +224,6 @@ class Request(Spec):
         if owner.retry is not None:
             yield learner.kernel.after(next(owner.retry), TRANSMISSION_BEGINS)
         owner.busy = False
-        if owner.dark == 0 and learner.answers_left[owner.number] > 0:
+        if owner.offline_reasons == 0 and learner.answers_left[owner.number] > 0:
             learner.kernel.start(self.attempt(owner, learner))
         learner.finish()

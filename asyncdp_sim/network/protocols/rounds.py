@@ -3,27 +3,33 @@
 Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as its slowest owner.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
+from typing_extensions import override
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.latency import STAGES, least_times
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.convened import Convened
+from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.units import to_ticks
 
+SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
 _EMPTY = 10**5
 """Rounds in a row without an answer after which a run has stalled."""
 
 
-class Rounds(Convened):
+class Rounds(ProtocolKind):
     """The synchronous protocol; owners do not act on their clocks.
 
     All owners that have budget left, and have not left themselves, are asked at once, from the
@@ -39,26 +45,59 @@ class Rounds(Convened):
         turned away, and those not yet released are not sent. Absent, the learner waits for all.
     """
 
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = False
+    always_served = False
+    reads_early = False
+    makes_updates = True
+    loses_nothing = False
+    fresh = "a round's answers are all of the newest model"
+    dependent = ""
+
     kind: Literal["rounds"] = "rounds"
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
-    @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return "a round's answers are all of the newest model"
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(deadline=0.3))
 
     @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at the learner's model."""
         return "central"
 
     @property
+    @override
+    def one_each(self) -> bool:
+        return True
+
+    @property
+    @override
     def plain(self) -> bool:
-        """Answers always go over a link."""
         return False
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:  # noqa: ARG002
-        """Start the rounds; what is drawn for each tick elsewhere is drawn for each query."""
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        return hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
+
+    @override
+    def stall_period(self, network: Any, count: int) -> None:
+        return  # empty rounds are counted
+
+    @override
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+        yield f"network: rounds, {said}"
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        yield either("throughput", round_rate(facts, self.deadline), SAID)
+        yield Prediction("mean_staleness", 0.0, self.fresh)
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
             owner.listens, owner.attends = owner.attends, None
         learner.kernel.start(self._rounds(owners, learner))
@@ -89,9 +128,9 @@ class Rounds(Convened):
 
 def _ask(owner: Owner, learner: Learner) -> Exchange:
     """Read the model for an owner; of all it was asked before, nothing can be released any more."""
-    owner.promised += 1
+    owner.answers_reserved += 1
     message = learner.begin(owner.number)
-    return learner.read(owner.number, message, learner.kernel._now)
+    return learner.read(owner.number, message, learner.kernel.tick)
 
 
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
@@ -99,18 +138,18 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     kernel, link, number = learner.kernel, owner.link, owner.number
     if owner.query is not None:
         yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
-    if owner.listens is not None and not owner.listens(kernel._now):
+    if owner.listens is not None and not owner.listens(kernel.tick):
         learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
         heard = False
     else:
         heard = link is not None and link.hears(exchange.message, owner.query is not None)
-    while heard and exchange.ended is None and (owner.dark > 0 or owner.busy):
+    while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
             yield learner.presence(number)
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
-    if isinstance(link, Link):
+    if link is not None:
         if heard and exchange.ended is None:
             owner.busy = True
             yield from link.answer(exchange)
@@ -125,3 +164,37 @@ def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG00
     """Give up what has not arrived, if the round is not over yet."""
     if learner.idle is over:
         learner.expire_all()
+
+
+def round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
+    """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
+    network = facts.network
+    if not network.availability.always_online:
+        return Unknown(
+            f"availability is {network.availability.kind}: the offline delay a round or miss it"
+        )
+    if deadline is not None and not facts.within(deadline):
+        return Unknown("rounds may end at the deadline")
+    doubt = facts.can_lose_messages or facts.shared
+    if doubt or facts.wires_fail:
+        return Unknown(doubt or "links fail")
+    least = min(network.answers_allowed)
+    if least < network.updates:  # nothing is lost: every round takes one answer of each owner
+        return Unknown(f"a budget of {least} answers may be spent before the run ends")
+    service = facts.services[0]
+    if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
+        return Unknown("owners are not equally fast")
+    if max(facts.services) == 0:
+        return Unknown("rounds take no time")
+    random = [
+        [law for law in own if not law.constant]
+        for own in zip(*map(facts.laws, STAGES), strict=True)
+    ]
+    if facts.n_owners == 1 or all(len(own) == 0 for own in random):
+        return 1 / service
+    if any(own != random[0] for own in random):
+        return Unknown("owners' times have different laws")
+    if len(random[0]) > 1 or not random[0][0].memoryless:
+        return Unknown("response times are no constant and one exponential time")
+    slow: float = random[0][0].mean
+    return 1 / (service - slow + mean_round(facts.n_owners, 1 / slow))

@@ -3,34 +3,37 @@
 The network of POLAR-SGD (POLAR, section II): synchronous and free of faults, as assumed there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.network.channels.loss import loss_shares
 from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.graphs.kinds import Ring
 from asyncdp_sim.network.graphs.of_servers import (
     Neighbours,
     ServerGraph,
     faults_of_servers,
     neighbours,
 )
-from asyncdp_sim.network.latency import Laws, laws_of
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.latency import Laws, acknowledged, laws_of
+from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.convened import Convened
+from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
+from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
 from asyncdp_sim.network.servers.server import Client, Server, Together
 from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction, either
 
 MOST = 1000
 _BLOCK = 512
-_LOSSES = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
 
 Reach = Annotated[
     Annotated[int, Field(ge=2), Tag(TAGS[0])] | Annotated[Literal["all"], Tag(TAGS[2])],
@@ -38,7 +41,7 @@ Reach = Annotated[
 ]
 
 
-class Servers(Convened):
+class Servers(ProtocolKind):
     """S servers and, as clients, the owners; nobody follows a clock.
 
     Client h = 1, 2, … talks to servers h, h + 1, …, counted round (modulo S). In every iteration
@@ -84,6 +87,16 @@ class Servers(Convened):
         has one for each agreement, again and again.
     """
 
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = False
+    always_served = False
+    reads_early = False
+    makes_updates = True
+    loses_nothing = True
+    fresh = "a server waits for the answers to its own model"
+    dependent = ""
+
     kind: Literal["servers"] = "servers"
     count: Annotated[int, Field(ge=2, le=MOST)]
     reach: Reach = "all"
@@ -92,6 +105,22 @@ class Servers(Convened):
     latency: Laws = NoTime()
     exchange: Law = NoTime()
     graph: ServerGraph | None = None
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(count=3, reach=2, read="minimum-wait", window=4),
+            cls(count=4, read="basic", window=2, graph=Ring()),
+            cls(
+                count=2,
+                read="client-averaged",
+                window=1,
+                latency=(Exponential(mean=0.1), Constant(value=0.3)),
+                exchange=Exponential(mean=0.05),
+            ),
+            cls(count=3, reach="all", read="basic", window=2, latency=Constant(value=0.0)),
+        )
 
     @model_validator(mode="after")
     def _fits_the_servers(self) -> Self:
@@ -120,18 +149,18 @@ class Servers(Convened):
         return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
-    def fresh(self) -> str:
-        """Why no update comes between a read and its use, whatever takes time; else empty."""
-        return "a server waits for the answers to its own model"
-
-    @property
+    @override
     def asks(self) -> Literal["average", "central"]:
-        """Gradients are taken at the servers' models."""
         return "central"
 
     @property
+    @override
+    def one_each(self) -> bool:
+        return True
+
+    @property
+    @override
     def plain(self) -> bool:
-        """Nothing goes wrong on the way of an answer."""
         return True
 
     @property
@@ -148,36 +177,33 @@ class Servers(Convened):
         """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
         return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
 
-    def faults(self, n_owners: int, parts: Any) -> list[Fault]:
-        """Return what a synchronous network without faults does not have.
-
-        Parameters
-        ----------
-        n_owners : int
-            C.
-        parts : Network or Scenario
-        """
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        """Return what a synchronous network without faults does not have."""
         found = []
         sync = "protocol servers is synchronous and without faults, as published"
-        if parts.availability.kind != "always":
+        if not parts.availability.always_online:
             allowed = f"{sync}: allowed is always"
             found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
         if parts.channel.contended is not None:
             allowed = f"{sync}: allowed is ideal"
             found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
-        for name in _LOSSES:
-            most = max(loss_shares(getattr(parts.channel, name), n_owners))
-            if most > 0:
-                found.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
+        for name, most in lossy(parts.channel, n_owners):
+            found.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
         if parts.topology is not None:
             allowed = "with protocol servers distances are latencies: allowed is nothing"
             found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
-        if any(not isinstance(law, NoTime) for law in laws_of(parts.latency.acknowledgement, 1)):
+        if acknowledged(parts.latency.acknowledgement):
             allowed = "nothing is acknowledged under protocol servers: allowed is none"
             found.append(Fault("latency.acknowledgement", "a law", allowed))
         if parts.clock != PoissonClock():
             allowed = "nobody follows a clock under protocol servers: leave [clock] out"
             found.append(Fault("clock.kind", repr(parts.clock.kind), allowed))
+        return found + self._misfits(n_owners, parts)
+
+    def _misfits(self, n_owners: int, parts: Any) -> list[Fault]:
+        """Return where clients are too few, or may not answer often enough."""
+        found = []
         if n_owners + self.n_reached <= self.count:
             allowed = f"{n_owners} clients leave some of {self.count} servers without any: "
             allowed += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
@@ -188,8 +214,21 @@ class Servers(Convened):
             found.append(Fault("answers_allowed", str(min(answers)), allowed))
         return found
 
+    @override
+    def stall_period(self, network: Any, count: int) -> None:
+        return  # clients always have work to do, or under way
+
+    @override
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+        return words(self, said)
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        yield either("throughput", steps(facts, self), STEPS)
+        yield Prediction("mean_staleness", 0.0, self.fresh)
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        """Let every server send its first model."""
         learner.recorder.in_order = False
         learner.hold()
         together = Together(learner, self.window, self.agreements)
@@ -201,7 +240,7 @@ class Servers(Convened):
             together.servers.append(Server(number, together, latency, exchange))
         for owner in owners:
             servers = [together.servers[number - 1] for number in self.reached(owner.number)]
-            client = Client(owner, learner, servers, self.read)
+            client = Client(owner, together, servers, self.read)
             for server in servers:
                 server.clients.append(client)
         for server in together.servers:

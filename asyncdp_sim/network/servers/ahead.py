@@ -6,13 +6,9 @@ answers to it may arrive while the learner still counts fewer updates.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.trace import EventKind, Exchange, Outcome
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.learner import Learner
-    from asyncdp_sim.network.live_hooks import Learning
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered
@@ -28,8 +24,6 @@ class Ahead:
     ----------
     learner : Learner
         Who counts the updates.
-    learning : Learning, optional
-        Whom to tell of reads, answers and steps.
 
     Attributes
     ----------
@@ -37,10 +31,11 @@ class Ahead:
         By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
     """
 
-    def __init__(self, learner: "Learner", learning: "Learning | None") -> None:
+    def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._learning = learning
+        self._learning = learner.learning
         self._open: dict[int, Exchange] = {}
+        learner.kept_elsewhere = self.left
         self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
 
     def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
@@ -68,7 +63,7 @@ class Ahead:
         exchange.outcome = APPLIED
         del self._open[exchange.message]
         arrived = self.arrived.setdefault(exchange.read_k, [])
-        arrived.append((exchange, self._learner.kernel._now))
+        arrived.append((exchange, self._learner.kernel.tick))
 
     def step(self, server: int) -> None:
         """Note that a server (from 1) makes its next step."""
@@ -76,9 +71,12 @@ class Ahead:
         if self._learning is not None:
             self._learning.server_step(server)
 
-    def due(self, k: int) -> list[tuple[Exchange, int]]:
-        """Return the exchanges whose answers make update ``k`` + 1, and when each had arrived."""
-        return self.arrived.pop(k, [])
+    def update(self) -> None:
+        """Make the learner's next update of the answers that have arrived for it."""
+        k = self._learner.updates
+        for exchange, end_tick in self.arrived.pop(k, []):
+            self._learner.recorder.exchange(exchange, end_tick, k)
+        self._learner.update()
 
     def left(self, end_tick: int) -> Iterator[Exchange]:
         """Yield what the end of the run has cut short: what arrived for later updates first."""

@@ -10,6 +10,7 @@ from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.network.servers.ahead import Ahead
 from asyncdp_sim.trace import Exchange
 
 ANSWER_END = Priority.ANSWER_END
@@ -37,12 +38,15 @@ class Together:
     ----------
     servers : list of Server
         In the order of their numbers.
+    ahead : Ahead
+        Keeps their exchanges.
     """
 
     def __init__(
         self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
     ) -> None:
         self.learner = learner
+        self.ahead = Ahead(learner)
         self.window = window
         self._agreements = agreements
         self.servers: list[Server] = []
@@ -58,7 +62,7 @@ class Together:
         self._through[step] += 1
         if self._through[step] == len(self.servers):
             del self._through[step]
-            self.learner.update()
+            self.ahead.update()
 
 
 class Upload:
@@ -66,16 +70,17 @@ class Upload:
 
     Parameters
     ----------
-    learner : Learner
+    ahead : Ahead
+        Who keeps it.
     exchange : Exchange
     parts : int
         To how many servers, ≥ 1.
     """
 
-    __slots__ = ("_exchange", "_learner", "_missing")
+    __slots__ = ("_ahead", "_exchange", "_missing")
 
-    def __init__(self, learner: Learner, exchange: Exchange, parts: int) -> None:
-        self._learner = learner
+    def __init__(self, ahead: Ahead, exchange: Exchange, parts: int) -> None:
+        self._ahead = ahead
         self._exchange = exchange
         self._missing = parts
 
@@ -83,7 +88,7 @@ class Upload:
         """Note that it has arrived at one more server."""
         self._missing -= 1
         if self._missing == 0:
-            self._learner.ahead.arrive(self._exchange)
+            self._ahead.arrive(self._exchange)
 
 
 class Stage(Enum):
@@ -134,7 +139,7 @@ class Server:
         """Send the model to all clients, if there is a further step to be made of it."""
         step, kernel = self._steps, self._kernel
         if step < self._together.learner.horizon:
-            sent = (self.number, step, kernel._now)
+            sent = (self.number, step, kernel.tick)
             for client in self.clients:
                 hear = partial(client.hear, *sent)
                 _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, hear)
@@ -152,12 +157,12 @@ class Server:
         answers = self._answers[self._steps + 1]
         if self._stage is Stage.gathering and answers == len(self.clients):
             self._stage = Stage.stepping
-            Moment(self._kernel, self._kernel._now, TURN).callbacks.append(self._step)
+            Moment(self._kernel, self._kernel.tick, TURN).callbacks.append(self._step)
 
     def _step(self, _: object) -> None:
         self._steps += 1
         del self._answers[self._steps]
-        self._together.learner.ahead.step(self.number)
+        self._together.ahead.step(self.number)
         if self._steps % self._together.window > 0:
             self._go_on()
             return
@@ -226,7 +231,7 @@ class Client:
     Parameters
     ----------
     owner : Owner
-    learner : Learner
+    together : Together
     servers : sequence of Server
         N_h.
     read : str
@@ -234,10 +239,11 @@ class Client:
     """
 
     def __init__(
-        self, owner: Owner, learner: Learner, servers: Sequence[Server], read: Read
+        self, owner: Owner, together: Together, servers: Sequence[Server], read: Read
     ) -> None:
         self.owner = owner
-        self._learner = learner
+        self._ahead = together.ahead
+        self._kernel = together.learner.kernel
         self._servers = servers
         self._read = read
         self._begun = 0  # iterations
@@ -253,11 +259,11 @@ class Client:
             self._heard[server] = sent
             if self._read == "minimum-wait" or len(self._heard) == len(self._servers):
                 self._begun += 1
-                self._learner.kernel.start(self._work())
+                self._kernel.start(self._work())
 
     def _work(self) -> Activity:
         """Compute and upload the answers of an iteration."""
-        kernel, ahead, owner = self._learner.kernel, self._learner.ahead, self.owner
+        kernel, ahead, owner = self._kernel, self._ahead, self.owner
         step, sent, self._heard = self._begun, self._heard, {}
         jobs: list[tuple[int, Sequence[Server]]] = [(next(iter(sent)), self._servers)]
         if self._read == "basic":
@@ -271,11 +277,11 @@ class Client:
             opened.append((ahead.read(owner.number, asked, peer, read, step), servers))
         for exchange, servers in opened:
             if owner.compute is not None:
-                yield Moment(kernel, kernel._now + next(owner.compute), GRADIENT_READY)
+                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
             ahead.release(exchange)
-            upload = Upload(self._learner, exchange, len(servers))
+            upload = Upload(ahead, exchange, len(servers))
             for server in servers:
-                self._asked[server.number] = kernel._now
+                self._asked[server.number] = kernel.tick
                 arrive = partial(server.receive, step, upload)
                 _after(kernel, owner.answer, server.latency, ANSWER_END, arrive)
 
@@ -292,4 +298,4 @@ def _after(
         what()
         return
     ticks = (0 if own is None else next(own)) + (0 if besides is None else next(besides))
-    Moment(kernel, kernel._now + ticks, priority).callbacks.append(what)
+    Moment(kernel, kernel.tick + ticks, priority).callbacks.append(what)

@@ -11,6 +11,8 @@ from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.spec import Spec
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
+"""Small files, one of each kind that is read, for three owners."""
 LONGEST = 1e9
 """Time units: what the integer clock can count."""
 MOST_FAULTS = 10

@@ -1,6 +1,8 @@
 """Random places, linked where they are near."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.network.topology.routed import RandomGraph, stretched
 from asyncdp_sim.spec import Duration, Positive
@@ -23,13 +25,19 @@ class Geometric(RandomGraph):
         Time units (≥ 0) per unit of Euclidean distance.
     """
 
+    remedy = "radius"
+
     kind: Literal["geometric"] = "geometric"
     radius: Positive
     latency_per_distance: Duration
-    remedy: ClassVar[str] = "radius"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(radius=2.0, latency_per_distance=0.1, graph=3),)
+
+    @override
     def draw(self, n_owners: int) -> "nx.Graph":
-        """Return the graph."""
         import networkx as nx
 
         graph = nx.random_geometric_graph(n_owners + 1, self.radius, seed=self.source)

@@ -4,14 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 from xml.etree import ElementTree
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
-from asyncdp_sim.network.topology.contents import rows_of, shortened, text_of, time_of
+from asyncdp_sim.network.topology.contents import EXAMPLES, rows_of, shortened, text_of, time_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
-from asyncdp_sim.network.topology.routed import Routed, enumerated
+from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -27,7 +29,7 @@ Edge = tuple[str, str, str | None, str]
 """Two nodes, the text of the latency between them, and where that stands in the file."""
 
 
-class GraphFile(Routed):
+class GraphFile(TopologyKind):
     """The links that a file tells of; they are undirected.
 
     The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
@@ -44,6 +46,12 @@ class GraphFile(Routed):
     kind: Literal["file"] = "file"
     path: str
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(path=str(EXAMPLES / "links.csv")),)
+
+    @override
     def draw(self, n_owners: int) -> "nx.Graph":
         """Return the graph.
 
@@ -65,8 +73,8 @@ class GraphFile(Routed):
             graph.add_edge(numbers.get(a, a), numbers.get(b, b), latency=latency)
         return graph
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what is wrong with the file: the first ten, and how many more."""
         content, name = self._content, Path(self.path).name
         found = list(content.wrong)
         if content.nodes is not None:

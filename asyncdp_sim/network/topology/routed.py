@@ -1,4 +1,4 @@
-"""What every topology does: distances over a graph of links, and the links' failures."""
+"""The base of every topology: distances over a graph of links, and the links' failures."""
 
 import random
 from abc import abstractmethod
@@ -12,7 +12,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.topology.contents import Remembering
 from asyncdp_sim.network.topology.failures import LEARNER, LinkFailures
-from asyncdp_sim.spec import Count
+from asyncdp_sim.spec import Count, Kind
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.units import to_ticks
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class Routed(Remembering):
+class TopologyKind(Remembering, Kind):
     """An undirected graph of the learner, the owners, and perhaps routers between them.
 
     Every message between the learner and owner i travels for the length of the shortest path
@@ -32,7 +32,6 @@ class Routed(Remembering):
         When links fail and for how long; absent: never.
     """
 
-    kind: str
     failures: LinkFailures | None = None
 
     @abstractmethod
@@ -89,7 +88,7 @@ class Routed(Remembering):
         return {}
 
 
-class RandomGraph(Routed):
+class RandomGraph(TopologyKind):
     """A graph drawn at random, once: the same in all replicates and for every seed of the run.
 
     The learner is node 0, with no place of its own choosing.
@@ -100,8 +99,10 @@ class RandomGraph(Routed):
         Which random graph, ≥ 1: another number, another graph.
     """
 
+    remedy: ClassVar[str]
+    """What may be raised to link more nodes; empty where all are linked anyway."""
+
     graph: Count = 1
-    remedy: ClassVar[str] = ""
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""

@@ -1,10 +1,12 @@
 """A network that grew by linking newcomers to what is well linked."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.laws import Law
-from asyncdp_sim.network.topology.failures import links
+from asyncdp_sim.network.laws import Constant, Exponential, Law
+from asyncdp_sim.network.topology.failures import LinkFailures, links
 from asyncdp_sim.network.topology.routed import RandomGraph
 from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Streams
@@ -28,12 +30,26 @@ class ScaleFree(RandomGraph):
         Time units, drawn once for each edge in the order of its nodes' numbers.
     """
 
+    remedy = ""
+
     kind: Literal["scale-free"] = "scale-free"
     edges: Count
     latency: Law
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(edges=1, latency=Exponential(mean=0.05)),
+            cls(
+                edges=2,
+                latency=Constant(value=0.1),
+                failures=LinkFailures(gap=Exponential(mean=2.0), length=Exponential(mean=0.5)),
+            ),
+        )
+
+    @override
     def draw(self, n_owners: int) -> "nx.Graph":
-        """Return the graph."""
         import networkx as nx
 
         graph = nx.barabasi_albert_graph(n_owners + 1, self.edges, seed=self.source)
@@ -43,8 +59,8 @@ class ScaleFree(RandomGraph):
             graph.edges[link]["latency"] = 0.0 if ticks is None else next(ticks) / TICKS_PER_UNIT
         return graph
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return a fault where there are too few owners for so many edges."""
         if self.edges <= n_owners:
             return []
         allowed = f"allowed is a whole number from 1 to the number of owners, {n_owners}"

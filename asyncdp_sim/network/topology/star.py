@@ -1,17 +1,19 @@
 """Every owner on a link of its own to the learner."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.topology.failures import LEARNER
-from asyncdp_sim.network.topology.routed import Routed
+from asyncdp_sim.network.topology.routed import TopologyKind
 from asyncdp_sim.spec import Duration, PerOwner, per_owner, wrong_length
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-class Star(Routed):
+class Star(TopologyKind):
     """A link of ``latency`` between the learner and each owner, and no other.
 
     ``latency`` (time units, ≥ 0) is one number or a list with one per owner. Adding owners leaves
@@ -21,8 +23,13 @@ class Star(Routed):
     kind: Literal["star"] = "star"
     latency: PerOwner[Duration] = 0.0
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(latency=(0.0, 0.1, 0.2)))
+
+    @override
     def draw(self, n_owners: int) -> "nx.Graph":
-        """Return the star."""
         import networkx as nx
 
         star = nx.Graph()
@@ -31,10 +38,10 @@ class Star(Routed):
             star.add_edge(LEARNER, number, latency=latency)
         return star
 
+    @override
     def distances(self, n_owners: int) -> tuple[float, ...]:
-        """Return each owner's distance from the learner (time units): its own link's latency."""
         return per_owner(self.latency, n_owners)
 
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         return wrong_length("topology.latency", self.latency, n_owners)

@@ -1,8 +1,9 @@
 """Random links between random places, the nearer the likelier."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.network.topology.routed import RandomGraph, stretched
 from asyncdp_sim.spec import Duration
@@ -30,14 +31,20 @@ class Waxman(RandomGraph):
         Time units (≥ 0) per unit of Euclidean distance.
     """
 
+    remedy = "alpha or beta"
+
     kind: Literal["waxman"] = "waxman"
     alpha: Share
     beta: Share
     latency_per_distance: Duration
-    remedy: ClassVar[str] = "alpha or beta"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(alpha=1.0, beta=1.0, latency_per_distance=0.1),)
+
+    @override
     def draw(self, n_owners: int) -> "nx.Graph":
-        """Return the graph."""
         import networkx as nx
 
         graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=self.source)

@@ -13,7 +13,7 @@ from asyncdp_sim.theory.formulas.arguments import (
     positive,
     refused,
 )
-from asyncdp_sim.theory.predict.gossip_spectrum import star
+from asyncdp_sim.theory.formulas.gossip_spectrum import star
 
 
 def privacy_term(records: int, budgets: Sequence[float] | Array) -> float:

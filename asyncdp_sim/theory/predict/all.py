@@ -1,4 +1,4 @@
-"""What theory says of a network before it runs: one place that knows which formula holds when.
+"""Predictions for a network before it runs: every figure that some formula gives.
 
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
 """
@@ -7,35 +7,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.predict.availability import presence
 from asyncdp_sim.theory.predict.broadcast import answered
-from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.lock import exchanges, waiting
 from asyncdp_sim.theory.predict.packet_loss import losses
-from asyncdp_sim.theory.predict.rounds import rounds
 from asyncdp_sim.theory.predict.shared_channels import access
 from asyncdp_sim.theory.predict.staleness import staleness
 from asyncdp_sim.theory.predict.update_order import choice
-from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 
 def predict(network: Network) -> tuple[Prediction, ...]:
     """Return a prediction for each figure that some formula gives, or why none does."""
     facts = Facts(network)
     parts: tuple[Callable[[Facts], Iterator[Prediction]], ...]
-    parts = (_traffic, waiting, staleness, choice, losses, presence)
+    parts = (_traffic, network.protocol.waiting, staleness, choice, losses, presence)
     if network.protocol.makes_updates:
-        parts = (rounds, presence)
+        parts = (network.protocol.predictions, presence)
     return tuple(prediction for part in parts for prediction in part(facts))
 
 
-def predicted(network: Network, quantity: str) -> float | str:
-    """Return the prediction of one figure of the summary, or in words why there is none."""
+def predicted(network: Network, quantity: str) -> float | Unknown:
+    """Return the prediction of one figure of the summary, or why there is none."""
     for each in predict(network):
         if each.quantity == quantity:
-            return each.reason if each.value is None else each.value
-    return "no formula is known"
+            return Unknown(each.reason) if each.value is None else each.value
+    return Unknown("no formula is known")
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:
@@ -49,6 +47,6 @@ def _traffic(facts: Facts) -> Iterator[Prediction]:
 
 def _of_answers(facts: Facts) -> Iterator[Prediction]:
     """Say the same of a network where every answer that arrives is an update."""
-    if isinstance(facts.network.protocol, Broadcast):
-        return answered(facts)
-    return access(facts) if facts.shared else exchanges(facts)
+    if isinstance(facts.network.protocol, Broadcast):  # all answer one query, and then the channel
+        return answered(facts, facts.network.protocol)
+    return access(facts) if facts.shared else facts.network.protocol.predictions(facts)

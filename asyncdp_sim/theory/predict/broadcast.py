@@ -1,35 +1,32 @@
-"""What queries to all owners bring in, and for which networks it is known."""
+"""Answers to queries that go to all owners, and for which networks their rate is known."""
 
 from collections.abc import Iterator
 from math import inf
 
 from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.laws import Uniform
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import Answers, broadcast
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import in_turn
-from asyncdp_sim.theory.prediction import Prediction, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
 
 SAID = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
 
 
-def answered(facts: Facts) -> Iterator[Prediction]:
+def answered(facts: Facts, protocol: Broadcast) -> Iterator[Prediction]:
     """Yield throughput, and collisions and load where owners share a channel."""
-    network, protocol = facts.network, facts.network.protocol
-    if not isinstance(protocol, Broadcast):
-        return
+    network = facts.network
     if network.channel.contended is None:
         yield Prediction("throughput", None, SAID, "owners share no channel")
         return
     found = _answers(facts, protocol)
-    if isinstance(found, str):
-        yield Prediction("throughput", None, SAID, found)
+    if isinstance(found, Unknown):
+        yield either("throughput", found, SAID)
         if in_turn(facts):
             yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
-            yield Prediction("offered_load", None, SAID, found)
+            yield either("offered_load", found, SAID)
         else:
-            yield from none_of(("collision_rate", "offered_load"), found, SAID)
+            yield from none_of(("collision_rate", "offered_load"), found.reason, SAID)
         return
     begun, clean = found.mean_begun, found.mean_clean
     yield Prediction("throughput", clean / protocol.interval, SAID)
@@ -37,27 +34,28 @@ def answered(facts: Facts) -> Iterator[Prediction]:
     yield Prediction("offered_load", begun * (network.airtime or 0.0) / protocol.interval, SAID)
 
 
-def _answers(facts: Facts, protocol: Broadcast) -> Answers | str:
+def _answers(facts: Facts, protocol: Broadcast) -> Answers | Unknown:
     """Return what a query brings in, or why it is not known."""
-    network, delay, airtime = facts.network, protocol.delay, facts.network.airtime or 0.0
+    network, window, airtime = facts.network, protocol.delay.window, facts.network.airtime or 0.0
     channel, online = network.channel, network.availability.online_share(facts.n_owners)
-    if facts.fragile:
-        return facts.fragile
+    if facts.can_lose_messages:
+        return Unknown(facts.can_lose_messages)
     if not facts.instant:
-        return "queries, computing or answers take time besides the airtime"
-    if not isinstance(delay, Uniform) or delay.low > 0:
-        return "answers do not wait for a uniform time from 0"
+        return Unknown("queries, computing or answers take time besides the airtime")
+    if window is None:
+        return Unknown("answers do not wait for a uniform time from 0")
     plain = isinstance(channel, Aloha) and channel.capture_ratio is None
     if not plain or channel.retransmissions > 0:
-        return "the channel is not pure ALOHA without capture and retransmission"
+        return Unknown("the channel is not pure ALOHA without capture and retransmission")
     if facts.wires_fail:
-        return "links fail"
-    if network.availability.kind not in ("always", "bernoulli") or online is None:
-        return f"availability is {network.availability.kind}"
+        return Unknown("links fail")
+    if not network.availability.keeps_poisson or online is None:
+        return Unknown(f"availability is {network.availability.kind}")
     if max(online) > min(online):
-        return "owners listen differently often"
-    if delay.high + airtime > protocol.interval or airtime > delay.high / 2:
-        return "W + airtime > interval, or airtime > W/2"
-    found = broadcast(facts.n_owners, online[0], airtime, delay.high)
+        return Unknown("owners listen differently often")
+    if window + airtime > protocol.interval or airtime > window / 2:
+        return Unknown("W + airtime > interval, or airtime > W/2")
+    found = broadcast(facts.n_owners, online[0], airtime, window)
     begun, clean = found.mean_begun, found.mean_clean
-    return facts.spent(begun / clean if clean > 0 else inf) or found
+    spent = facts.spent(begun / clean if clean > 0 else inf)
+    return Unknown(spent) if spent else found

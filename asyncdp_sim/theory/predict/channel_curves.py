@@ -7,9 +7,10 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import through, unspent
+from asyncdp_sim.theory.prediction import Unknown
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,14 @@ class AccessCurve:
         for load in loads:
             rates = (load / self.airtime / n_owners,) * n_owners
             access = through(self.channel, rates, self.airtime, overlap=self.n_owners is None)
-            if not isinstance(access, str):
+            if not isinstance(access, Unknown):
                 found.append((access.attempt_rate, access.success_rate))
         begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
         return begun, survived
 
 
-def access_curve(network: Network) -> AccessCurve | str:
-    """Return the law that a network obeys exactly, or in words why none is claimed.
+def access_curve(network: Network) -> AccessCurve | Unknown:
+    """Return the law that a network obeys exactly, or why none is claimed.
 
     It holds while no budget is spent.
 
@@ -56,14 +57,14 @@ def access_curve(network: Network) -> AccessCurve | str:
     """
     facts = Facts(network)
     found, channel = unspent(facts), network.channel
-    if isinstance(found, str):
+    if isinstance(found, Unknown):
         return found
     if facts.overlap and getattr(channel, "choice", "random") == "by-owner":
-        return "owners have channels of their own"
+        return Unknown("owners have channels of their own")
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
-def endless_curve(network: Network) -> AccessCurve | str:
+def endless_curve(network: Network) -> AccessCurve | Unknown:
     """Return the law for an infinite population that shares the network's channel.
 
     That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
@@ -72,17 +73,17 @@ def endless_curve(network: Network) -> AccessCurve | str:
     return _curve(network, None)
 
 
-def _curve(network: Network, n_owners: int | None) -> AccessCurve | str:
+def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     channel, airtime = network.channel.contended, network.airtime
     if channel is None or airtime is None:
-        return "owners share no channel"
+        return Unknown("owners share no channel")
     if isinstance(channel, Tdma):
-        return "in turn, whatever is sent survives"
+        return Unknown("in turn, whatever is sent survives")
     if isinstance(channel, Csma) and channel.collision_detection:
-        return "answers that are broken off are not of one length"
+        return Unknown("answers that are broken off are not of one length")
     whole: Channel = network.channel
     if n_owners is None and isinstance(whole, Parallel):
         whole = whole.model_copy(update={"choice": "random"})
     rates = (1 / airtime,) * (n_owners or 1)
     found = through(whole, rates, airtime, overlap=n_owners is None)
-    return found if isinstance(found, str) else AccessCurve(whole, airtime, n_owners)
+    return found if isinstance(found, Unknown) else AccessCurve(whole, airtime, n_owners)

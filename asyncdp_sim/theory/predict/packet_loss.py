@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas import packet_loss
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 
@@ -33,11 +32,11 @@ def _entangled(facts: Facts) -> str:
     shares = loss_shares(network.channel.loss, facts.n_owners)
     if network.channel.contended is not None:
         return "owners share a channel"
-    if isinstance(network.protocol, Broadcast) and network.protocol.superseded == "discard":
+    if network.protocol.newest_only:
         return "answers to older queries are discarded"
     if facts.vanishing:
         return "owners vanish"
-    if getattr(network.protocol, "timeout", None) is not None:
+    if network.protocol.gives_up_after is not None:
         return "the learner gives up after a timeout"
     if again and facts.loses("_acknowledgement"):
         return "answers that arrived are sent again where acknowledgements are lost"

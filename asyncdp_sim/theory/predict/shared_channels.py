@@ -6,14 +6,13 @@ from math import fsum, inf
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.contended import Contended, Uplink
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas import aloha, csma
 from asyncdp_sim.theory.formulas.random_access import RandomAccess
 from asyncdp_sim.theory.formulas.tdma import tdma
-from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
-UNKNOWN = "no formula is known for this variant of the channel"
+UNKNOWN = Unknown("no formula is known for this variant of the channel")
 
 
 def access(facts: Facts) -> Iterator[Prediction]:
@@ -22,16 +21,16 @@ def access(facts: Facts) -> Iterator[Prediction]:
     airtime, who = facts.network.airtime or 0.0, f"{facts.n_owners} owners"
     who = "infinite population" if facts.overlap else who
     said = f"{channel.kind}, {who}, answers of one length, nothing is sent again"
-    rate: float | str
-    lost: float | str
-    load: float | str
-    if isinstance(found, str):
+    rate: float | Unknown
+    lost: float | Unknown
+    load: float | Unknown
+    if isinstance(found, Unknown):
         rate = lost = load = found
     else:
         rate, lost = found.success_rate, 1 - found.success_probability
         load = found.attempt_rate * airtime
         if getattr(channel.contended, "collision_detection", False):
-            load = "answers that are broken off are not of one length"
+            load = Unknown("answers that are broken off are not of one length")
     yield either("throughput", rate, said)
     if in_turn(facts):
         yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
@@ -42,41 +41,45 @@ def access(facts: Facts) -> Iterator[Prediction]:
 
 def in_turn(facts: Facts) -> bool:
     """Return whether nothing can collide: slots of one's own, and one message at a time."""
-    drops = getattr(facts.network.protocol, "own_tick", "drop") == "drop"
+    drops = facts.network.protocol.one_each
     return isinstance(facts.network.channel.contended, Tdma) and drops
 
 
-def contention(facts: Facts) -> RandomAccess | str:
+def contention(facts: Facts) -> RandomAccess | Unknown:
     """Return what gets through a shared channel under ``push``, or why it is not known."""
     found = unspent(facts)
-    if isinstance(found, str):
+    if isinstance(found, Unknown):
         return found
     per_answer = 1 / found.success_probability if found.success_probability > 0 else inf
-    return facts.spent(per_answer) or found
+    spent = facts.spent(per_answer)
+    return Unknown(spent) if spent else found
 
 
-def unspent(facts: Facts) -> RandomAccess | str:
+def unspent(facts: Facts) -> RandomAccess | Unknown:
     """Return the same for a network whose budgets last for ever."""
     network, channel = facts.network, facts.network.channel.contended
     if channel is None:
-        return "owners share no channel"
-    if not isinstance(network.protocol, Push):
-        return f"the formula is for protocol push, not {network.protocol.kind}"
+        return Unknown("owners share no channel")
+    if not network.protocol.always_served:
+        return Unknown(f"the formula is for protocol push, not {network.protocol.kind}")
     if network.channel.retransmissions > 0:
-        return "answers are sent again"
-    if facts.fragile:
-        return facts.fragile
+        return Unknown("answers are sent again")
+    if facts.can_lose_messages:
+        return Unknown(facts.can_lose_messages)
     if isinstance(channel, Tdma):
         return _by_turns(facts, channel)
-    if facts.wild or facts.rates is None:
-        return facts.wild
+    if facts.not_poisson or facts.rates is None:
+        return Unknown(facts.not_poisson)
     airtime = network.airtime or 0.0
-    return _slow(facts) or through(network.channel, facts.rates, airtime, overlap=facts.overlap)
+    slow = _slow(facts)
+    if slow:
+        return Unknown(slow)
+    return through(network.channel, facts.rates, airtime, overlap=facts.overlap)
 
 
 def through(
     channel: object, rates: Sequence[float], airtime: float, *, overlap: bool
-) -> RandomAccess | str:
+) -> RandomAccess | Unknown:
     """Return what gets through a shared channel, or several side by side.
 
     Parameters
@@ -93,16 +96,18 @@ def through(
     """
     sensed = channel.contended if isinstance(channel, Uplink) else None
     if isinstance(sensed, Csma) and sensed.propagation_delay >= airtime:
-        return f"the formula needs a propagation delay below the airtime {airtime:g}"
+        return Unknown(f"the formula needs a propagation delay below the airtime {airtime:g}")
     alike = max(rates) - min(rates) <= 1e-12 * max(rates)
     if not overlap and not alike:
-        return "owners' rates differ"
+        return Unknown("owners' rates differ")
     if not isinstance(channel, Parallel):
         return _one(channel, len(rates), fsum(rates), airtime, overlap)
     number = channel.channels
     if channel.choice == "random" and number > 1:
         if not overlap:
-            return "owners choose among channels at random, which is known for overlapping jobs"
+            return Unknown(
+                "owners choose among channels at random, which is known for overlapping jobs"
+            )
         parts = {(len(rates), fsum(rates) / number): number}
     else:
         groups = (rates[first::number] for first in range(min(number, len(rates))))
@@ -110,7 +115,7 @@ def through(
     begun, survived = [], []
     for (n_owners, rate), count in parts.items():
         found = _one(channel.each, n_owners, rate, airtime, overlap)
-        if isinstance(found, str):
+        if isinstance(found, Unknown):
             return found
         begun.append(count * found.attempt_rate)
         survived.append(count * found.success_rate)
@@ -140,7 +145,7 @@ def _slow(facts: Facts) -> str:
 
 def _one(
     channel: object, n_owners: int, total: float, airtime: float, overlap: bool
-) -> RandomAccess | str:
+) -> RandomAccess | Unknown:
     """Return what gets through one channel for owners with these ticks per unit in all."""
     if overlap:
         return _endless(channel, total, airtime)
@@ -157,7 +162,7 @@ def _one(
     return UNKNOWN
 
 
-def _endless(channel: object, total: float, airtime: float) -> RandomAccess | str:
+def _endless(channel: object, total: float, airtime: float) -> RandomAccess | Unknown:
     """Return what gets through one channel for Poisson attempts at this rate."""
     load = total * airtime
     if isinstance(channel, Aloha):
@@ -180,18 +185,18 @@ def _endless(channel: object, total: float, airtime: float) -> RandomAccess | st
     return UNKNOWN
 
 
-def _by_turns(facts: Facts, channel: Tdma) -> RandomAccess | str:
+def _by_turns(facts: Facts, channel: Tdma) -> RandomAccess | Unknown:
     """Return what owners get through in turn; the channels side by side do not matter."""
     airtime, frame = facts.network.airtime or 0.0, channel.frame or facts.n_owners
     if facts.overlap:
-        return "jobs of one owner wait for the same slot, and collide"
+        return Unknown("jobs of one owner wait for the same slot, and collide")
     if facts.network.clock.saturated:
         length, job = frame * channel.slot, facts.constant
         if job is None or (job > 0 and job + airtime > length * (1 - 1e-9)):
-            return "jobs do not surely end within a frame"
+            return Unknown("jobs do not surely end within a frame")
         return RandomAccess.of(1.0, facts.n_owners / length)
-    reason = facts.wild or _slow(facts)
+    reason = facts.not_poisson or _slow(facts)
     if reason or facts.rates is None:
-        return reason
+        return Unknown(reason)
     each = (tdma(frame, channel.slot, airtime, rate).success_rate for rate in facts.rates)
     return RandomAccess.of(1.0, fsum(each) / frame)

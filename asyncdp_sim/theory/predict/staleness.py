@@ -8,12 +8,11 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Tdma
-from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, one_at_a_time, overlapping
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
 
@@ -34,8 +33,8 @@ class StalenessLaw:
     chance: Callable[[int], Array]
 
 
-def staleness_law(network: Network) -> StalenessLaw | str:
-    """Return the law of the staleness, or in words why none is known.
+def staleness_law(network: Network) -> StalenessLaw | Unknown:
+    """Return the law of the staleness, or why none is known.
 
     0 where exchanges lock the learner or jobs take no time. Where owners push, with Poisson
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
@@ -45,17 +44,17 @@ def staleness_law(network: Network) -> StalenessLaw | str:
     never = never_stale(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
-    doubt, job = _doubt(facts) or facts.wild, facts.constant
+    doubt, job = _doubt(facts) or facts.not_poisson, facts.constant
     if doubt or facts.rates is None:
-        return doubt
+        return Unknown(doubt)
     if job is None:
-        return "an exchange does not take one constant time"
+        return Unknown("an exchange does not take one constant time")
     total, n_owners = fsum(facts.rates), facts.n_owners
     if facts.overlap:
         return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
     rate = facts.rate
     if rate is None:
-        return "owners' rates differ"
+        return Unknown("owners' rates differ")
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
     return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
 
@@ -76,17 +75,17 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
         reason = _doubt(facts)
         if isinstance(facts.network.channel.contended, Tdma):
             found = contention(facts)
-            reason = facts.buffered or (found if isinstance(found, str) else "")
+            reason = facts.buffered or (found.reason if isinstance(found, Unknown) else "")
         yield either(
             "mean_staleness",
-            reason or always_busy_mean(facts.n_owners),
+            Unknown(reason) if reason else always_busy_mean(facts.n_owners),
             f"{SAID}: N−1 where owners are always busy",
         )
         return
     said = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
     if facts.overlap:
         said = f"{SAID}: Poisson(ΛS) given S"
-    reason = _doubt(facts) or facts.wild
+    reason = _doubt(facts) or facts.not_poisson
     if reason or facts.rates is None:
         yield Prediction("mean_staleness", None, said, reason)
         return
@@ -103,11 +102,11 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
 
 def never_stale(facts: Facts) -> str:
     """Return why no update can come between a read and its use; empty where one may."""
-    network = facts.network
+    network: Network = facts.network
     if network.protocol.fresh:
         return network.protocol.fresh
-    at_once = facts.eventless or (not facts.wild and facts.instant)
-    if isinstance(network.protocol, Broadcast) or not at_once:
+    at_once = facts.eventless or (not facts.not_poisson and facts.instant)
+    if network.protocol.reads_early or not at_once:
         return ""
     if network.channel.contended is None:
         return "as jobs take no time"
@@ -126,9 +125,9 @@ def _exclusive(channel: Channel) -> bool:
 
 def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
-    if isinstance(facts.network.protocol, Broadcast):
-        return "no formula is known for broadcast"
-    return facts.buffered or facts.fragile or facts.shared or facts.spent()
+    if facts.network.protocol.reads_early:
+        return f"no formula is known for {facts.network.protocol.kind}"
+    return facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()
 
 
 def _padded(chance: Array, largest: int) -> Array:

@@ -1,4 +1,4 @@
-"""When the next update comes and whose it is, where that has a law."""
+"""The law of when the next update comes and whose it is, where there is one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import numpy as np
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
-from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.predict.facts import SPREADS, STAGES, Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9
 
@@ -41,26 +41,27 @@ class GapLaw:
     n_gaps: int
 
 
-def gap_law(network: Network) -> GapLaw | str:
-    """Return the law of the gaps between updates, or in words why none is claimed."""
+def gap_law(network: Network) -> GapLaw | Unknown:
+    """Return the law of the gaps between updates, or why none is claimed."""
     facts = Facts(network)
-    doubt = facts.buffered or facts.wild or facts.fragile or facts.shared or facts.slow_requests
-    if not doubt and isinstance(network.protocol, Broadcast):
-        doubt = "protocol broadcast does not update at owners' ticks"
+    doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
+    doubt = doubt or facts.shared or facts.slow_requests
+    if not doubt and not network.protocol.acts_on_ticks:
+        doubt = f"protocol {network.protocol.kind} does not update at owners' ticks"
     if not doubt and network.stops:
         doubt = "the run may end at a target"
     if not doubt and not facts.instant:
         doubt = "an exchange takes time"
     doubt = doubt or facts.spent()
     if doubt or facts.rates is None:
-        return doubt
+        return Unknown(doubt)
     rate = fsum(facts.rates)
     n_gaps = _surely(network, rate)
-    return GapLaw(rate, n_gaps) if n_gaps >= 1 else "too few updates fit before run.until"
+    return GapLaw(rate, n_gaps) if n_gaps >= 1 else Unknown("too few updates fit before run.until")
 
 
-def selection(network: Network) -> tuple[float, ...] | str:
-    """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or in words why it is not.
+def selection(network: Network) -> tuple[float, ...] | Unknown:
+    """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or why it is not.
 
     Where an update takes several answers, i_k is the owner of the k-th answer used.
 
@@ -71,22 +72,25 @@ def selection(network: Network) -> tuple[float, ...] | str:
     """
     facts = Facts(network)
     if network.protocol.makes_updates:
-        return facts.buffered
+        return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    if isinstance(network.protocol, Request):
+    if network.protocol.one_on_one:
         law = releases(network)
-        return law if isinstance(law, str) else _unspent(facts, law) or tuple(law.chosen.tolist())
-    reason = facts.wild or _dependent(facts)
+        if isinstance(law, Unknown):
+            return law
+        spent = _unspent(facts, law)
+        return Unknown(spent) if spent else tuple(law.chosen.tolist())
+    reason = facts.not_poisson or _dependent(facts)
     if not reason and not facts.shared:
         reason = facts.spent()
     if reason or facts.rates is None:
-        return reason
+        return Unknown(reason)
     total = fsum(facts.rates)
     return tuple(rate / total for rate in facts.rates)
 
 
-def releases(network: Network) -> Releases | str:
+def releases(network: Network) -> Releases | Unknown:
     """Return how owners release answers while no budget is spent, or why that has no law here.
 
     Under a lock that refuses, or where exchanges take no time at all, with Poisson clocks, owners
@@ -95,24 +99,24 @@ def releases(network: Network) -> Releases | str:
     has been. (Of a single owner the clock does not matter.)
     """
     facts, channel = Facts(network), network.channel
-    locked = isinstance(network.protocol, Request)
+    locked = network.protocol.one_on_one
     if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
-        return f"protocol {network.protocol.kind} does not lock the learner"
-    reason = facts.impatient if facts.n_owners == 1 else facts.wild or _dependent(facts)
+        return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
+    reason = facts.can_time_out if facts.n_owners == 1 else facts.not_poisson or _dependent(facts)
     if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
         reason = "answers that arrived are sent again where acknowledgements are lost"
     lost = [(part, getattr(channel, f"loss{part}")) for part in ("", "_query", "_request")]
     if any(isinstance(loss, GilbertElliott) and facts.loses(part) for part, loss in lost):
         reason = reason or "messages are lost in bursts"
     if reason:
-        return reason
+        return Unknown(reason)
     answer, query, request = (np.array(loss_shares(loss, facts.n_owners)) for _, loss in lost)
     rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
     attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
     return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
 
 
-def mean_gap(network: Network) -> float | str:
+def mean_gap(network: Network) -> float | Unknown:
     """Return the mean time units from one update to the next under a lock, or why it is not known.
 
     (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
@@ -123,11 +127,13 @@ def mean_gap(network: Network) -> float | str:
     """
     facts, channel = Facts(network), network.channel
     law = releases(network)
-    reason = law if isinstance(law, str) else facts.wild or _dependent(facts)
+    if isinstance(law, Unknown):
+        return law
+    reason = facts.not_poisson or _dependent(facts)
     if not reason and channel.contended is not None and channel.retransmissions > 0:
         reason = "answers may wait before they are sent again"
-    if reason or isinstance(law, str):
-        return reason
+    if reason:
+        return Unknown(reason)
     query, request = (
         np.array(loss_shares(getattr(channel, f"loss_{part}"), facts.n_owners))
         for part in ("query", "request")
@@ -144,7 +150,7 @@ def mean_gap(network: Network) -> float | str:
 def surely_until(network: Network, updates: int) -> bool:
     """Return whether a run surely has so many updates before ``until``; False if unknown."""
     found = gap_law(network)
-    return not isinstance(found, str) and found.n_gaps >= updates
+    return not isinstance(found, Unknown) and found.n_gaps >= updates
 
 
 def _unspent(facts: Facts, law: Releases) -> str:
@@ -155,7 +161,7 @@ def _unspent(facts: Facts, law: Releases) -> str:
     return facts.spent(float(np.max(law.per_update / rates)) * fsum(rates.tolist()))
 
 
-def shares(network: Network) -> tuple[float, ...] | str:
+def shares(network: Network) -> tuple[float, ...] | Unknown:
     """Return each owner's long-run share of the answers used while no budget is spent, or why not.
 
     Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
@@ -165,22 +171,21 @@ def shares(network: Network) -> tuple[float, ...] | str:
     """
     facts = Facts(network)
     if network.protocol.makes_updates:
-        return facts.buffered
+        return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    reason = facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
-    if not reason and isinstance(network.protocol, Broadcast):
-        reason = "owners answer the same query"
+    reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
+    reason = reason or network.protocol.dependent
     arriving = facts.arriving
-    if reason or isinstance(arriving, str):
-        return reason or str(arriving)
-    locked = isinstance(network.protocol, Request)
+    if reason or isinstance(arriving, Unknown):
+        return Unknown(reason or str(arriving))
+    locked = network.protocol.one_on_one
     if network.clock.saturated:
         flows = [1 / service for service in facts.services]
     elif facts.rates is None or min(facts.rates) <= 0:
-        return "some owner has no long-run rate"
-    elif facts.wild and not (facts.instant and _mixing(facts)):
-        return facts.wild
+        return Unknown("some owner has no long-run rate")
+    elif facts.not_poisson and not (facts.instant and _mixing(facts)):
+        return Unknown(facts.not_poisson)
     elif locked or facts.overlap:
         flows = list(facts.rates)
     else:
@@ -193,37 +198,38 @@ def shares(network: Network) -> tuple[float, ...] | str:
 
 def choice(facts: Facts) -> Iterator[Prediction]:
     """Yield P(i_{k+1} = i_k), and the mean k by which all owners have contributed."""
-    found = facts.buffered or selection(facts.network)
+    found = Unknown(facts.buffered) if facts.buffered else selection(facts.network)
     said = "i_k independent: Σπ_i², 1/N where uniform"
-    again = found if isinstance(found, str) else fsum(share * share for share in found)
+    again = found if isinstance(found, Unknown) else fsum(share * share for share in found)
     yield either("p_repeat", again, said)
-    until = found if isinstance(found, str) else _until_all(facts, found)
+    until = found if isinstance(found, Unknown) else _until_all(facts, found)
     yield either("updates_until_all", until, "N H_N where i_k is independent and uniform")
 
 
-def _until_all(facts: Facts, found: tuple[float, ...]) -> float | str:
+def _until_all(facts: Facts, found: tuple[float, ...]) -> float | Unknown:
     """Return N H_N, or why the mean that is measured is not it."""
     n_owners, network = facts.n_owners, facts.network
     if max(found) - min(found) > 1e-12:
-        return "owners are not chosen alike"
+        return Unknown("owners are not chosen alike")
     rate = _update_rate(facts)
     if n_owners * (1 - 1 / n_owners) ** _surely(network, rate) > SURE:
-        return "the run is too short for every owner to contribute surely"
+        return Unknown("the run is too short for every owner to contribute surely")
     return mean_until_all(n_owners)
 
 
 def _update_rate(facts: Facts) -> float:
     """Return updates per time unit where ``selection`` is known, or fewer where they are lost."""
     found = contention(facts)
-    if not isinstance(found, str):
+    if not isinstance(found, Unknown):
         return found.success_rate
     pairs = list(zip(facts.rates or (), facts.services, strict=False))
     load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
     arriving = facts.arriving
-    if isinstance(arriving, str):
+    if isinstance(arriving, Unknown):
         return 0.0
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
-    return used / (1 + load * (1 + facts.network.channel.retransmissions))
+    tries: int = 1 + facts.network.channel.retransmissions
+    return used / (1 + load * tries)
 
 
 def _surely(network: Network, rate: float) -> int:
@@ -238,19 +244,18 @@ def _surely(network: Network, rate: float) -> int:
 
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
-    network, channel = facts.network, facts.network.channel
-    if network.protocol.kind == "gossip":
-        return "neighbours answer in pairs"
-    if isinstance(network.protocol, Broadcast):
-        return "owners answer the same query"
-    if isinstance(network.protocol, Request):
-        return facts.impatient or facts.shared or facts.slow_requests or _asked_again(facts)
+    network: Network = facts.network
+    channel = network.channel
+    if network.protocol.dependent:
+        return network.protocol.dependent
+    if network.protocol.one_on_one:
+        return facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
     if channel.contended is None:
         busy = not facts.overlap and not facts.instant
-        return facts.fragile or ("jobs take time" if busy else "")
+        return facts.can_lose_messages or ("jobs take time" if busy else "")
     found = contention(facts)
-    if isinstance(found, str):
-        return found
+    if isinstance(found, Unknown):
+        return found.reason
     single = not isinstance(channel, Parallel) or channel.channels == 1
     if facts.overlap:
         scattered = single or getattr(channel, "choice", "random") == "random"
@@ -263,7 +268,7 @@ def _dependent(facts: Facts) -> str:
 
 def _asked_again(facts: Facts) -> str:
     """Why a request that is refused or lost does not leave its owner as it was, if it does not."""
-    if getattr(facts.network.protocol, "retry", None) is not None and facts.loses("_request"):
+    if facts.network.protocol.asks_again and facts.loses("_request"):
         return "requests that are lost are sent again"
     return facts.waits
 
@@ -271,5 +276,4 @@ def _asked_again(facts: Facts) -> str:
 def _mixing(facts: Facts) -> bool:
     """Return whether ticks cannot keep step with when an owner is online."""
     network = facts.network
-    steady = network.availability.kind in ("always", "bernoulli")
-    return not facts.wires_fail and (steady or network.clock.mixing)
+    return not facts.wires_fail and (network.availability.keeps_poisson or network.clock.mixing)

@@ -14,6 +14,7 @@ from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.runs import staleness, utilisation
 from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.aloha import aloha
+from asyncdp_sim.theory.prediction import Unknown
 
 HALF = {"kind": "constant", "value": 0.5}
 SLOW = {"kind": "exponential", "mean": 0.5}
@@ -116,12 +117,12 @@ def test_long_run_laws_are_drawn_where_they_hold(
 def test_without_the_scenarios_files_theory_is_not_drawn(tmp_path: Path) -> None:
     said = scenario(availability={"kind": "intervals", "path": "gone.csv"})
     result = Result.read(made(tmp_path / "made", [exchange(1, 0.0, 1.0)], said))
-    assert result.network == "its scenario does not load (availability.path)"
+    assert result.network == Unknown("its scenario does not load (availability.path)")
     picture = utilisation.over_time(result)
     assert "none of being online, since its scenario does not load" in picture.caption
     (result.directory / "scenario.toml").unlink()
     again = Result.read(result.directory)
-    assert again.network == "its scenario does not load (no such file)"
+    assert again.network == Unknown("its scenario does not load (no such file)")
 
 
 def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import PolarSteps
-from asyncdp_sim.learning.algorithms.polar import RESOLUTION, averaged, matrices_of
+from asyncdp_sim.learning.algorithms.polar import RESOLUTION, averaged
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring
+from asyncdp_sim.network.graphs.metropolis import matrices_of
 from asyncdp_sim.network.graphs.of_servers import InTurn, neighbours
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers

@@ -5,11 +5,11 @@ from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, Tdma
 from asyncdp_sim.network.channels.loss import GilbertElliott
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock, SaturatedClock, ScriptedClock
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.star import Star
-from asyncdp_sim.theory.predict.facts import Facts
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
 BROKEN = Star(latency=0.1, failures=LinkFailures(gap=SLOW, length=SLOW))
@@ -87,8 +87,8 @@ def test_moments_are_those_of_the_mixture():
     ],
 )
 def test_what_is_no_poisson_process(parts, why):
-    assert Facts(network(**parts)).wild.startswith(why)
-    assert bool(Facts(network(**parts)).wild) == bool(why)
+    assert Facts(network(**parts)).not_poisson.startswith(why)
+    assert bool(Facts(network(**parts)).not_poisson) == bool(why)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_is_no_poisson_process(parts, why):
     ],
 )
 def test_what_may_not_arrive(parts, why):
-    found = Facts(network(**parts)).fragile
+    found = Facts(network(**parts)).can_lose_messages
     assert found.startswith(why)
     assert bool(found) == bool(why)
 

@@ -8,6 +8,7 @@ import pytest
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import GammaClock
 from asyncdp_sim.theory.predict.all import predict, predicted
+from asyncdp_sim.theory.prediction import Unknown
 from tests.unit.theory import predicted_alone, predicted_shared
 from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
 
@@ -50,7 +51,9 @@ def test_answers_that_survive_bursts():
 
 def test_one_figure_or_why_not():
     assert predicted(network(), "throughput") == 4
-    assert predicted(network(clock=GammaClock(cv=2.0)), "throughput").startswith("clocks are gamma")
-    assert predicted(network(protocol=PUSH), "utilisation") == "no formula is known"
+    assert predicted(network(clock=GammaClock(cv=2.0)), "throughput").reason.startswith(
+        "clocks are gamma"
+    )
+    assert predicted(network(protocol=PUSH), "utilisation") == Unknown("no formula is known")
     quantities = [each.quantity for each in predict(network(channel=Ideal(loss=0.1)))]
     assert len(set(quantities)) == len(quantities)

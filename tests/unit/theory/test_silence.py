@@ -12,6 +12,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.update_order import mean_gap, releases, selection, shares
+from asyncdp_sim.theory.prediction import Unknown
 from tests.unit.theory.spoken import (
     ALOHA,
     BURSTS,
@@ -107,12 +108,12 @@ def test_losses_thin_the_choice():
     ],
 )
 def test_no_law_of_the_releases(parts, why):
-    assert releases(network(**parts)).startswith(why)
+    assert releases(network(**parts)).reason.startswith(why)
 
 
 def test_budgets_that_losses_may_end_are_not_promised():
     made = network(2, 100, answers_allowed=(140, 140), channel=Ideal(loss=0.5))
-    assert selection(made) == "a budget of 140 answers may be spent before the run ends"
+    assert selection(made) == Unknown("a budget of 140 answers may be spent before the run ends")
     lasting = network(2, 100, answers_allowed=(240, 240), channel=Ideal(loss=0.5))
     assert selection(lasting) == (0.5, 0.5)
 
@@ -123,7 +124,7 @@ def test_the_mean_gap_is_that_of_the_lock_where_nothing_is_lost():
     shared = network(channel=ALOHA)
     assert mean_gap(shared) == pytest.approx(1 / said(shared, "throughput"))
     again = network(channel=ALOHA.model_copy(update={"retransmissions": 1}))
-    assert mean_gap(again) == "answers may wait before they are sent again"
+    assert mean_gap(again) == Unknown("answers may wait before they are sent again")
     regular = network(1, clock=DeterministicClock())
-    assert mean_gap(regular) == "clocks are deterministic, not Poisson"
+    assert mean_gap(regular) == Unknown("clocks are deterministic, not Poisson")
     assert releases(regular).chosen == 1.0

@@ -14,10 +14,9 @@ from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, GossipGraph, Ring, Star
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.theory.formulas import lock
-from asyncdp_sim.theory.predict import gossip_spectrum
+from asyncdp_sim.theory.formulas import gossip_spectrum, lock
+from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.gossip_meetings import meetings
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
@@ -71,7 +70,7 @@ class TestSpectrum:
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         exact = KNOWN[graph](n_owners)
         assert gossip_spectrum.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
-        assert gossip_spectrum.contraction(Gossip(graph=graph), n_owners) == exact
+        assert Gossip(graph=graph).contraction(n_owners) == exact
 
     @pytest.mark.parametrize(
         ("n_owners", "star", "ring", "complete"),
@@ -98,12 +97,12 @@ class TestSpectrum:
     def test_it_is_one_less_half_the_algebraic_connectivity_per_edge(self) -> None:
         graph = Geometric(radius=0.6, graph=3)
         known = nx.algebraic_connectivity(graph.build(12), method="lanczos")
-        left = gossip_spectrum.contraction(Gossip(graph=graph), 12)
+        left = Gossip(graph=graph).contraction(12)
         assert left == pytest.approx(1 - known / (2 * len(graph.edges(12))), rel=0, abs=1e-9)
 
     def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
         clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
-        left = gossip_spectrum.contraction(Gossip(graph=Ring(), clock=clock), 4)
+        left = Gossip(graph=Ring(), clock=clock).contraction(4)
         _, edges = placed(Ring(), 4)
         mean = sum(p * averaging(4, e) for p, e in zip([3, 1, 1, 1], edges, strict=True)) / 6
         assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
@@ -164,7 +163,7 @@ class TestDisagreement:
         self, graph: GossipGraph
     ) -> None:
         n_nodes, edges = placed(graph, 12)
-        left = gossip_spectrum.contraction(Gossip(graph=graph), 12)
+        left = Gossip(graph=graph).contraction(12)
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         y = np.linalg.eigh(mean)[1][:, -2]
         first = gossip_spectrum.disagreement(np.outer(y, y), edges, uniform(edges), 1)
@@ -208,7 +207,7 @@ class TestMeetings:
         edges = graph.edges(4 if graph == PATH else 5)
         rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
         times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
-        found, (flows, busy, others) = meetings(rates, times), stationary(rates, times)
+        found, (flows, busy, others) = loss_network(rates, times), stationary(rates, times)
         assert found is not None
         assert found.flows == pytest.approx(flows, rel=1e-10)
         assert found.rate == pytest.approx(sum(flows.values()), rel=1e-10)
@@ -219,7 +218,7 @@ class TestMeetings:
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
         edges = Star().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
-        found, known = meetings(*both), lock.refusing_unequal(rates, times)
+        found, known = loss_network(*both), lock.refusing_unequal(rates, times)
         assert found is not None
         assert found.rate == pytest.approx(known.update_rate, rel=1e-13)
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
@@ -227,9 +226,9 @@ class TestMeetings:
 
     def test_too_many_matchings_are_not_summed(self) -> None:
         many = Complete().edges(30)
-        assert meetings(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
+        assert loss_network(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
         long = Ring().edges(40)
-        found = meetings(dict.fromkeys(long, 1.0), dict.fromkeys(long, 1.0))
+        found = loss_network(dict.fromkeys(long, 1.0), dict.fromkeys(long, 1.0))
         assert found is not None
         assert found.rate / 40 == pytest.approx((1 - 5**-0.5) / 2, rel=1e-9)  # dimers, no end
 

@@ -74,7 +74,7 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
         *(2**31 - 2, Outcome.applied),
     )
     assert rows.tolist() == [read]
-    kernel._now = big
+    kernel.tick = big
     recorder.event(7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)
     assert recorder.event_table().dtype == EVENTS
     assert recorder.event_table().tolist() == [(big, 7, 2**31 - 1, big + 7, 2**15 - 1, 2**7 - 1)]

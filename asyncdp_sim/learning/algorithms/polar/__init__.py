@@ -8,12 +8,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
     draw_masks,
     secure_consensus,
 )
-from asyncdp_sim.learning.algorithms.polar.neighbours import (
-    averaged,
-    doubly_stochastic,
-    gridded,
-    matrices_of,
-)
+from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.spec import Polar
 from asyncdp_sim.learning.algorithms.polar.steps import PolarState, PolarSteps
@@ -27,11 +22,9 @@ __all__ = [
     "PolarSteps",
     "Words",
     "averaged",
-    "doubly_stochastic",
     "draw_additive",
     "draw_masks",
     "draw_weights",
     "gridded",
-    "matrices_of",
     "secure_consensus",
 ]

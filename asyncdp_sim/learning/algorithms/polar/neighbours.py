@@ -12,12 +12,11 @@ Xiao, Boyd and Lall (2005), A scheme for robust distributed sensor fusion based 
 consensus, IPSN (the weights).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms.polar.consensus import RESOLUTION
+from asyncdp_sim.network.graphs.metropolis import parts
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 
 Array = npt.NDArray[np.float64]
@@ -48,31 +47,5 @@ def averaged(points: Points, server: int, near: Neighbours) -> Points:
     found = own.copy()
     for other in near[server]:
         away = points[..., other - 1, :] - own
-        found += np.sign(away) * (np.abs(away) // _parts(near, server, other - 1))
+        found += np.sign(away) * (np.abs(away) // parts(near, server, other - 1))
     return found
-
-
-def doubly_stochastic(near: Neighbours) -> Array:
-    """Return B, shape (S, S): rows and columns sum to 1, and the diagonal is positive.
-
-    Parameters
-    ----------
-    near : tuple of tuples
-        Each server's neighbours, from 1.
-    """
-    matrix = np.zeros((len(near), len(near)))
-    for server, others in enumerate(near):
-        for other in others:
-            matrix[server, other - 1] = 1 / _parts(near, server, other - 1)
-    return matrix + np.diag(1 - matrix.sum(axis=1))
-
-
-def matrices_of(agreements: Sequence[Neighbours | None], n_servers: int) -> list[Array]:
-    """Return B of each agreement; 11ᵀ/S where all servers exchange with all."""
-    everybody = np.full((n_servers, n_servers), 1 / n_servers)
-    return [everybody if near is None else doubly_stochastic(near) for near in agreements]
-
-
-def _parts(near: Neighbours, one: int, other: int) -> int:
-    """Return 1 + max(d_I, d_J)."""
-    return 1 + max(len(near[one]), len(near[other]))

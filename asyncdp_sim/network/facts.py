@@ -1,22 +1,18 @@
-"""What a network's specification says that decides which formulas hold for it.
+"""A network seen by theory: what its specification says that decides which formulas hold.
 
 Most of it is told as a doubt: in plain words why something is not as formulas assume, or empty.
 """
 
 from functools import cached_property
 from math import fsum, sqrt
+from typing import Any
 
-from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
-from asyncdp_sim.network.latency import laws_of
-from asyncdp_sim.network.laws import Constant, Law, NoTime
-from asyncdp_sim.network.protocols import Broadcast, Request
+from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
+from asyncdp_sim.network.laws import Law
 from asyncdp_sim.theory.formulas.packet_loss import delivered
-
-STAGES = ("query", "compute", "answer")
-SPREADS = 5.0
-"""A count so many standard deviations from its mean is never met."""
+from asyncdp_sim.theory.prediction import SPREADS, Unknown
 
 
 class Facts:
@@ -25,9 +21,10 @@ class Facts:
     Parameters
     ----------
     network : Network
+        Anything here, for a network is made of kinds that predict from its facts.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Any) -> None:
         self.network = network
         self.n_owners = network.n_owners
 
@@ -52,16 +49,16 @@ class Facts:
     def services(self) -> tuple[float, ...]:
         """Mean time from query to update of each owner, without the airtime of a channel.
 
-        With it where the lock leaves the channel to one answer at a time (:attr:`alone`).
+        With it where the lock leaves the channel to one answer at a time.
         """
         stages = [self.network.mean_times(stage) for stage in STAGES]
-        airtime = (self.network.airtime or 0.0) if self.alone else 0.0
+        airtime = (self.network.airtime or 0.0) if self.lock_serialises_channel else 0.0
         return tuple(fsum((*parts, airtime)) for parts in zip(*stages, strict=True))
 
     @property
     def overlap(self) -> bool:
         """Whether every tick starts a job of its own, whatever its owner is at."""
-        return getattr(self.network.protocol, "own_tick", "drop") == "overlap"
+        return bool(self.network.protocol.overlap)
 
     @property
     def instant(self) -> bool:
@@ -72,7 +69,7 @@ class Facts:
     def eventless(self) -> bool:
         """Whether nothing at all can come between a query and its update, not even at a tick."""
         laws = (law for stage in STAGES for law in self.laws(stage))
-        untimed = self.network.topology is None and all(isinstance(law, NoTime) for law in laws)
+        untimed = self.network.topology is None and all(law.instant for law in laws)
         return untimed and self.instant
 
     @cached_property
@@ -80,7 +77,7 @@ class Facts:
         """How long every exchange takes from query to update, if always equally long."""
         laws = [law for stage in STAGES for law in self.laws(stage)]
         alike = max(self.services) - min(self.services) <= 1e-12 * max(self.services)
-        plain = all(isinstance(law, NoTime | Constant) for law in laws)
+        plain = all(law.constant for law in laws)
         return self.services[0] if alike and plain and not self.wires_fail else None
 
     def moments(self) -> tuple[float, float, float]:
@@ -96,15 +93,15 @@ class Facts:
         return sums[0], sums[1], sums[2]
 
     @property
-    def wild(self) -> str:
+    def not_poisson(self) -> str:
         """Why attempts are no Poisson process in time, if they are not."""
-        clock, available = self.network.clock.kind, self.network.availability.kind
-        if clock != "poisson":
-            return f"clocks are {clock}, not Poisson"
+        clock, available = self.network.clock, self.network.availability
+        if not clock.memoryless:
+            return f"clocks are {clock.kind}, not Poisson"
         if self.wires_fail:
             return "links fail"
-        if available not in ("always", "bernoulli"):
-            return f"availability is {available}, which is not drawn for each tick alone"
+        if not available.keeps_poisson:
+            return f"availability is {available.kind}, which is not drawn for each tick alone"
         return "" if self.rates is not None and min(self.rates) > 0 else "some owner never asks"
 
     @property
@@ -116,18 +113,17 @@ class Facts:
     @property
     def vanishing(self) -> bool:
         """Whether an owner may be offline, and vanish, while it works."""
-        dark = self.network.availability.kind in ("on-off", "churn", "outages", "intervals")
-        vanishes = getattr(self.network.protocol, "offline", "finish") == "vanish"
-        return vanishes and (dark or self.wires_fail)
+        leaves = self.network.availability.comes_and_goes or self.wires_fail
+        return self.network.protocol.vanishes and leaves
 
     @property
-    def fragile(self) -> str:
+    def can_lose_messages(self) -> str:
         """Why a message may not arrive, or its owner wait, for other reasons than the channel's."""
         met = ["", "_query"]
-        met += ["_request"] if isinstance(self.network.protocol, Request) else []
+        met += ["_request"] if self.network.protocol.sends_requests else []
         met += ["_acknowledgement"] if self.network.channel.retransmissions > 0 else []
         lost = any(self.loses(message) for message in met)
-        return "messages are lost" if lost else self.impatient
+        return "messages are lost" if lost else self.can_time_out
 
     @property
     def unreliable(self) -> str:
@@ -140,41 +136,41 @@ class Facts:
 
     def within(self, time: float) -> bool:
         """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
-        plain = self.constant is not None and self.network.availability.kind == "always"
-        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
+        plain = self.constant is not None and self.network.availability.always_online
+        waits = acknowledged(self.network.latency.acknowledgement)
         free = self.network.channel.contended is None and not self.loses("") and not waits
         return plain and free and max(self.services) < time
 
     @property
-    def impatient(self) -> str:
+    def can_time_out(self) -> str:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
         if self.network.withholds:
             return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
-        timeout = getattr(self.network.protocol, "timeout", None)
+        timeout = self.network.protocol.gives_up_after
         if timeout is not None and not self.within(timeout):
             return "the learner gives up after a timeout"
-        waits = any(not isinstance(law, NoTime) for law in self.laws("acknowledgement"))
+        waits = acknowledged(self.network.latency.acknowledgement)
         return "owners wait for acknowledgements" if waits else ""
 
     @cached_property
-    def arriving(self) -> tuple[float, ...] | str:
+    def arriving(self) -> tuple[float, ...] | Unknown:
         """P(a tick that may begin an exchange ends in an update | nothing else fails), per owner.
 
-        Where it is the same for all owners it may be given as 1. In words why it is not known.
+        Where it is the same for all owners it may be given as 1. Or why it is not known.
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
         if again and self.loses("_acknowledgement"):
-            return "answers that arrived are sent again where acknowledgements are lost"
-        if lasting and not isinstance(protocol, Request):
+            return Unknown("answers that arrived are sent again where acknowledgements are lost")
+        if lasting and not protocol.one_on_one:
             if again and self.loses(""):
-                return "answers that are sent again keep their owners busy"
+                return Unknown("answers that are sent again keep their owners busy")
             if self.loses("_query"):
-                return "queries that are lost leave their owners free"
+                return Unknown("queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
-        for name in ("loss", "loss_query", *(["loss_request"] * isinstance(protocol, Request))):
+        for name in ("loss", "loss_query", *(["loss_request"] * protocol.sends_requests)):
             each = getattr(channel, name)
             attempts = 1 + channel.retransmissions if name == "loss" else 1
             if not isinstance(each, GilbertElliott):  # bursts are alike for all owners
@@ -189,24 +185,24 @@ class Facts:
         return max(loss_shares(loss, self.n_owners)) > 0
 
     @property
-    def alone(self) -> bool:
+    def lock_serialises_channel(self) -> bool:
         """Whether the lock alone decides who uses a shared channel, one answer at a time."""
         channel, protocol = self.network.channel.contended, self.network.protocol
-        locked = isinstance(protocol, Request) and protocol.timeout is None
+        locked = protocol.one_on_one and protocol.gives_up_after is None
         return locked and isinstance(channel, Aloha) and channel.request_airtime is None
 
     @property
     def shared(self) -> str:
         """Why a formula for channels of their own does not hold, if it does not."""
         channel = self.network.channel
-        if channel.contended is None or self.alone:
+        if channel.contended is None or self.lock_serialises_channel:
             return ""
         return f"owners share a channel ({channel.kind})"
 
     @property
     def slow_requests(self) -> str:
         """Why a request does not meet the learner at the tick, if it does not."""
-        if not isinstance(self.network.protocol, Request):
+        if not self.network.protocol.sends_requests:
             return ""
         if max(self.network.mean_times("request")) > 0:
             return "requests take time"
@@ -216,9 +212,7 @@ class Facts:
     @property
     def waits(self) -> str:
         """Why a request is not refused once for all by a learner that is busy, if it is not."""
-        busy = getattr(self.network.protocol, "busy", "refuse")
-        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
-        return "" if self.instant else said.get(busy, "")
+        return "" if self.instant else self.network.protocol.busy_learner
 
     @property
     def buffered(self) -> str:
@@ -227,6 +221,11 @@ class Facts:
         if several is None:
             return "the protocol makes the updates"
         return "" if several == 1 else f"an update takes {several} answers"
+
+    @property
+    def disturbed(self) -> str:
+        """Why exchanges of owners with Poisson clocks are not alone with the learner, if not."""
+        return self.not_poisson or self.can_lose_messages or self.shared or self.spent()
 
     def spent(self, per_answer: float = 1.0) -> str:
         """Return why owners may fall silent before the run ends, if they may.
@@ -252,15 +251,10 @@ class Facts:
     @cached_property
     def _flows(self) -> tuple[float, ...]:
         """Answers that each owner would release per time unit, in proportion at least."""
-        airtime = 0.0 if self.alone else self.network.airtime or 0.0
-        if isinstance(self.network.protocol, Broadcast):
-            return (1 / self.network.protocol.interval,) * self.n_owners
+        airtime = 0.0 if self.lock_serialises_channel else self.network.airtime or 0.0
         jobs = [service + airtime for service in self.services]
-        if self.rates is None:
-            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.overlap or isinstance(self.network.protocol, Request):
-            return self.rates
-        return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
+        flows: tuple[float, ...] = self.network.protocol.flows(self.rates, jobs, self.n_owners)
+        return flows
 
     def laws(self, stage: str) -> tuple[Law, ...]:
         """Return the law of a stage of an exchange, per owner."""

@@ -23,11 +23,11 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.graphs.kinds import Complete, Edge, Ring, Star
-from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas.arguments import count, finite, probabilities, refused
 
 Array = npt.NDArray[np.float64]
+Edge = tuple[int, int]
+"""Two nodes."""
 
 
 def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | Array) -> Array:
@@ -88,18 +88,6 @@ def ring(n_owners: int) -> float:
     if count("n_owners", n_owners, 2) == 2:  # one edge, not two
         return 0.0
     return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
-
-
-def contraction(protocol: Gossip, n_owners: int) -> float:
-    """Return λ_2(E W) of a gossip protocol, by its closed form or by its matrix."""
-    shares = protocol.edge_shares(n_owners)
-    if max(shares) - min(shares) <= 1e-12 * max(shares):
-        for kind, known in ((Star, star), (Ring, ring), (Complete, complete)):
-            if isinstance(protocol.graph, kind):
-                return known(n_owners)
-    nodes = protocol.graph.nodes(n_owners)
-    edges = [(a - nodes[0], b - nodes[0]) for a, b in protocol.graph.edges(n_owners)]
-    return second_eigenvalue(mean_update(len(nodes), edges, shares))
 
 
 def disagreement(

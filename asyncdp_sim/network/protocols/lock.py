@@ -1,45 +1,44 @@
-"""How many exchanges a learner gets through where owners do not contend for a channel."""
+"""Exchanges that a locked learner gets through, and for which networks that is known."""
 
 from collections.abc import Iterator
 from math import fsum
 
-from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas import lock, queueing
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 ENDLESS = "the queue grows without bound"
 
 
-def exchanges(facts: Facts) -> Iterator[Prediction]:
-    """Yield throughput, and what becomes of requests, under ``request`` and ``push``."""
-    protocol = facts.network.protocol
-    if isinstance(protocol, Push):
-        yield _pushed(facts)
-    elif isinstance(protocol, Request):
-        queue = protocol.busy == "queue" and not facts.instant
-        found = list(_queue(facts) if queue else _locked(facts))
-        yield from found
-        yield from _alone(facts, found[0])
+def exchanges(facts: Facts, *, queues: bool, asks_anew: bool) -> Iterator[Prediction]:
+    """Yield throughput, and what becomes of requests, and the load of a channel.
+
+    Parameters
+    ----------
+    facts : Facts
+    queues : bool
+        Whether requests that find the learner locked wait for their turn.
+    asks_anew : bool
+        Whether every tick is a request, whatever its owner waits for.
+    """
+    found = list(_queue(facts, asks_anew) if queues and not facts.instant else _locked(facts))
+    yield from found
+    yield from _alone(facts, found[0])
 
 
-def waiting(facts: Facts) -> Iterator[Prediction]:
+def waiting(facts: Facts, *, queues: bool, asks_anew: bool) -> Iterator[Prediction]:
     """Yield the mean time from a request to its query."""
-    protocol = facts.network.protocol
-    if not isinstance(protocol, Request):
-        return
-    if protocol.busy != "queue":
+    if not queues:
         said = "a request that is served is served at once"
-        yield Prediction(
-            "mean_waiting", None if facts.slow_requests else 0.0, said, facts.slow_requests
-        )
+        value = None if facts.slow_requests else 0.0
+        yield Prediction("mean_waiting", value, said, facts.slow_requests)
         return
     said = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
-    reason = facts.slow_requests or _disturbed(facts)
+    reason = facts.slow_requests or facts.disturbed
     if not reason and facts.instant:
         yield Prediction("mean_waiting", 0.0, "service takes no time, so nobody waits")
         return
-    reason = reason or _not_open(facts)
+    reason = reason or _not_open(facts, asks_anew)
     if reason or facts.rates is None:
         yield Prediction("mean_waiting", None, said, reason)
         return
@@ -47,13 +46,9 @@ def waiting(facts: Facts) -> Iterator[Prediction]:
     yield Prediction("mean_waiting", wait.mean, said)
 
 
-def _disturbed(facts: Facts) -> str:
-    return facts.wild or facts.fragile or facts.shared or facts.spent()
-
-
 def _locked(facts: Facts) -> Iterator[Prediction]:
     said = "locked learner that refuses, Poisson clocks, any law of the service"
-    reason = _disturbed(facts) or facts.slow_requests or facts.waits
+    reason = facts.disturbed or facts.slow_requests or facts.waits
     names = ("throughput", "utilisation", "refusal_rate")
     if reason or facts.rates is None:
         yield from none_of(names, reason, said)
@@ -64,13 +59,13 @@ def _locked(facts: Facts) -> Iterator[Prediction]:
         yield Prediction(name, value, said)
 
 
-def _queue(facts: Facts) -> Iterator[Prediction]:
+def _queue(facts: Facts, asks_anew: bool) -> Iterator[Prediction]:
     """Yield throughput and utilisation of the open queue.
 
     Requests may take time: a Poisson process displaced by independent times is one.
     """
     said = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
-    reason = _disturbed(facts) or _busy_channel(facts) or _not_open(facts)
+    reason = facts.disturbed or _busy_channel(facts) or _not_open(facts, asks_anew)
     if reason or facts.rates is None:
         yield from none_of(("throughput", "utilisation"), reason, said)
         return
@@ -85,30 +80,12 @@ def _busy_channel(facts: Facts) -> str:
     return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 
 
-def _not_open(facts: Facts) -> str:
+def _not_open(facts: Facts, asks_anew: bool) -> str:
     """Why the queue is no open M/G/1, if it is not."""
-    if getattr(facts.network.protocol, "own_tick", "drop") != "queue":
+    if not asks_anew:
         return "waiting owners do not ask again (own_tick)"
     load = fsum(facts.rates or ()) * facts.moments()[0]
     return f"{ENDLESS} (ρ' = {load:.3g} ≥ 1)" if load >= 1 else ""
-
-
-def _pushed(facts: Facts) -> Prediction:
-    network = facts.network
-    said = "N idle-or-busy owners, λ/(1+λm) each"
-    if facts.overlap:
-        said = "every tick starts a job"
-    if network.clock.saturated:
-        said = "always-busy owners, 1/m each"
-        reason = facts.fragile or facts.spent()
-        value = None if reason else fsum(1 / service for service in facts.services)
-        return Prediction("throughput", value, said, reason)
-    reason = _disturbed(facts)
-    if reason or facts.rates is None:
-        return Prediction("throughput", None, said, reason)
-    pairs = zip(facts.rates, facts.services, strict=True)
-    each = (rate / (1 + (0.0 if facts.overlap else rate * service)) for rate, service in pairs)
-    return Prediction("throughput", fsum(each), said)
 
 
 def _alone(facts: Facts, throughput: Prediction) -> Iterator[Prediction]:

@@ -1,4 +1,4 @@
-"""How often neighbours meet where a node talks to one of them at a time.
+"""Pairs of neighbours that meet, where a node talks to one of them at a time: a loss network.
 
 Wake-ups that find both nodes free are the calls of a loss network, whose circuits are the nodes and
 whose routes are the edges. The pairs that talk are a matching of the graph, and the stationary
@@ -12,25 +12,20 @@ Kelly, "Loss networks", Ann. Appl. Probab. 1(3), 1991; Heilmann and Lieb, "Theor
 systems", Commun. Math. Phys. 25, 1972.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, fsum, sqrt
+from math import fsum
 
-from asyncdp_sim.network.graphs.kinds import Edge
-from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
-from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.arguments import nonnegative, positive
-from asyncdp_sim.theory.predict.facts import SPREADS, STAGES, Facts
-from asyncdp_sim.theory.prediction import Prediction, none_of
 
-SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
+Edge = tuple[int, int]
+"""Two nodes."""
 MOST_NODES, MOST_SUMS = 100, 10_000
 """Nodes of a graph, and partial sums over its matchings, beyond which none is worked out."""
 
 
 @dataclass(frozen=True)
-class Meetings:
+class LossNetwork:
     """The long run of pairs that meet.
 
     Attributes
@@ -53,7 +48,7 @@ class Meetings:
         return fsum(self.flows.values())
 
 
-def meetings(rates: Mapping[Edge, float], times: Mapping[Edge, float]) -> Meetings | None:
+def loss_network(rates: Mapping[Edge, float], times: Mapping[Edge, float]) -> LossNetwork | None:
     """Return the long run, or None where the graph has too many matchings to sum.
 
     Parameters
@@ -86,7 +81,7 @@ def meetings(rates: Mapping[Edge, float], times: Mapping[Edge, float]) -> Meetin
             after += rate * fsum(size * part for size, part in enumerate(without)) / total
     except OverflowError:
         return None
-    return Meetings(flows, 1 - 1 / total, after / fsum(flows.values()))
+    return LossNetwork(flows, 1 - 1 / total, after / fsum(flows.values()))
 
 
 class _Sums:
@@ -130,75 +125,3 @@ class _Sums:
                     found.append(0.0)
                 found[size] += weight * part
         return found
-
-
-def met(facts: Facts) -> Iterator[Prediction]:
-    """Yield throughput, utilisation and staleness under ``gossip``."""
-    found, names = _long_run(facts), ("throughput", "utilisation", "mean_staleness")
-    if isinstance(found, str):
-        yield from none_of(names, found, SAID)
-        return
-    for name, value in zip(names, (found.rate, found.busy_fraction, found.others), strict=True):
-        yield Prediction(name, value, SAID)
-
-
-def _long_run(facts: Facts) -> Meetings | str:
-    network, n_owners = facts.network, facts.n_owners
-    protocol, available = network.protocol, network.availability
-    if not isinstance(protocol, Gossip):
-        return f"protocol {protocol.kind} has no meetings"
-    edges = protocol.graph.edges(n_owners)
-    online = available.online_share(n_owners)
-    ticks = protocol.clock.rates(len(edges))
-    if not protocol.clock.memoryless or ticks is None:
-        return f"clocks are {protocol.clock.kind}, not Poisson"
-    if available.kind not in ("always", "bernoulli") or online is None or min(online) == 0:
-        return f"availability is {available.kind}, which is not drawn for each wake-up alone"
-    share = (1.0, *online)
-    rates, times = {}, {}
-    for edge, rate in zip(edges, ticks, strict=True):
-        time = _mean_time(facts, edge)
-        if isinstance(time, str):
-            return time
-        rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
-    found = meetings(rates, times)
-    if found is None:
-        return "the graph has too many matchings to sum"
-    for owner, allowed in enumerate(network.answers_allowed, start=1):
-        often = fsum(flow for edge, flow in found.flows.items() if owner in edge) / found.rate
-        spent = network.updates * often
-        if allowed < min(network.updates, spent + SPREADS * sqrt(spent)):
-            return f"a budget of {allowed} answers may be spent before the run ends"
-    return found
-
-
-def _mean_time(facts: Facts, edge: Edge) -> float | str:
-    """Return the mean time of a meeting, stage by stage the slower node's, or why it is unknown."""
-    total = 0.0
-    for stage in STAGES:
-        means, laws = facts.network.mean_times(stage), facts.laws(stage)
-        owners = [number - 1 for number in edge if number != LEARNER]
-        if len(owners) == 1:
-            total += means[owners[0]]
-            continue
-        longer = _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
-        if longer is None:
-            kinds = " and ".join(sorted({laws[i].kind for i in owners}))
-            return f"no formula is known for the slower of two {kinds} times"
-        total += longer
-    return total
-
-
-def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float | None:
-    """Return E max(X + a, Y + b) of independent exponential or constant X and Y."""
-    if isinstance(one[0], NoTime | Constant):
-        one, two = two, one
-    (x, a), (y, b) = one, two
-    if isinstance(x, NoTime | Constant) and isinstance(y, NoTime | Constant):
-        return max(x.mean + a, y.mean + b)
-    if isinstance(x, Exponential) and isinstance(y, NoTime | Constant):
-        least = max(0.0, y.mean + b - a)
-        return a + least + x.mean * exp(-least / x.mean)
-    if isinstance(x, Exponential) and isinstance(y, Exponential) and a == b:
-        return a + x.mean + y.mean - 1 / (1 / x.mean + 1 / y.mean)
-    return None

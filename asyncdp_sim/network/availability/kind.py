@@ -1,0 +1,61 @@
+"""What the rest of the network knows of owners' availability, whichever it is."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.laws import Source
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Recorder
+
+
+class AvailabilityKind(Kind):
+    """When owners are online."""
+
+    always_online: ClassVar[bool]
+    """Nobody is ever offline."""
+    drawn_per_tick: ClassVar[bool]
+    """Whether an owner is online is drawn for each tick of its clock (or each query)."""
+    keeps_poisson: ClassVar[bool]
+    """Ticks of a Poisson clock that find their owner online are a Poisson process."""
+
+    @property
+    def superposable(self) -> bool:
+        """Whether it can be worked out at an owner's next tick from what was known last."""
+        return False
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether owners go offline at times of their own, and so perhaps while they work."""
+        return not (self.always_online or self.drawn_per_tick)
+
+    @abstractmethod
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        """Start whatever brings owners on and off line."""
+
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks | None:  # noqa: ARG002
+        """Return what tells whether an owner is online at a tick.
+
+        None where nobody is ever offline, or owners are told when they come and go.
+        """
+        return None
+
+    @abstractmethod
+    def online_share(self, n_owners: int) -> tuple[float, ...] | None:
+        """Return the long-run share of an owner's ticks that find it online, per owner.
+
+        None where there is no long run.
+        """
+
+    def in_step(self, network: Any) -> str:  # noqa: ARG002
+        """Return why what is regular may keep step with something else, or nothing."""
+        return ""
+
+    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return what does not fit the number of owners."""
+        return []

@@ -1,0 +1,44 @@
+"""Laws of durations: latency, computing time, and whatever else takes time."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import show
+from asyncdp_sim.network.laws.drawn import Empirical, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.laws.fixed import Constant, NoTime
+from asyncdp_sim.network.laws.kind import LawKind, Source
+from asyncdp_sim.units import TICKS_PER_UNIT
+
+Law = Annotated[
+    NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
+    Field(discriminator="kind"),
+]
+"""Every law; a new one joins by its line here."""
+
+
+def too_short(laws: Mapping[str, Law]) -> list[Fault]:
+    """Return a fault for each law, by its key, whose mean is below one tick."""
+    allowed = "allowed is a law with a mean of at least a tick, 1e-9"
+    return [
+        Fault(key, show(law.model_dump()), allowed)
+        for key, law in laws.items()
+        if law.instant or law.mean < 1 / TICKS_PER_UNIT
+    ]
+
+
+__all__ = [
+    "Constant",
+    "Empirical",
+    "Exponential",
+    "Gamma",
+    "Law",
+    "LawKind",
+    "Lognormal",
+    "NoTime",
+    "Source",
+    "Uniform",
+    "too_short",
+]

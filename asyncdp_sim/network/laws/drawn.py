@@ -1,0 +1,240 @@
+"""Laws of durations that are drawn."""
+
+from math import fsum, log, sqrt
+from typing import Annotated, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.spec import Duration, Positive, Several
+
+Mean = Annotated[Positive, Field(le=1e9)]
+
+
+class Exponential(DrawnLaw):
+    """Exponential with the given mean (> 0): density e^{−x/mean}/mean."""
+
+    instant = False
+    constant = False
+    memoryless = True
+    listed = False
+
+    kind: Literal["exponential"] = "exponential"
+    mean: Mean
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(mean=0.05), cls(mean=20.0))
+
+    @property
+    @override
+    def variance(self) -> float:
+        return self.mean**2
+
+    @property
+    @override
+    def third(self) -> float:
+        return 2 * self.mean**3
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return float(generator.gamma(2.0, self.mean))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.exponential(self.mean, size)
+
+
+class Lognormal(DrawnLaw):
+    """Lognormal by its mean (> 0) and coefficient of variation cv (> 0).
+
+    The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
+    """
+
+    instant = False
+    constant = False
+    memoryless = False
+    listed = False
+
+    kind: Literal["lognormal"] = "lognormal"
+    mean: Mean
+    cv: Positive
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(mean=0.02, cv=1.0), cls(mean=3.0, cv=0.2))
+
+    @property
+    @override
+    def variance(self) -> float:
+        return (self.mean * self.cv) ** 2
+
+    @property
+    @override
+    def third(self) -> float:
+        return self.mean**3 * self.cv**4 * (3 + self.cv**2)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        s2 = log(1 + self.cv**2)
+        return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        s2 = log(1 + self.cv**2)
+        return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
+
+
+class Gamma(DrawnLaw):
+    """Gamma by its mean (> 0) and coefficient of variation cv (> 0): shape 1/cv²."""
+
+    instant = False
+    constant = False
+    memoryless = False
+    listed = False
+
+    kind: Literal["gamma"] = "gamma"
+    mean: Mean
+    cv: Positive
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(mean=0.5, cv=0.5), cls(mean=2.0, cv=1.5))
+
+    @property
+    @override
+    def variance(self) -> float:
+        return (self.mean * self.cv) ** 2
+
+    @property
+    @override
+    def third(self) -> float:
+        return 2 * self.mean**3 * self.cv**4
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
+
+
+class Uniform(DrawnLaw):
+    """Uniform on [low, high), 0 ≤ low < high."""
+
+    instant = False
+    constant = False
+    memoryless = False
+    listed = False
+
+    kind: Literal["uniform"] = "uniform"
+    low: Duration
+    high: Duration
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(low=0.0, high=1.0), cls(low=0.5, high=0.6))
+
+    @model_validator(mode="after")
+    def _is_an_interval(self) -> Self:
+        if self.low >= self.high:
+            allowed = f"allowed is a number > low = {self.low}"
+            raise faults_of([Fault("high", str(self.high), allowed)])
+        return self
+
+    @property
+    @override
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    @override
+    def variance(self) -> float:
+        return (self.high - self.low) ** 2 / 12
+
+    @property
+    @override
+    def third(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def least(self) -> float:
+        return self.low
+
+    @property
+    @override
+    def window(self) -> float | None:
+        return self.high if self.low == 0 else None
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        low, high = self.low**2, self.high**2
+        return sqrt(low + (high - low) * float(generator.random()))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.uniform(self.low, self.high, size)
+
+
+class Empirical(DrawnLaw):
+    """Drawn with replacement from a list of durations (each ≥ 0)."""
+
+    instant = False
+    constant = False
+    memoryless = False
+    listed = True
+
+    kind: Literal["empirical"] = "empirical"
+    values: Several[Duration]
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(values=(0.0, 0.1, 0.1, 2.0)), cls(values=(0.25,)))
+
+    @property
+    @override
+    def mean(self) -> float:
+        return fsum(self.values) / len(self.values)
+
+    @property
+    @override
+    def variance(self) -> float:
+        mean = self.mean
+        return fsum((v - mean) ** 2 for v in self.values) / len(self.values)
+
+    @property
+    @override
+    def third(self) -> float:
+        mean = self.mean
+        return fsum((v - mean) ** 3 for v in self.values) / len(self.values)
+
+    @property
+    @override
+    def least(self) -> float:
+        return min(self.values)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        at = float(generator.random()) * fsum(self.values)
+        reached = 0.0
+        for value in self.values:
+            reached += value
+            if at < reached:
+                return value
+        return self.values[-1]
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return np.asarray(self.values)[generator.integers(len(self.values), size=size)]

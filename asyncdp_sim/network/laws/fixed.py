@@ -1,0 +1,97 @@
+"""Laws of durations that are not drawn."""
+
+from collections.abc import Iterator
+from typing import Literal, Self
+
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.network.laws.kind import LawKind, Source
+from asyncdp_sim.spec import Duration
+from asyncdp_sim.units import to_ticks
+
+
+class NoTime(LawKind):
+    """No step at all: what follows happens in the same instant, without an event."""
+
+    instant = True
+    constant = True
+    memoryless = False
+    listed = False
+
+    kind: Literal["none"] = "none"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @property
+    @override
+    def mean(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def variance(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def third(self) -> float:
+        return 0.0
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return 0.0
+
+    @override
+    def durations(self, source: Source, block: int) -> None:
+        return
+
+
+class Constant(LawKind):
+    """Always ``value`` time units (≥ 0); takes an event even when the value is 0."""
+
+    instant = False
+    constant = True
+    memoryless = False
+    listed = True
+
+    kind: Literal["constant"] = "constant"
+    value: Duration
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(value=0.0), cls(value=0.3))
+
+    @property
+    @override
+    def mean(self) -> float:
+        return self.value
+
+    @property
+    @override
+    def variance(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def third(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def least(self) -> float:
+        return self.value
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return self.value
+
+    @override
+    def durations(self, source: Source, block: int) -> Iterator[int]:
+        ticks = to_ticks(self.value)
+        while True:
+            yield ticks

@@ -1,0 +1,215 @@
+"""What the rest of the house knows of a protocol, whichever it is."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from math import fsum
+from operator import mul
+from typing import Any, ClassVar, Literal
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.kernel import Activity
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.loss import loss_shares
+from asyncdp_sim.network.delivery_policy import DeliveryPolicy
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.units import TICKS_PER_UNIT
+
+
+class ProtocolKind(Kind):
+    """How exchanges between owners and learner begin, proceed and end."""
+
+    one_on_one: ClassVar[bool]
+    """Exchanges never overlap: the learner is locked until the one under way has ended."""
+    sends_requests: ClassVar[bool]
+    """An exchange begins with a message of the owner, which takes time and may be lost."""
+    acts_on_ticks: ClassVar[bool]
+    """Every tick of an owner's clock may begin an exchange, and nothing else does."""
+    always_served: ClassVar[bool]
+    """An owner that begins an exchange is served at once."""
+    reads_early: ClassVar[bool]
+    """A query is read before its owner begins the exchange, and may be old by then."""
+    makes_updates: ClassVar[bool]
+    """The protocol says itself when an update is made, of several owners' answers."""
+    loses_nothing: ClassVar[bool]
+    """Every message arrives, and nobody waits for a channel: a network with faults is refused."""
+    fresh: ClassVar[str]
+    """Why no update comes between a read and its use, whatever takes time; else empty."""
+    dependent: ClassVar[str]
+    """Why owners of successive answers depend on each other, whatever else holds; else empty."""
+
+    @property
+    @abstractmethod
+    def asks(self) -> Literal["average", "central"]:
+        """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
+
+    @property
+    @abstractmethod
+    def one_each(self) -> bool:
+        """Whether an owner has at most one attempt open."""
+
+    @property
+    @abstractmethod
+    def plain(self) -> bool:
+        """Whether the protocol itself gives an exchange no other way to go than to its update."""
+
+    @property
+    def clocked(self) -> bool:
+        """Whether owners act on the ticks of their clocks."""
+        return self.acts_on_ticks
+
+    @property
+    def overlap(self) -> bool:
+        """Whether every tick starts a job of its own, whatever its owner is at."""
+        return False
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether an owner that is offline when it should listen or send does not."""
+        return False
+
+    @property
+    def gives_up_after(self) -> float | None:
+        """How long the learner waits for an answer that it asked for alone; None for ever."""
+        return None
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether a request that was refused or lost is sent again."""
+        return False
+
+    @property
+    def newest_only(self) -> bool:
+        """Whether answers to queries that are not the newest are turned away."""
+        return False
+
+    @property
+    def sends_copies(self) -> bool:
+        """Whether a query holds all N + 1 models."""
+        return False
+
+    @property
+    def busy_learner(self) -> str:
+        """Why a busy learner does not refuse a request once for all; empty where it does."""
+        return ""
+
+    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
+        """Return whether a request to a locked learner is refused at the tick, and all is over."""
+        return False
+
+    def delivery_policy(self) -> DeliveryPolicy:
+        """Return how owners deal with what goes wrong."""
+        return DeliveryPolicy(vanishes=self.vanishes, newest_only=self.newest_only)
+
+    @abstractmethod
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        """Start what owners do not begin themselves."""
+
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
+        """Do what an owner does at a tick of its clock; nothing where it does not act by itself."""
+        yield from ()
+
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:  # noqa: ARG002
+        """Return what does not fit the number of owners, or other parts of the network.
+
+        Parameters
+        ----------
+        n_owners : int
+            N.
+        parts : Network or Scenario
+        """
+        return []
+
+    def not_superposable(self) -> list[Fault]:
+        """Return what keeps one clock from ticking for all owners."""
+        found = []
+        if not self.acts_on_ticks:
+            allowed = "superposed clocks need owners that act on their ticks: request or push"
+            found.append(Fault("protocol.kind", repr(self.kind), allowed))
+        if self.asks_again:
+            allowed = 'superposed clocks need busy = "refuse" or "queue"'
+            found.append(Fault("protocol.busy", "'retry'", allowed))
+        if self.vanishes:
+            allowed = 'superposed clocks need offline = "finish"'
+            found.append(Fault("protocol.offline", "'vanish'", allowed))
+        return found
+
+    def stall_period(self, network: Any, count: int) -> int | None:
+        """Return in how many ticks ``count`` things happen that may begin an exchange, at least.
+
+        At least one for each owner. None where owners cannot idle for ever.
+        """
+        return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
+
+    def flows(
+        self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
+    ) -> tuple[float, ...]:
+        """Return answers that each owner would release per time unit, in proportion at least.
+
+        Parameters
+        ----------
+        rates : tuple of float, optional
+            Ticks that find their owners online; None without a long run.
+        jobs : sequence of float
+            Mean time from query to update.
+        n_owners : int
+            N.
+        """
+        del n_owners
+        if rates is None:
+            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
+        if self.overlap or self.one_on_one:
+            return rates
+        return tuple(rate / (1 + rate * job) for rate, job in zip(rates, jobs, strict=True))
+
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
+        """Yield what is known of exchanges by their own times, or why it is not."""
+        return iter(())
+
+    def waiting(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
+        """Yield the mean time from a request to its query, where there are requests."""
+        return iter(())
+
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+        """Yield in words who begins exchanges, and how often.
+
+        Parameters
+        ----------
+        network : Network
+        said : str
+            How long an exchange takes.
+        service : float
+            The same, mean time units.
+        """
+        rates = network.clock.rates(network.n_owners)
+        if rates is None:
+            yield f"network: {network.clock.kind} clocks, {said}"
+            return
+        yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
+        online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
+        load = fsum(map(mul, rates, online)) * service
+        yield f"offered load: {load:.4g} (ticks met online per unit times that, were none dropped)"
+
+
+def period_of(rates: Sequence[float] | None, count: int) -> int | None:
+    """Return the ticks in which clocks with these rates tick ``count`` times; None without one."""
+    return None if rates is None else round(count * TICKS_PER_UNIT / sum(rates)) + 1
+
+
+def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
+    """Return the fields of a channel by which messages are lost, and the largest share of each."""
+    names = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
+    most = [(name, max(loss_shares(getattr(channel, name), n_owners))) for name in names]
+    return [(name, share) for name, share in most if share > 0]
+
+
+def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
+    """Return a fault where nobody waits as long as an answer takes at least."""
+    if patience is None or least <= patience:
+        return []
+    allowed = f"an answer takes at least {least:g}, so no update can ever happen"
+    return [Fault(key, f"{patience:g}", allowed)]
