@@ -1,6 +1,7 @@
 """Numbers as a reader wants them, and as a manifest holds them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
 from math import inf, isnan
 
 MOST_NUMBERS = 6  # more values than this are said as a range
@@ -23,6 +24,14 @@ def numbers(values: Iterable[float]) -> str:
     if len(distinct) <= MOST_NUMBERS:
         return ", ".join(number(value) for value in distinct)
     return f"{number(distinct[0])} to {number(distinct[-1])}"
+
+
+def ranges(counts: Sequence[int]) -> str:
+    """Return ascending whole numbers, three or more in a row as a range."""
+    rows = groupby(enumerate(counts), key=lambda pair: pair[1] - pair[0])
+    runs = [[count for _, count in run] for _, run in rows]
+    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return ", ".join(chain(*parts))
 
 
 def as_float(value: object) -> float | None:

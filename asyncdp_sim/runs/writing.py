@@ -94,6 +94,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "warnings": list(outcome.warnings),
+        "warning_fields": [each.content() for each in outcome.notices],
         "summary": outcome.summary,
     }
     return content | {"label": label([content]).text}

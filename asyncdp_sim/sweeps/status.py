@@ -13,7 +13,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.sweeps.places import folder
 from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
-from asyncdp_sim.sweeps.told import in_words
+from asyncdp_sim.words import ranges
 
 LATELY = 100
 """Cells whose pace tells how long the rest takes."""
@@ -64,9 +64,7 @@ class Status:
         cells: dict[str, list[int]] = {}
         for number in sorted(self.failed):
             cells.setdefault(self.failed[number], []).append(number)
-        return [
-            f"cell{'s' * (len(some) > 1)} {in_words(some)}: {why}" for why, some in cells.items()
-        ]
+        return [f"cell{'s' * (len(some) > 1)} {ranges(some)}: {why}" for why, some in cells.items()]
 
 
 def status(scenario: Scenario | None, place: Path | str) -> Status:
