@@ -14,7 +14,7 @@ from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Outcome, Trace
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 Columns = dict[str, Any]
 
@@ -73,9 +73,9 @@ def owner_columns(
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
-    collided = np.concatenate([trace.ended(Outcome.collided) for trace in traces])
-    lost = np.concatenate([trace.ended(Outcome.lost) for trace in traces])
-    withheld = np.concatenate([trace.ended(Outcome.withheld) for trace in traces])
+    collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
+    lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
+    withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],

@@ -23,7 +23,7 @@ from asyncdp_sim.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RunResult:
     """All that one scenario gave, in memory.
 
     Attributes
@@ -112,7 +112,7 @@ class Ready:
         *,
         workers: int,
         run_map: Map,
-    ) -> Outcome:
+    ) -> RunResult:
         """Account for what was learned over traces, one per number, that ``behaved`` so."""
         scenario, dataset, problem = self.scenario, self.dataset, self.problem
         further = honest_summary(problem, learned.models, self.alone)
@@ -124,7 +124,7 @@ class Ready:
             further["psi_split"] = asdict(split)
         judged = judge(scenario, dataset, problem, traces, learned)
         found = (scenario, dataset, problem, traces, learned, judged)
-        return Outcome(
+        return RunResult(
             scenario, dataset, problem, tuple(numbers), tuple(traces), learned,
             summary=asdict(behaved) | summary(*found) | further,
             notices=warnings(*found), alone=self.alone,

@@ -15,7 +15,7 @@ from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Ending, Outcome, Trace
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class EndedEarly(Notice):
             horizon,
             Ends(min(short), max(short)),
             " or ".join(ending.value for ending, _ in endings.most_common()),
-            _count(ended, Outcome.withheld) or None,
+            _count(ended, ExchangeOutcome.withheld) or None,
             sum(int(trace.released.sum()) for trace in ended),
             tuple((fate, number) for fate, number in fates if number > 0),
         )
@@ -152,10 +152,10 @@ def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
 
 
 _FATES = {
-    "collided": Outcome.collided,
-    "were lost": Outcome.lost,
-    "were turned away": Outcome.discarded,
-    "were left in the buffer": Outcome.buffered,
+    "collided": ExchangeOutcome.collided,
+    "were lost": ExchangeOutcome.lost,
+    "were turned away": ExchangeOutcome.discarded,
+    "were left in the buffer": ExchangeOutcome.buffered,
 }
 
 
@@ -228,7 +228,7 @@ def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice
         yield ModelDiverged(len(lost), len(traces))
 
 
-def _count(traces: Sequence[Trace], outcome: Outcome) -> int:
+def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:
     return sum(int(trace.ended(outcome).sum()) for trace in traces)
 
 

@@ -9,7 +9,7 @@ from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.errors import InputError, ResultError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
-from asyncdp_sim.runs import Outcome, Ready, run, run_together, write
+from asyncdp_sim.runs import Ready, RunResult, run, run_together, write
 from asyncdp_sim.runs.workers import one_thread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -111,7 +111,7 @@ def _learn_together(
                 return
 
 
-def _written(folder: Folder, cell: Cell, outcome: Outcome) -> Ended:
+def _written(folder: Folder, cell: Cell, outcome: RunResult) -> Ended:
     with folder.building(cell.name) as directory:
         write(outcome, directory, updates=False, placed=folder.placed)
     folder.remove(f"{FAILED}/{cell.name}.json")

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
 
 if TYPE_CHECKING:
     from asyncdp_sim.trace.tables import Trace
@@ -41,7 +41,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
-    arrived = rows[np.isin(rows["outcome"], (Outcome.applied, Outcome.buffered))]
+    arrived = rows[np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.buffered))]
     before = arrived["end_k"]
     made_of = np.bincount(before, minlength=trace.n_updates + 1)
     used = made_of[: trace.n_updates]
@@ -51,7 +51,7 @@ def _check_exchanges(trace: "Trace") -> None:
     numbered = right and np.all(np.diff(before) >= 0) and one_by_one
     _require(numbered, "updates are not numbered one by one")
     waiting = before >= trace.n_updates
-    held = np.array_equal(arrived["outcome"] == Outcome.buffered, waiting)
+    held = np.array_equal(arrived["outcome"] == ExchangeOutcome.buffered, waiting)
     full = several is not None and made_of[-1] >= several
     _require(held and not full, "the buffer does not hold what came after the last update")
     later = np.diff(arrived["end_tick"]) >= 0
@@ -91,8 +91,10 @@ def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
     tallies = {
         EventKind.request_refused: int(owners["refused"].sum()),
         EventKind.answer_released: int(trace.released.sum()),
-        EventKind.answer_delivered: int(trace.ended(Outcome.applied, Outcome.buffered).sum()),
-        EventKind.answer_withheld: int(trace.ended(Outcome.withheld).sum()),
+        EventKind.answer_delivered: int(
+            trace.ended(ExchangeOutcome.applied, ExchangeOutcome.buffered).sum()
+        ),
+        EventKind.answer_withheld: int(trace.ended(ExchangeOutcome.withheld).sum()),
         EventKind.update_applied: trace.n_updates,
     }
     if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.trace.invariants import check
-from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Trace:
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:
         """One row per answer used, by update and in the order of arrival (columns ``UPDATES``)."""
-        applied = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
+        applied = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
         table = np.empty(len(applied), dtype=UPDATES)
         for name in ("owner", "read_tick", "message", "peer"):
             table[name] = applied[name]
@@ -92,7 +92,7 @@ class Trace:
         """Distinct answers released per owner: what the privacy ledger charges."""
         return self.ended(*RELEASED)
 
-    def ended(self, *outcomes: Outcome) -> npt.NDArray[np.int64]:
+    def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""
         rows = np.isin(self.exchanges["outcome"], outcomes)
         count = np.bincount(self.exchanges["owner"][rows], minlength=self.n_owners + 1)[1:]

@@ -85,7 +85,7 @@ class Detail(IntEnum):
     """It was delivered before."""
 
 
-class Outcome(IntEnum):
+class ExchangeOutcome(IntEnum):
     """How far the exchange that a query began has come."""
 
     unreleased = 0
@@ -120,12 +120,12 @@ class Ending(Enum):
 
 
 RELEASED = (
-    Outcome.in_flight,
-    Outcome.applied,
-    Outcome.collided,
-    Outcome.lost,
-    Outcome.discarded,
-    Outcome.buffered,
+    ExchangeOutcome.in_flight,
+    ExchangeOutcome.applied,
+    ExchangeOutcome.collided,
+    ExchangeOutcome.lost,
+    ExchangeOutcome.discarded,
+    ExchangeOutcome.buffered,
 )
 """Outcomes of exchanges whose answer was released, and charged."""
 

@@ -8,7 +8,7 @@ answers to it may arrive while the learner still counts fewer updates.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.trace import EventKind, Exchange, Outcome
+from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome
 
 if TYPE_CHECKING:
     from asyncdp_sim.network.learner import Learner
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ANSWER_DELIVERED = EventKind.answer_delivered
 QUERY_SENT = EventKind.query_sent
 SERVER_STEPPED = EventKind.server_stepped
-APPLIED = Outcome.applied
+APPLIED = ExchangeOutcome.applied
 
 
 class Ahead:

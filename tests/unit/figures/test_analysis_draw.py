@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.result import read_table
-from asyncdp_sim.runs import Outcome
+from asyncdp_sim.runs import RunResult
 
 NAMES = [
     "convergence-by-update",
@@ -112,7 +112,7 @@ def test_timing_shows_the_updates(drawn_result: Path) -> None:
         timing.by_update(Result.read(drawn_result), replicate=3, first=100)
 
 
-def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: Outcome) -> None:
+def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: RunResult) -> None:
     expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
     np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")

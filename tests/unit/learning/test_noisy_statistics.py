@@ -23,7 +23,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.result import read_table
-from asyncdp_sim.runs import Outcome, manifest, run, write
+from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
@@ -215,7 +215,7 @@ def test_owners_that_miss_a_deadline_answer_in_a_later_round() -> None:
         assert theta == pytest.approx(optimum, rel=1e-12)
 
 
-def drawn(epsilon: float = 20.0) -> Outcome:
+def drawn(epsilon: float = 20.0) -> RunResult:
     return run(scenario(privacy={"epsilon": epsilon, "sensitivity": DOMAIN, "budget": ONCE}))
 
 
