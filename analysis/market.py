@@ -180,7 +180,7 @@ def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
         figure.legend(handles=keys, loc="outside upper left", ncols=3)
     table: dict[str, Array] = {"worth": found.worth, "surplus": found.surplus}
     for way, name in enumerate(("each", "one", "asked")):
-        table |= {f"psi_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
+        table |= {f"psi_final_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
     table |= {f"epsilon_{i + 1}": found.epsilon[:, i] for i in range(owners)}
     said = (
         f"What the learner pays where sharing costs owner i c_i ε_i^{number(found.growth)}: it "

@@ -1,18 +1,14 @@
-"""What every trace must satisfy; checked whenever one is built, in users' runs too."""
-
-from typing import TYPE_CHECKING
+"""Invariants of every trace, checked whenever one is built, in users' runs too."""
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.trace.tables import Tables
 from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
 
-if TYPE_CHECKING:
-    from asyncdp_sim.trace.tables import Trace
 
-
-def check(trace: "Trace") -> None:
+def check(trace: Tables) -> None:
     """Raise if the tables of a trace contradict each other.
 
     Raises
@@ -26,7 +22,7 @@ def check(trace: "Trace") -> None:
         _check_events(trace, trace.events)
 
 
-def _check_exchanges(trace: "Trace") -> None:
+def _check_exchanges(trace: Tables) -> None:
     rows = trace.exchanges
     read, release, end = rows["read_tick"], rows["release_tick"], rows["end_tick"]
     ticks = trace.update_ticks
@@ -68,7 +64,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(staleness == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
-def _check_requests(trace: "Trace") -> None:
+def _check_requests(trace: Tables) -> None:
     owners, rows = trace.owners, trace.exchanges
     end = rows["end_tick"]
     served = np.bincount(rows["owner"], minlength=len(owners) + 1)[1:]
@@ -85,7 +81,7 @@ def _check_requests(trace: "Trace") -> None:
         _require(not np.any(overlap), "two exchanges overlap in a one-on-one protocol")
 
 
-def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
+def _check_events(trace: Tables, events: npt.NDArray[np.void]) -> None:
     owners = trace.owners
     _require(np.all(np.diff(events["tick"]) >= 0), "events go back in time")
     tallies = {

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.trace import Trace
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,

@@ -1,4 +1,4 @@
-"""The trace of one replicate: immutable tables that cannot contradict themselves."""
+"""Tables of one replicate, and what is counted from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,12 +6,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutcome
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Tables:
     """Who talked to whom, and when; knows nothing of models.
 
     Attributes
@@ -42,11 +41,6 @@ class Trace:
     in_order : bool
         Whether answers arrive in the order of the updates that they make. Those to several servers
         need not: while a slow one lacks answers to update k, others take some to later updates.
-
-    Raises
-    ------
-    InvariantError
-        At construction, if the tables contradict each other.
     """
 
     end_tick: int
@@ -62,12 +56,6 @@ class Trace:
     update_ticks: npt.NDArray[np.int64]
     answers_per_update: int | None = 1
     in_order: bool = True
-
-    def __post_init__(self) -> None:
-        for table in (self.exchanges, self.owners, self.events, self.update_ticks):
-            if table is not None:
-                table.setflags(write=False)
-        check(self)
 
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:

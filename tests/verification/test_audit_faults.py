@@ -25,8 +25,7 @@ from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
-from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"

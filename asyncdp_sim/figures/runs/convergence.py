@@ -215,9 +215,9 @@ def _table(
     return {
         "line": names,
         axis: np.concatenate(grids),
-        "psi_q25": low,
-        "psi_median": middle,
-        "psi_q75": high,
+        "relative_fitness_q25": low,
+        "relative_fitness_median": middle,
+        "relative_fitness_q75": high,
     }
 
 

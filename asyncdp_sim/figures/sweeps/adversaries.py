@@ -170,7 +170,14 @@ def _turn_key() -> Line2D:
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Array]:
-    names = ("series", "factor", "liars", "psi", "psi_low", "psi_high")
+    names = (
+        "series",
+        "factor",
+        "liars",
+        "psi_final_median",
+        "psi_final_median_low",
+        "psi_final_median_high",
+    )
     return {
         name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
     }

@@ -342,6 +342,6 @@ def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
     assert table["owners"].tolist() == [2, 2, 4, 4]
     assert set(table["setting"]) == {"statistics", "gradients, step 0.1"}
     assert table["epsilon"].tolist() == [20.0] * 4
-    assert (table["psi_low"] <= table["psi"]).all()
+    assert (table["psi_final_median_low"] <= table["psi_final_median"]).all()
     assert (table["time"] > 0).all()
     assert main([str(tmp_path)]) == 2
