@@ -1,4 +1,4 @@
-"""Who gains by joining, by size: ψ of owners alone against n_i, and of the joint model as lines.
+"""Gains of joining by size: ψ of owners alone against n_i, and of the joint model as lines.
 
 As Async, figure 11.
 """

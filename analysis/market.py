@@ -1,4 +1,4 @@
-"""What a target costs where privacy has a price, and which budgets are bought for it."""
+"""Prices of a target where privacy has a price, and the budgets that are bought for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
 
 @dataclass(frozen=True, eq=False)
 class Bargains:
-    """What learner and owners agree on, for many worths of ψ; rows go together.
+    """Agreements of learner and owners, for many worths of ψ; rows go together.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What made a result: versions, processor, commit, digests and fingerprints."""
+"""Provenance of a result: versions, processor, commit, digests and fingerprints."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""How the network of a run behaved, with confidence intervals over its replicates."""
+"""Summary of a run's network, with confidence intervals over its replicates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NetworkSummary:
-    """How the network of a run behaved, over all replicates.
+    """Figures of a run's network, over all replicates.
 
     Rates are ratios of sums over the replicates; None where there is nothing to divide by.
 

@@ -1,4 +1,4 @@
-"""Where two results differ: key by key, table by table, each with both values."""
+"""Differences between two results: key by key, table by table, each with both values."""
 
 import json
 import tomllib

@@ -24,7 +24,7 @@ from asyncdp_sim.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """All that one scenario gave, in memory.
+    """Result of running one scenario, in memory.
 
     Attributes
     ----------

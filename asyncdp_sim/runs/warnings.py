@@ -171,7 +171,7 @@ class ModelDiverged(Notice):
 
 @dataclass(frozen=True)
 class PrivateRecordsRead(Notice):
-    """What is of a real file's private records is for nobody else."""
+    """Private records of a real file were read: what is made of them is not for release."""
 
     text: ClassVar[str] = (
         "private records were read: fitness, optimum and curves are not for release"

@@ -1,4 +1,4 @@
-"""What a worker does: simulate a network, and learn cells over its traces."""
+"""Work of one worker: simulate a network, and learn cells over its traces."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from asyncdp_sim.trace import Trace
 
 @dataclass(frozen=True)
 class Ended:
-    """How a cell ended.
+    """End of a cell: its name, and the error if there was one.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How far a sweep has come."""
+"""Status of a sweep: cells done, failed and left, and the time that is left."""
 
 import json
 import re
@@ -25,7 +25,7 @@ PAUSE = 100.0
 
 @dataclass(frozen=True)
 class Status:
-    """How far a sweep has come.
+    """Progress of a sweep.
 
     Attributes
     ----------

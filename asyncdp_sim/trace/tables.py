@@ -11,7 +11,7 @@ from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutc
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Who talked to whom, and when; knows nothing of models.
+    """Exchanges, owners and events of a replicate; knows nothing of models.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from asyncdp_sim.trace.tables import Tables
 
 @dataclass(frozen=True, eq=False)
 class Trace(Tables):
-    """Who talked to whom, and when, with every invariant held; knows nothing of models.
+    """Tables of a replicate that hold every invariant.
 
     Raises
     ------

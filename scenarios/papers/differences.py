@@ -1,4 +1,4 @@
-"""What a paper's own options, its text, and a sound version make of one experiment."""
+"""Differences between a paper's own options, its text, and a sound version of one experiment."""
 
 import csv
 import io

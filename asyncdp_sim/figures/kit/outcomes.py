@@ -1,4 +1,4 @@
-"""How a result came out: the figures that a sweep is judged by, each with its 95 % interval."""
+"""Figures of merit by which a sweep is judged, each with its 95 % interval."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How good the model is, when: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
+"""Convergence: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the model is worth on rows that nobody trained on."""
+"""Loss on held-out rows over updates, beside that of θ* and of owners alone."""
 
 from collections.abc import Sequence
 from typing import Any

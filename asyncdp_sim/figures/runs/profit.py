@@ -1,4 +1,4 @@
-"""Who profits from joining: owners' own optima beside the private model (Async, figure 11)."""
+"""Profit from joining: owners' own optima beside the private model (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any

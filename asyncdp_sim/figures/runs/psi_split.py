@@ -1,4 +1,4 @@
-"""Where ψ at the end comes from: bias, selection, transient and noise, side by side."""
+"""Parts of ψ at the end, stacked: bias, selection, transient and noise."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What owners that lie do to the model: ψ at the end against how many of them there are."""
+"""Damage by owners that lie: ψ at the end against how many of them there are."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ ASIDE = 0.05  # by how much each line stands beside the one before, so that equa
 
 @dataclass(frozen=True)
 class Varied:
-    """What a sweep varies, as this picture shows it.
+    """The panels of this picture, and the path that sets its lines apart.
 
     Attributes
     ----------

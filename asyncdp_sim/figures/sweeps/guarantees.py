@@ -1,4 +1,4 @@
-"""What a guarantee costs: mean ψ at the end against ε, a line for each way to hide records."""
+"""The cost of a guarantee: mean ψ at the end against ε, a line for each way to hide records."""
 
 import json
 from collections.abc import Mapping, Sequence

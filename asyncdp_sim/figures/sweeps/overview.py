@@ -1,4 +1,4 @@
-"""What changes with a swept number: time, throughput, fairness, losses and ψ against it."""
+"""Overview of a sweep: time, throughput, fairness, losses and ψ against the swept number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Varied:
-    """What a sweep varies, as this picture shows it.
+    """The axis of this picture: the swept path, and the path of its lines.
 
     Attributes
     ----------

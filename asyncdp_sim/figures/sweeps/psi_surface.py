@@ -29,7 +29,7 @@ PSI = "mean $\\psi$ at the end"
 
 @dataclass(frozen=True)
 class Reference:
-    """What stands beside the measured means: a law, a bound, or ψ of another model.
+    """A reference beside the measured means: a law, a bound, or ψ of another model.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which way of learning wins where: ψ at the end, and the time that it took, against ε and N."""
+"""Rival ways of learning: ψ at the end, and the time that it took, against ε and N."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
