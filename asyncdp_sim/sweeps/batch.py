@@ -21,7 +21,7 @@ from asyncdp_sim.trace import Trace
 
 @dataclass(frozen=True)
 class Ended:
-    """End of a cell: its name, and the error if there was one.
+    """End of a cell: its number, and the error if there was one.
 
     Attributes
     ----------
