@@ -1,4 +1,4 @@
-"""Who gains by joining, by size: ψ of owners alone against n_i, and of the joint model as lines.
+"""Gains of joining by size: ψ of owners alone against n_i, and of the joint model as lines.
 
 As Async, figure 11.
 """
@@ -96,11 +96,11 @@ def by_size(
         "name": np.tile(called, len(lines)),
         "records": np.tile(records, len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
-        "psi_mean": np.repeat(means, len(alone)),
+        "psi_final_mean": np.repeat(means, len(alone)),
         "gains": gains.astype(int).ravel(),
     }
     if len(expected) > 0:
-        table["psi_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
+        table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
     who = "; ".join(_who(line, called[row]) for line, row in zip(lines, gains, strict=True))
     caption = (
         "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "

@@ -43,7 +43,13 @@ def by_iteration(lines: Sequence[Line], *, name: str = "boxes") -> Picture:
         "k": np.concatenate([k for k, _ in found]),
     }
     values = np.concatenate([psi for _, psi in found], axis=1)
-    table |= dict(zip(("psi_q25", "psi_median", "psi_q75"), values, strict=True))
+    table |= dict(
+        zip(
+            ("relative_fitness_q25", "relative_fitness_median", "relative_fitness_q75"),
+            values,
+            strict=True,
+        )
+    )
     with style():
         figure, axes = canvas(height=4.0)
         axes.set_yscale("log")

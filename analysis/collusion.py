@@ -1,4 +1,4 @@
-"""What colluding parties learn of an owner: how far off they are, against its ε."""
+"""Collusion: errors of colluding parties' estimates of an owner, against its ε."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ BEHIND = 10.0  # of the largest finite ε, where ∞ stands
 
 @dataclass(frozen=True)
 class Learned:
-    """What is known of an owner's gradients in one run or several of the same scenario.
+    """Estimates of an owner's gradients in one run or several of the same scenario.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What τ curious servers of POLAR know of a client's gradient, against τ."""
+"""Curious servers of POLAR: knowledge of a client's gradient against their number τ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -25,7 +25,7 @@ NO_GUARANTEE = Label(
 
 @dataclass(frozen=True)
 class Known:
-    """How well τ of a client's servers know its gradient.
+    """Knowledge that τ of a client's servers have of its gradient.
 
     Attributes
     ----------

@@ -201,7 +201,11 @@ def _table(found: Sequence[Case], constant: float) -> dict[str, npt.NDArray[Any]
                 rows.append(
                     {"case": case.number, "records_1": n, "epsilon_1": epsilon}
                     | {"records_others": case.records, "epsilon_others": case.epsilon}
-                    | {"psi_mean": mean, "psi_mean_low": low, "psi_mean_high": high}
+                    | {
+                        "psi_final_mean": mean,
+                        "psi_final_mean_low": low,
+                        "psi_final_mean_high": high,
+                    }
                     | {"law": constant * case.law[i, j]}
                 )
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}

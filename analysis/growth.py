@@ -1,4 +1,4 @@
-"""How time and memory grow with the size of a problem, with fitted exponents."""
+"""Growth of time and memory with the size of a problem, with fitted exponents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ MEMORY = "memory"
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """What one part of the work costs at growing sizes, all else fixed.
+    """Cost of one part of the work at growing sizes, all else fixed.
 
     Attributes
     ----------

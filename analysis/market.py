@@ -1,4 +1,4 @@
-"""What a target costs where privacy has a price, and which budgets are bought for it."""
+"""Prices of a target where privacy has a price, and the budgets that are bought for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
 
 @dataclass(frozen=True, eq=False)
 class Bargains:
-    """What learner and owners agree on, for many worths of ψ; rows go together.
+    """Agreements of learner and owners, for many worths of ψ; rows go together.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
         figure.legend(handles=keys, loc="outside upper left", ncols=3)
     table: dict[str, Array] = {"worth": found.worth, "surplus": found.surplus}
     for way, name in enumerate(("each", "one", "asked")):
-        table |= {f"psi_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
+        table |= {f"psi_final_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
     table |= {f"epsilon_{i + 1}": found.epsilon[:, i] for i in range(owners)}
     said = (
         f"What the learner pays where sharing costs owner i c_i ε_i^{number(found.growth)}: it "

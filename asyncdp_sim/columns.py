@@ -13,6 +13,19 @@ from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
 
+PSI = {
+    "relative_fitness": "ψ of the central model after k updates",
+    "psi_final": "ψ of the last model of a replicate",
+    "psi_alone": "ψ of the optimum θ_i* of an owner's own records",
+    "psi_split": "the parts of the mean ψ of the last models: bias, selection, transient, noise",
+    "profits_psi": "owners, or whether an owner has, a larger psi_alone than the mean psi_final",
+}
+"""The names of ψ, wherever a number stands under one: tables, summaries, the CSV beside a picture.
+
+What is taken over replicates is behind the name (``_mean``, ``_median``, ``_q25``, ``_q75``), and
+behind that the ends of its interval (``_low``, ``_high``); in a summary it is a key below the name.
+"""
+
 
 def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     """Return ``updates``: one row per answer used, sorted by replicate and k.

@@ -1,4 +1,4 @@
-"""What the package raises, and the one-line form in which it reports bad input."""
+"""Exceptions of the package, and the one-line form in which bad input is reported."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

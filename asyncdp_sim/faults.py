@@ -1,4 +1,4 @@
-"""What a validation error says, in our words: dotted key, what was given, what is allowed.
+"""Validation errors in our words: dotted key, the value given, and the values allowed.
 
 Names of the validation library never show.
 """

@@ -1,4 +1,4 @@
-"""What made a result: versions, processor, commit, digests and fingerprints."""
+"""Provenance of a result: versions, processor, commit, digests and fingerprints."""
 
 import hashlib
 import json
@@ -22,6 +22,8 @@ VERSIONS = "versions.json"
 """File of a directory without a manifest that says which versions made it."""
 CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
 """Keys of a manifest that say what a result was made with, and not what was made."""
+LATER = ("warning_fields",)
+"""Keys that older manifests lack, in other words what another key says too."""
 
 
 def placeless(scenario: Scenario) -> dict[str, Any]:

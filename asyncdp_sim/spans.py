@@ -1,4 +1,4 @@
-"""What lasts: requests, queries, computing, transmissions, locks and absences, read from events."""
+"""Spans of time read from events: requests, queries, computing, transmissions, locks, absences."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

@@ -1,6 +1,7 @@
 """Numbers as a reader wants them, and as a manifest holds them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
 from math import inf, isnan
 
 MOST_NUMBERS = 6  # more values than this are said as a range
@@ -30,6 +31,14 @@ def extent(values: Iterable[float]) -> str:
     given = [float(value) for value in values]
     low, high = min(given), max(given)
     return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def ranges(counts: Sequence[int]) -> str:
+    """Return ascending whole numbers, three or more in a row as a range."""
+    rows = groupby(enumerate(counts), key=lambda pair: pair[1] - pair[0])
+    runs = [[count for _, count in run] for _, run in rows]
+    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return ", ".join(chain(*parts))
 
 
 def as_float(value: object) -> float | None:

@@ -1,4 +1,4 @@
-"""What colluding owners learn of the one that is the learner, from what the runs send them.
+"""Study of colluding owners: estimates of the owner that is the learner, from what runs send them.
 
 ``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, tapped, and adds
 figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.

@@ -1,4 +1,4 @@
-"""What τ curious servers of POLAR learn of a client: ``python -m scenarios.curious_servers``.
+"""Study of τ curious servers of POLAR: ``python -m scenarios.curious_servers``.
 
 The weights and perturbations are those that the simulated clients draw, with M = 5 and M̄ = 50
 as published (POLAR, figure 3); a client's gradient is the same at all steps of a window, which is

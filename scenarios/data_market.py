@@ -1,4 +1,4 @@
-"""What a model costs where privacy has a price: ``python -m scenarios.data_market DIR``.
+"""Study of a data market, where privacy has a price: ``python -m scenarios.data_market DIR``.
 
 DIR is the sweep directory of ``data-market`` of the catalogue, to which two figures are added: the
 market, and beside it the game that Collab sketches, where owners' costs grow with what they give.

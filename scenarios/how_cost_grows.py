@@ -1,4 +1,4 @@
-"""How cost grows with N, T, p and n: ``python -m scenarios.how_cost_grows DIR [--quick]``.
+"""Study of cost against N, T, p and n: ``python -m scenarios.how_cost_grows DIR [--quick]``.
 
 One size grows from a common point while the others stay. Owners share one clock (superposed) and
 compute for a tenth of the learner's time, whatever N; learning is replayed over the network's
@@ -44,7 +44,7 @@ CLOCKS_APART = 10_000
 
 @dataclass(frozen=True)
 class Size:
-    """How large a problem is.
+    """Size of a problem.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the papers' figures show, to hold ours against."""
+"""Published values of the papers' figures, to hold ours against."""
 
 from collections.abc import Mapping
 

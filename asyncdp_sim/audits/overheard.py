@@ -16,7 +16,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import RELEASED, Outcome, Trace
+from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,5 +114,9 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     )
 
 
-_UNUSED = [outcome for outcome in RELEASED if outcome not in (Outcome.applied, Outcome.buffered)]
+_UNUSED = [
+    outcome
+    for outcome in RELEASED
+    if outcome not in (ExchangeOutcome.applied, ExchangeOutcome.buffered)
+]
 """What may become of an answer that was released and that learning never asked for."""

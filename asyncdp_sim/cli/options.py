@@ -1,4 +1,4 @@
-"""What commands have in common: their arguments, and how these are read."""
+"""Options and arguments that several commands take, and their reading."""
 
 from pathlib import Path
 from typing import Annotated

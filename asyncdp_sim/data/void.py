@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.notices import Counted
 
 LARGEST = 1e50
 """Largest number in a record: what is squared twice, and summed, stays a number."""
@@ -42,12 +43,12 @@ def set_aside(features: Array, targets: Array) -> int:
 
 def said(absent: int, large: int) -> tuple[str, ...]:
     """Return how many records contribute nothing, and why; nothing where all do."""
-    told = [f"without a target: {absent}"] if absent > 0 else []
-    told += [f"with a number above {LARGEST:g}: {large}"] if large > 0 else []
+    told = ["without a target: {absent}"] if absent > 0 else []
+    told += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
     if len(told) == 0:
         return ()
     nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
-    return (f"Records {'; '.join(told)}. {nothing}",)
+    return (Counted(f"Records {'; '.join(told)}. {nothing}", absent=absent, large=large),)
 
 
 def void(targets: Sequence[Array]) -> list[Void]:

@@ -45,7 +45,7 @@ NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (diagram.diagram, utilisa
 
 @dataclass(frozen=True)
 class Drawing:
-    """What was drawn.
+    """Files that were drawn, and notes on what was not.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ RECORDS = "runs need records: they are of each owner's own, not of the same mome
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What a scenario will come to.
+    """Forecast of a scenario: expected ψ, time, and the owners' profit.
 
     Attributes
     ----------

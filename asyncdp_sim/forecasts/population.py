@@ -1,4 +1,4 @@
-"""What a forecast takes for the owners' data: second moments, and whose they are."""
+"""Second moments of the owners' data that a forecast takes, and whose they are."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

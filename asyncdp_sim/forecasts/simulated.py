@@ -15,7 +15,7 @@ REPLICATES = 100
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What runs of the scenario gave.
+    """Figures of runs of the scenario.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import Positive, Spec
 
 QUANTILE = 0.99
@@ -156,11 +157,13 @@ class Bounded(Spec):
         allowed = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
         return [Fault("acceptance.bound", "nothing", allowed)]
 
-    def _limit(self) -> str:
+    def _told(self, what: str) -> Counted:
+        """Return which answers are too long, and what becomes of them."""
         if self.bound is not None:
-            return f"longer than {self.bound:g} (L1)"
+            return Counted(f"answers longer than {{bound:g}} (L1) {what}", bound=self.bound)
         most = 1 - (QUANTILE if self.quantile is None else self.quantile)
-        return f"longer (L1) than honest ones are with probability {most:.3g} at most"
+        usual = "honest ones are with probability {most:.3g} at most"
+        return Counted(f"answers longer (L1) than {usual} {what}", most=most)
 
 
 class ClipAnswers(Bounded):
@@ -178,7 +181,7 @@ class ClipAnswers(Bounded):
 
     def words(self) -> str:
         """Return what becomes of answers."""
-        return f"answers {self._limit()} are scaled down"
+        return self._told("are scaled down")
 
 
 class TrimAnswers(Bounded):
@@ -195,7 +198,7 @@ class TrimAnswers(Bounded):
 
     def words(self) -> str:
         """Return what becomes of answers."""
-        return f"answers {self._limit()} count as zero"
+        return self._told("count as zero")
 
 
 AcceptanceSpec = Annotated[AcceptAll | ClipAnswers | TrimAnswers, Field(discriminator="kind")]

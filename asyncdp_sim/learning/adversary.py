@@ -4,7 +4,6 @@ What they send is a function of noisy answers, so their own ε is what it was; w
 model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it.)
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,9 +12,8 @@ from pydantic import Field
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
+from asyncdp_sim.notices import Counted, Listed
 from asyncdp_sim.spec import NonNegative, Positive, Spec
-
-_NAMED = 5
 
 
 class Liars(Spec):
@@ -56,7 +54,12 @@ class Liars(Spec):
         """Return who lies, and how."""
         if len(self.owners) == 0:
             return "no owner lies"
-        return f"{_named(self.owners)}: what is sent is {self.multiplier:g} times the noisy answer"
+        lie = "lies" if len(self.owners) == 1 else "lie"
+        return Counted(
+            f"{{owners}} {lie}: what is sent is {{times:g}} times the noisy answer",
+            owners=Listed.of(self.owners),
+            times=self.multiplier,
+        )
 
 
 class Flip(Liars):
@@ -89,9 +92,3 @@ class Scale(Liars):
 
 Adversary = Annotated[Flip | Scale, Field(discriminator="kind")]
 """Every way for owners to lie; a new one joins by its line here."""
-
-
-def _named(owners: Sequence[int]) -> str:
-    listed = ", ".join(str(owner) for owner in owners[:_NAMED])
-    more = "" if len(owners) <= _NAMED else f" and {len(owners) - _NAMED} more"
-    return f"owner {listed} lies" if len(owners) == 1 else f"owners {listed}{more} lie"

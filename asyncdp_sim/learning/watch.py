@@ -12,9 +12,9 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
 from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, largest, met
-from asyncdp_sim.trace import RELEASED, Outcome, Trace
+from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
-ANSWERED = (*RELEASED, Outcome.withheld)
+ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
 """Outcomes of exchanges whose answer was ready: whoever keeps it has looked at its records too."""
 
 

@@ -1,4 +1,4 @@
-"""How the network of a run behaved, with confidence intervals over its replicates."""
+"""Summary of a run's network, with confidence intervals over its replicates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.measures.reductions import busy_ticks, repeated, updates_until_all
-from asyncdp_sim.trace import Outcome, Trace
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]
@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NetworkSummary:
-    """How the network of a run behaved, over all replicates.
+    """Figures of a run's network, over all replicates.
 
     Rates are ratios of sums over the replicates; None where there is nothing to divide by.
 
@@ -159,13 +159,13 @@ def _waits(trace: Trace) -> tuple[float, float]:
 
 
 def _round_trips(trace: Trace) -> tuple[float, float]:
-    rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
+    rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
     return float(to_units((rows["end_tick"] - rows["request_tick"]).sum())), float(len(rows))
 
 
 def _ended(trace: Trace) -> float:
     """Return how many released answers had an end."""
-    return float(trace.released.sum() - trace.ended(Outcome.in_flight).sum())
+    return float(trace.released.sum() - trace.ended(ExchangeOutcome.in_flight).sum())
 
 
 def _transmissions(trace: Trace) -> tuple[float, float]:
@@ -196,8 +196,8 @@ _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
     "utilisation": lambda t, _: (float(to_units(busy_ticks(t))), _time(t)),
     "offered_load": lambda t, _: (float(to_units(t.on_air_ticks)), _time(t)),
     "delivered_load": lambda t, airtime: (len(t.updates) * airtime, _time(t)),
-    "collision_rate": lambda t, _: (float(t.ended(Outcome.collided).sum()), _ended(t)),
-    "loss_rate": lambda t, _: (float(t.ended(Outcome.lost).sum()), _ended(t)),
+    "collision_rate": lambda t, _: (float(t.ended(ExchangeOutcome.collided).sum()), _ended(t)),
+    "loss_rate": lambda t, _: (float(t.ended(ExchangeOutcome.lost).sum()), _ended(t)),
     "refusal_rate": lambda t, _: _refusals(t),
     "transmissions_per_answer": lambda t, _: _transmissions(t),
     "mean_waiting": lambda t, _: _waits(t),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
 from asyncdp_sim.network.live_hooks import Broadcast, Learning
-from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Outcome, Recorder
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered
@@ -24,10 +24,10 @@ REQUEST_QUEUED = EventKind.request_queued
 REQUEST_REFUSED = EventKind.request_refused
 REQUEST_SENT = EventKind.request_sent
 UPDATE_APPLIED = EventKind.update_applied
-APPLIED = Outcome.applied
-DISCARDED = Outcome.discarded
-IN_FLIGHT = Outcome.in_flight
-UNRELEASED = Outcome.unreleased
+APPLIED = ExchangeOutcome.applied
+DISCARDED = ExchangeOutcome.discarded
+IN_FLIGHT = ExchangeOutcome.in_flight
+UNRELEASED = ExchangeOutcome.unreleased
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
 TIMEOUT = EventKind.timeout
 TURN = Priority.TURN
@@ -325,7 +325,7 @@ class Learner:
         self.event(ANSWER_DISCARDED, exchange.owner, exchange.message, attempt, detail)
         self.drop(exchange, DISCARDED)
 
-    def drop(self, exchange: Exchange, outcome: Outcome) -> None:
+    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
         """Note that an exchange has ended without an update."""
         exchange.outcome = outcome
         if exchange.ended is None:

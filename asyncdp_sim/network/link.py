@@ -11,27 +11,27 @@ from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.trace import Detail, EventKind, Exchange, Outcome
+from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
-ABANDONED = Outcome.abandoned
+ABANDONED = ExchangeOutcome.abandoned
 ACKNOWLEDGEMENT_LOST = EventKind.acknowledgement_lost
 ANSWER_COLLIDED = EventKind.answer_collided
 ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_END = Priority.ANSWER_END
 ANSWER_LOST = EventKind.answer_lost
 ANSWER_RESENT = EventKind.answer_resent
-APPLIED = Outcome.applied
+APPLIED = ExchangeOutcome.applied
 CHANNEL_BUSY = Detail.channel_busy
 COLLIDED = Fate.collided
-COLLIDED_OUTCOME = Outcome.collided
+COLLIDED_OUTCOME = ExchangeOutcome.collided
 COLLISION = Detail.collision
-DISCARDED = Outcome.discarded
+DISCARDED = ExchangeOutcome.discarded
 DUPLICATE = Detail.duplicate
 GRADIENT_READY = Priority.GRADIENT_READY
 KEPT = Fate.kept
 LATE = Detail.late
-LOST = Outcome.lost
+LOST = ExchangeOutcome.lost
 NOISE = Detail.noise
 OFFLINE = Detail.offline
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
@@ -40,7 +40,7 @@ QUERY_RECEIVED = EventKind.query_received
 RETRY = EventKind.retry
 SUPERSEDED = Detail.superseded
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
-WITHHELD = Outcome.withheld
+WITHHELD = ExchangeOutcome.withheld
 
 
 class Link:
@@ -131,7 +131,7 @@ class Link:
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, WITHHELD)
                 return
-            came: Outcome | None = None
+            came: ExchangeOutcome | None = None
             if self._port is not None:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
@@ -170,7 +170,7 @@ class Link:
         idle = exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0)
         return not idle and self._learner.withholds(exchange)
 
-    def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[Outcome | None]:
+    def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
         """Send the answer once; return what came of it, None if it was not sent."""
         owner, learner = self._owner, self._learner
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
@@ -210,7 +210,7 @@ class Link:
             self._learner.event(ANSWER_RESENT, *sent)
         return True
 
-    def _arrive(self, exchange: Exchange) -> Outcome:
+    def _arrive(self, exchange: Exchange) -> ExchangeOutcome:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED:
@@ -245,7 +245,7 @@ class Link:
             if self._backoff is not None:
                 yield learner.kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
             tries += 1
-            came: Outcome | None = None
+            came: ExchangeOutcome | None = None
             if self._port is not None:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
@@ -256,7 +256,9 @@ class Link:
                 return
             arrived = came is APPLIED
 
-    def _anew(self, former: Exchange, outcome: Outcome, patience: Patience | None) -> Exchange:
+    def _anew(
+        self, former: Exchange, outcome: ExchangeOutcome, patience: Patience | None
+    ) -> Exchange:
         """End an exchange whose answer was not delivered, and open one for a fresh answer."""
         self._owner.answers_reserved += 1
         exchange = self._learner.repeat(former)
@@ -269,7 +271,7 @@ class Link:
         self,
         exchange: Exchange,
         patience: Patience | None,
-        outcome: Outcome = ABANDONED,
+        outcome: ExchangeOutcome = ABANDONED,
     ) -> None:
         if exchange.transmissions == 0:
             self._owner.answers_reserved -= 1

@@ -1,13 +1,30 @@
-"""What a run guarantees, said precisely: the label that follows a result everywhere."""
+"""The guarantee of a run: whether it is private as claimed, at which ε, and why not."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.notices import Listed
 from asyncdp_sim.privacy.accounting import Gaussian, Pure
-from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.privacy.reasons import (
+    AnswersExact,
+    BoundExceeded,
+    Diverged,
+    LargeDelta,
+    NoFiniteEpsilon,
+    Obfuscated,
+    OneDraw,
+    OtherNorm,
+    PublicRecords,
+    Reason,
+    RestsOnBound,
+    Unseen,
+    Unsound,
+    Untimed,
+)
 from asyncdp_sim.privacy.sensitivity import Declared
 from asyncdp_sim.privacy.spec import Privacy
 
@@ -30,7 +47,7 @@ class Guarantee:
     bound_exceeded : bool or None
         Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
         where none did and queries were not looked at.
-    reasons : tuple of str
+    because : tuple of Reason
         Why it is not private, or what the claim rests on.
     at_least : bool
         Whether ``epsilon_true`` is of the table's own records alone, and the least that ε may be:
@@ -43,9 +60,14 @@ class Guarantee:
     epsilon_true: float
     delta: float | None
     bound_exceeded: bool | None
-    reasons: tuple[str, ...]
+    because: tuple[Reason, ...]
     at_least: bool = False
     unseen: int | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not private, or what the claim rests on, in words."""
+        return tuple(each.words() for each in self.because)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +134,11 @@ def guarantee(
     ValueError
         If a bound was declared and nobody has looked.
     """
-    untimed = [] if timing is None else [f"{UNTIMED}{timing}"]
+    untimed = [] if timing is None else [Untimed(timing)]
     if privacy.mechanism == "none":
-        exact = "mechanism none: the answers are exact"
-        hidden = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        breaks = [hidden if obfuscated else exact, *_public(public_rows_of_owner), *untimed]
-        return Guarantee(False, inf, None, None, tuple(breaks))
+        bare = Obfuscated() if obfuscated else AnswersExact()
+        because = (bare, *_public(public_rows_of_owner), *untimed)
+        return Guarantee(False, inf, None, None, because)
     if isinstance(privacy.sensitivity, Declared) and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
     breaks, factor = _published(privacy, n_features)
@@ -125,26 +146,20 @@ def guarantee(
     exceeded = _exceeded(look, xi)
     if look is not None and exceeded is True:
         worst = int(np.argmax(look.largest)) + 1
-        breaks.append(
-            f"the declared bound {xi:g} on a record gradient's {privacy.norm.upper()} norm is "
-            f"exceeded: {look.largest.max():.4g} at owner {worst}"
-        )
+        largest = float(look.largest.max())
+        breaks.append(BoundExceeded(xi, privacy.norm.upper(), largest, worst))
     if look is not None:
         factors *= np.maximum(1, look.largest / xi)
     silent = np.flatnonzero(np.isinf(accountant.epsilon)) + 1
     if len(silent) > 0:
         published = len(silent) == 1 < len(records)
         plays = ", as published, where it plays the learner itself" if published else ""
-        whose = "its" if len(silent) == 1 else "their"
-        breaks.append(f"ε = ∞ for {_owners(silent)}: {whose} answers are exact{plays}")
+        breaks.append(NoFiniteEpsilon(Listed.of(silent.tolist()), plays))
     true = accountant.together(accountant.answers, privacy.overlap, factors)
     open_to_all = _public(public_rows_of_owner)
     if diverged > 0:
-        breaks.append(
-            f"the model diverged in {diverged} replicates: no bound holds for gradients at an "
-            "infinite model, and which answers are finite tells records"
-        )
-    recoded = [] if unsound is None else [unsound]
+        breaks.append(Diverged(diverged))
+    recoded = [] if unsound is None else [Unsound(unsound)]
     breaks += [*recoded, *open_to_all, *untimed]
     endless = len(recoded) + len(open_to_all) + len(untimed) + diverged
     if endless > 0 or privacy.noise == "scalar-as-published":
@@ -154,10 +169,7 @@ def guarantee(
         notes += _resting(look, xi, broken=len(breaks) > 0)
     largest_n = int(records.max())
     if accountant.delta * largest_n >= 1:
-        notes.append(
-            f"δ = {accountant.delta:g} is not below 1/n = {1 / largest_n:.2g}: a mechanism that "
-            "shows one record, drawn at random, would pass with it"
-        )
+        notes.append(LargeDelta(accountant.delta, 1 / largest_n))
     unseen = None if look is None else look.unseen
     shown = unseen is None or unseen == 0
     private = False if len(breaks) > 0 else True if shown else None
@@ -174,50 +186,28 @@ def _exceeded(look: Look | None, xi: float) -> bool | None:
     return None if look.unseen > 0 else False
 
 
-def _resting(look: Look, xi: float, *, broken: bool) -> list[str]:
+def _resting(look: Look, xi: float, *, broken: bool) -> list[Reason]:
     """Return what a claim that is not broken rests on, and what was left out."""
     if look.unseen > 0:
-        total = look.seen + look.unseen
-        return [
-            f"{look.unseen} of {total} answered queries were not looked at: the declared bound "
-            f"{xi:g} may be exceeded there"
-        ]
-    if broken:
-        return []
-    return [
-        f"the claim rests on the declared bound {xi:g}: no record of this table exceeded it at "
-        f"{look.seen} answered queries, at the start, at θ* or at the final models; other records "
-        "may"
-    ]
+        return [Unseen(look.unseen, look.seen + look.unseen, xi)]
+    return [] if broken else [RestsOnBound(xi, look.seen)]
 
 
-def _published(privacy: Privacy, n_features: int) -> tuple[list[str], float]:
+def _published(privacy: Privacy, n_features: int) -> tuple[list[Reason], float]:
     """Return how the noise is not what is claimed, and how many times ε that makes it."""
-    breaks, factor = [], 1.0
+    breaks: list[Reason] = []
+    factor = 1.0
     if privacy.noise == "scalar-as-published":
-        breaks.append(
-            "noise scalar-as-published: one draw on all coordinates is not private for any ε, "
-            "since differences between coordinates leak exactly"
-        )
+        breaks.append(OneDraw())
     if privacy.sensitivity is not None and privacy.sensitivity.norm == "l2-as-published":
         factor = sqrt(n_features)
-        breaks.append(
-            "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to "
-            f"√p = {factor:.3g} times the claimed ε"
-        )
+        breaks.append(OtherNorm(factor))
     return breaks, factor
 
 
-def _public(rows_of_owner: tuple[int, ...]) -> list[str]:
+def _public(rows_of_owner: tuple[int, ...]) -> Sequence[Reason]:
     """Return that owners' records are public, if they are."""
     shared = np.flatnonzero(np.asarray(rows_of_owner) > 0) + 1
-    if len(shared) == 0:
-        return []
-    rows = sum(rows_of_owner)
-    return [f"public overlap: {rows} public rows are records of {_owners(shared)}, ε = ∞ there"]
-
-
-def _owners(numbers: npt.NDArray[np.int64]) -> str:
-    listed = ", ".join(str(n) for n in numbers[:5])
-    more = "" if len(numbers) <= 5 else f" and {len(numbers) - 5} more"
-    return f"owner {listed}" if len(numbers) == 1 else f"owners {listed}{more}"
+    return (
+        [PublicRecords(sum(rows_of_owner), Listed.of(shared.tolist()))] if len(shared) > 0 else []
+    )

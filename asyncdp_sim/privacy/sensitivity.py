@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from asyncdp_sim.learning.objectives import Model, Norm
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import Positive, Spec
 
 Array = npt.NDArray[np.float64]
@@ -113,9 +114,8 @@ class Domain(Bound):
         rows = self.measured(otherwise) if self.rows is None else self.rows
         told = self.model_copy(update={"rows": rows, "norm": None})
         bounds = [told.xi(model, n_features, norm) for norm in ("l1", "l2")]
-        return "in the domain record gradients are bounded by Ξ₁ = {:.4g} and Ξ₂ = {:.4g}".format(
-            *bounds
-        )
+        said = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
+        return Counted(said, l1=bounds[0], l2=bounds[1])
 
     def confine(
         self, features: Sequence[Array], targets: Sequence[Array], otherwise: Norm = "l1"

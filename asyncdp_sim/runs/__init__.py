@@ -9,7 +9,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs.finished import finished
-from asyncdp_sim.runs.outcome import Outcome, Ready, all_numbers
+from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import Learned, learn_all, learn_together, live_all, simulate_all
@@ -30,7 +30,7 @@ def run(
     dataset: Dataset | None = None,
     traces: Sequence[Trace] | None = None,
     run_map: Map | None = None,
-) -> Outcome:
+) -> RunResult:
     """Simulate, learn and account; nothing is written.
 
     Parameters
@@ -75,7 +75,7 @@ def run(
         return ready.outcome(chosen, traces, behaved, learned, **pool)
 
 
-def run_without_noise(outcome: Outcome, *, workers: int = 1) -> Learned:
+def run_without_noise(outcome: RunResult, *, workers: int = 1) -> Learned:
     """Learn an outcome's replicates once more, with no noise on answers and all else as it was.
 
     Where learning is replayed it is over the same traces; where it is live, who talks to whom may
@@ -83,7 +83,7 @@ def run_without_noise(outcome: Outcome, *, workers: int = 1) -> Learned:
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : RunResult
     workers : int
         Processes, ≥ 1; does not change the result.
     """
@@ -96,7 +96,7 @@ def run_without_noise(outcome: Outcome, *, workers: int = 1) -> Learned:
         return learn_all(task, seed, numbers, outcome.traces, **pool)
 
 
-def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterator[Outcome]:
+def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterator[RunResult]:
     """Learn scenarios that have one network over its traces, in this process.
 
     Parameters
@@ -108,7 +108,7 @@ def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterato
 
     Yields
     ------
-    Outcome
+    RunResult
         What :func:`run` gives for each.
     """
     scenario = all_ready[0].scenario
@@ -127,7 +127,7 @@ def reproduce(
     workers: int = 1,
     settings: Sequence[str] = (),
     on_note: OnNote = lambda note: None,  # noqa: ARG005
-) -> Outcome:
+) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
 
     Parameters
@@ -166,8 +166,8 @@ def reproduce(
 
 __all__ = [
     "OnNote",
-    "Outcome",
     "Ready",
+    "RunResult",
     "all_numbers",
     "finished",
     "made_again",

@@ -1,6 +1,5 @@
-"""What was spent, what is guaranteed, and the summary that stands in the manifest."""
+"""Accounts of a run: the owners' table, its guarantee, and the summary in the manifest."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -12,11 +11,10 @@ from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
-from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Ending, Outcome, Trace
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 Columns = dict[str, Any]
 
@@ -75,9 +73,9 @@ def owner_columns(
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
-    collided = np.concatenate([trace.ended(Outcome.collided) for trace in traces])
-    lost = np.concatenate([trace.ended(Outcome.lost) for trace in traces])
-    withheld = np.concatenate([trace.ended(Outcome.withheld) for trace in traces])
+    collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
+    lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
+    withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
@@ -126,44 +124,6 @@ def summary(
     }
 
 
-def warnings(
-    scenario: Scenario,
-    dataset: Dataset,
-    problem: Problem,
-    traces: Sequence[Trace],
-    learned: Learned,
-    judged: Guarantee,
-) -> list[str]:
-    """Return what a reader of the result must know, one sentence each."""
-    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
-    said = [f"{mark}{reason}" for reason in judged.reasons]
-    if scenario.privacy.mechanism == "none" and scenario.privacy.epsilon is not None:
-        said.append("privacy.epsilon is not used: mechanism none adds no noise")
-    if scenario.privacy.mechanism != "gaussian" and scenario.privacy.delta is not None:
-        said.append(f"privacy.delta is not used: mechanism {scenario.privacy.mechanism} has none")
-    if scenario.adversary is not None and len(scenario.adversary.owners) > 0:
-        said.append(f"{scenario.adversary.words()}; f and θ* are of all owners' records")
-    if scenario.acceptance is not None and scenario.acceptance.kind != "all":
-        said.append(f"the learner's acceptance: {scenario.acceptance.words()}")
-    if scenario.run.target is not None:
-        said += _of_target(traces)
-    ended = [trace for trace in traces if trace.ending is not Ending.target]
-    short = [trace.n_updates for trace in ended if trace.n_updates < scenario.run.updates]
-    if len(short) > 0:
-        said.append(
-            f"{len(short)} of {len(traces)} replicates ended before T = {scenario.run.updates} "
-            f"updates ({min(short)} to {max(short)}): {_why_short(ended)}"
-        )
-    curve = learned.curve
-    lost = curve["replicate"][~np.isfinite(curve["relative_fitness"])]
-    diverged = len(np.unique(lost))
-    if diverged > 0:
-        said.append(f"the model diverged in {diverged} of {len(traces)} replicates: lower rho")
-    if dataset.real:
-        said.append("private records were read: fitness, optimum and curves are not for release")
-    return [*said, *problem.notes, *dataset.notes]
-
-
 def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     """Return mean and quartiles; what has overflowed counts as infinite."""
     psi = np.where(np.isnan(psi), np.inf, psi)
@@ -174,35 +134,4 @@ def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
 
 
-def _of_target(traces: Sequence[Trace]) -> list[str]:
-    """Say how many runs ended at the target, as they should, and how many never met it."""
-    met = [trace.n_updates for trace in traces if trace.ending is Ending.target]
-    of, said = f"of {len(traces)} replicates", []
-    if len(met) > 0:
-        said.append(f"{len(met)} {of} reached run.target, after {min(met)} to {max(met)} updates")
-    if len(met) < len(traces):
-        said.append(f"{len(traces) - len(met)} {of} ended without reaching run.target")
-    return said
-
-
-def _why_short(traces: Sequence[Trace]) -> str:
-    """Say why runs ended early: every reason once, the most frequent first."""
-    counted = Counter(trace.ending for trace in traces if trace.ending is not Ending.updates)
-    whys = " or ".join(ending.value for ending, _ in counted.most_common())
-    fates = {
-        "collided": sum(int(trace.ended(Outcome.collided).sum()) for trace in traces),
-        "were lost": sum(int(trace.ended(Outcome.lost).sum()) for trace in traces),
-        "were turned away": sum(int(trace.ended(Outcome.discarded).sum()) for trace in traces),
-        "were left in the buffer": sum(
-            int(trace.ended(Outcome.buffered).sum()) for trace in traces
-        ),
-    }
-    withheld = sum(int(trace.ended(Outcome.withheld).sum()) for trace in traces)
-    if withheld > 0:
-        whys += f" ({withheld} answers were withheld)"
-    released = sum(int(trace.released.sum()) for trace in traces)
-    told = [f"{count} {fate}" for fate, count in fates.items() if count > 0]
-    return whys + (f"; of {released} answers released {', '.join(told)}" if told else "")
-
-
-__all__ = ["judge", "owner_columns", "summary", "warnings"]
+__all__ = ["judge", "owner_columns", "summary"]

@@ -1,4 +1,4 @@
-"""Where two results differ: key by key, table by table, each with both values."""
+"""Differences between two results: key by key, table by table, each with both values."""
 
 import json
 import tomllib
@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.provenance import CIRCUMSTANCES, VERSIONS
+from asyncdp_sim.provenance import CIRCUMSTANCES, LATER, VERSIONS
 from asyncdp_sim.scenario import without_places
 
 _MOST = 6
@@ -102,13 +102,25 @@ def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
     read, compare = {
         ".parquet": (_table, _tables),
         ".toml": (_scenario, between),
-    }.get(again.suffix, (_json, between))
+    }.get(again.suffix, (_json, _contents))
     expected = read(again)
     try:
         found = list(compare(file, read(kept), expected))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
         found = [Difference(file, "", "unreadable", "readable")]
     yield from found
+
+
+def _contents(file: str, kept: Any, again: Any) -> Iterator[Difference]:
+    """Yield where two JSON files differ, but for what older versions did not write."""
+    older = isinstance(kept, Mapping) and isinstance(again, Mapping)
+    left = {key for key in LATER if older and not (key in kept and key in again)}
+    ours, theirs = (_without(left, each) if older else each for each in (kept, again))
+    yield from between(file, ours, theirs)
+
+
+def _without(keys: set[str], value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: inner for key, inner in value.items() if key not in keys}
 
 
 def _json(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Whether a run that is asked for lies finished in its directory already."""
+"""Finished runs: tells whether a directory holds the run that is asked for."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What models are worth on rows that nothing was trained on."""
+"""Scores of models on held-out rows, which nothing was trained on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""How the private model compares: on rows that it has not seen, and with owners left alone."""
+"""Honest comparison of the private model: on rows that it has not seen, and with owners alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace

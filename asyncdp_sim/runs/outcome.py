@@ -1,4 +1,4 @@
-"""What a run is made of before it, and all that it gave after it, in memory."""
+"""Inputs and results of a run, in memory."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,20 +9,22 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
+from asyncdp_sim.notices import Notice
 from asyncdp_sim.provenance import fingerprints
-from asyncdp_sim.runs.account import judge, summary, warnings
+from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.honest import honest_summary, learn_alone
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.split import split_psi
+from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """All that one scenario gave, in memory.
+class RunResult:
+    """Result of running one scenario, in memory.
 
     Attributes
     ----------
@@ -37,7 +39,8 @@ class Outcome:
     learned : Learned
     summary : dict
         The manifest's ``summary``.
-    warnings : tuple of str
+    notices : tuple of Notice
+        What a reader must know.
     alone : array (N, p), optional
         Each owner's own optimum, where ``run.alone`` asks for it.
     """
@@ -49,8 +52,13 @@ class Outcome:
     traces: tuple[Trace, ...]
     learned: Learned
     summary: dict[str, Any]
-    warnings: tuple[str, ...]
+    notices: tuple[Notice, ...]
     alone: npt.NDArray[np.float64] | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know, in words."""
+        return tuple(each.words() for each in self.notices)
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -104,7 +112,7 @@ class Ready:
         *,
         workers: int,
         run_map: Map,
-    ) -> Outcome:
+    ) -> RunResult:
         """Account for what was learned over traces, one per number, that ``behaved`` so."""
         scenario, dataset, problem = self.scenario, self.dataset, self.problem
         further = honest_summary(problem, learned.models, self.alone)
@@ -116,8 +124,8 @@ class Ready:
             further["psi_split"] = asdict(split)
         judged = judge(scenario, dataset, problem, traces, learned)
         found = (scenario, dataset, problem, traces, learned, judged)
-        return Outcome(
+        return RunResult(
             scenario, dataset, problem, tuple(numbers), tuple(traces), learned,
             summary=asdict(behaved) | summary(*found) | further,
-            warnings=tuple(warnings(*found)), alone=self.alone,
+            notices=warnings(*found), alone=self.alone,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from asyncdp_sim.learning.algorithms import Asks, NoisyStatistics, Setting, Stat
 from asyncdp_sim.learning.answers import Acceptance, Gradients, Reply, Sample
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Quadratic, Records
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.privacy import Clip, Declared, Domain, Gaussian, Pure
 from asyncdp_sim.privacy.mechanisms import Mechanism, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut, held_out
@@ -221,8 +222,11 @@ def _labelled(
     if lost == 0:
         return labels, ()
     return labels, (
-        f"{lost} targets are no labels -1 and 1: these records contribute nothing (loss and "
-        "gradient are 0), and n_i counts them",
+        Counted(
+            "{lost} targets are no labels -1 and 1: these records contribute nothing (loss and "
+            "gradient are 0), and n_i counts them",
+            lost=lost,
+        ),
     )
 
 
@@ -264,8 +268,12 @@ def _judge(
         judge = ScoredOnAll(objective, others)
         judge.least  # noqa: B018
         return judge, (
-            f"θ* of all records is not found: f, θ* and ψ leave out {count} with numbers above "
-            f"{FAR:g} times the usual, which are trained on all the same",
+            Counted(
+                "θ* of all records is not found: f, θ* and ψ leave out {count} with numbers above "
+                "{far:g} times the usual, which are trained on all the same",
+                count=count,
+                far=FAR,
+            ),
         )
     return judge, ()
 
@@ -278,13 +286,19 @@ def _confined(before: Rows, after: Rows) -> str:
     )
     values = sum(int(np.count_nonzero(y != z)) for y, z in zip(before[1], after[1], strict=True))
     total = sum(map(len, before[1]))
-    return (
-        f"the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
-        "fitness, optimum and ψ are those of the changed records"
+    return Counted(
+        "the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
+        "fitness, optimum and ψ are those of the changed records",
+        rows=rows,
+        total=total,
+        values=values,
     )
 
 
 def _moved(before: Objective, objective: Quadratic) -> str:
     """Say what the optimum of records in a bounded domain lacks on the records before."""
     lost = float(before.excess(objective.optimum)) / objective.least
-    return f"on the records as they were, f of this optimum is {lost:.2g} f(θ*) above the least f"
+    return Counted(
+        "on the records as they were, f of this optimum is {lost:.2g} f(θ*) above the least f",
+        lost=lost,
+    )

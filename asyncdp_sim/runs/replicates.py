@@ -39,7 +39,7 @@ Numbers = Sequence[int]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What learning gave, for a list of replicates.
+    """Curves and models of a list of replicates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where ψ at the end comes from: bias, selection, transient, and the noise of privacy."""
+"""Split of ψ at the end into bias, selection, transient, and the noise of privacy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Where work is done: in this process, or in processes of its own."""
+"""Workers: jobs mapped over this process, or over processes of its own."""
 
 import multiprocessing
 import os

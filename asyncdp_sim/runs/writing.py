@@ -25,17 +25,19 @@ from asyncdp_sim.result import (
 )
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.honest import owner_figures
-from asyncdp_sim.runs.outcome import Outcome
+from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.timeline import write_timeline
 
 
-def write(outcome: Outcome, directory: Path, *, updates: bool = True, placed: bool = True) -> None:
+def write(
+    outcome: RunResult, directory: Path, *, updates: bool = True, placed: bool = True
+) -> None:
     """Write a result directory; it appears whole or not at all.
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : RunResult
     directory : Path
         Must not exist.
     updates : bool
@@ -70,7 +72,7 @@ def write(outcome: Outcome, directory: Path, *, updates: bool = True, placed: bo
         writer.json("manifest.json", said)
 
 
-def manifest(outcome: Outcome) -> dict[str, Any]:
+def manifest(outcome: RunResult) -> dict[str, Any]:
     """Return what made a result and what it says in short; no host, no path, no clock time."""
     said = described(outcome.scenario)
     problem = outcome.problem
@@ -94,6 +96,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "warnings": list(outcome.warnings),
+        "warning_fields": [each.content() for each in outcome.notices],
         "summary": outcome.summary,
     }
     return content | {"label": label([content]).text}

@@ -1,4 +1,4 @@
-"""What a worker does: simulate a network, and learn cells over its traces."""
+"""Work of one worker: simulate a network, and learn cells over its traces."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.errors import InputError, ResultError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
-from asyncdp_sim.runs import Outcome, Ready, run, run_together, write
+from asyncdp_sim.runs import Ready, RunResult, run, run_together, write
 from asyncdp_sim.runs.workers import one_thread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -21,7 +21,7 @@ from asyncdp_sim.trace import Trace
 
 @dataclass(frozen=True)
 class Ended:
-    """How a cell ended.
+    """End of a cell: its number, and the error if there was one.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def _learn_together(
                 return
 
 
-def _written(folder: Folder, cell: Cell, outcome: Outcome) -> Ended:
+def _written(folder: Folder, cell: Cell, outcome: RunResult) -> Ended:
     with folder.building(cell.name) as directory:
         write(outcome, directory, updates=False, placed=folder.placed)
     folder.remove(f"{FAILED}/{cell.name}.json")

@@ -1,4 +1,4 @@
-"""Where a sweep's results go: a folder, or a URL that fsspec knows. All appears whole or not."""
+"""Folder of a sweep's results, in which all appears whole or not at all."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which folder is meant: a directory, or a URL."""
+"""Places of sweeps: a directory, or a URL."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What stands in a folder before a sweep goes on there: of which scenario, data and versions."""
+"""Standing of a folder before a sweep goes on there: its scenario, data and versions."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""How far a sweep has come."""
+"""Status of a sweep: cells done, failed and left, and the time that is left."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.sweeps.places import folder
 from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
-from asyncdp_sim.sweeps.told import in_words
+from asyncdp_sim.words import ranges
 
 LATELY = 100
 """Cells whose pace tells how long the rest takes."""
@@ -25,7 +25,7 @@ PAUSE = 100.0
 
 @dataclass(frozen=True)
 class Status:
-    """How far a sweep has come.
+    """Progress of a sweep.
 
     Attributes
     ----------
@@ -64,9 +64,7 @@ class Status:
         cells: dict[str, list[int]] = {}
         for number in sorted(self.failed):
             cells.setdefault(self.failed[number], []).append(number)
-        return [
-            f"cell{'s' * (len(some) > 1)} {in_words(some)}: {why}" for why, some in cells.items()
-        ]
+        return [f"cell{'s' * (len(some) > 1)} {ranges(some)}: {why}" for why, some in cells.items()]
 
 
 def status(scenario: Scenario | None, place: Path | str) -> Status:

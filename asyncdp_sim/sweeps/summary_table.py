@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
 from asyncdp_sim.result import summary_column, swept_column
@@ -14,7 +15,7 @@ from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell
 from asyncdp_sim.sweeps.standing import versions_of_traces
-from asyncdp_sim.sweeps.told import gathered
+from asyncdp_sim.sweeps.warnings import gathered
 
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 
@@ -45,7 +46,7 @@ def close(
         If a cell's manifest is damaged, or nothing can be written.
     """
     done = [cell for cell in cells if cell.number not in failed]
-    same: dict[str, Any] = {}
+    same: dict[Any, Any] = {}
     manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
     known = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
@@ -61,6 +62,7 @@ def close(
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))
     into.put("cells.parquet", columns, {} if together is None else together.metadata())
+    warnings = gathered([None if each is None else each["notices"] for each in known])
     reasons = {cells[number].name: why for number, why in failed.items()}
     content = {
         "schema": 1,
@@ -74,7 +76,8 @@ def close(
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
-        "warnings": gathered([None if each is None else each["warnings"] for each in known]),
+        "warnings": [each.words() for each in warnings],
+        "warning_fields": [each.content() for each in warnings],
         **({} if together is None else {"label": together.text}),
     }
     into.put("manifest.json", content)
@@ -91,7 +94,7 @@ def _mixed(into: Folder, cells: Mapping[str, Any]) -> dict[str, Any]:
     return {"mixed_versions": parts}
 
 
-def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
+def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     """Return what the table and the label need of a cell's manifest.
 
     What several cells say alike is kept once, in ``same``: there may be thousands of cells.
@@ -102,6 +105,7 @@ def _trimmed(into: Folder, cell: Cell, same: dict[str, Any]) -> dict[str, Any]:
     said["scenario"] = {name: same.setdefault(json.dumps(part), part) for name, part in sections}
     said["versions"] = same.setdefault(json.dumps(said["versions"]), said["versions"])
     said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
+    said["notices"] = [same.setdefault(each, each) for each in revived(manifest)]
     return said
 
 

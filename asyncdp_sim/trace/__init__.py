@@ -1,8 +1,8 @@
 """Event vocabulary, recorder, and immutable tables with invariants."""
 
 from asyncdp_sim.trace.recorder import EventRecorder, Exchange, Recorder
-from asyncdp_sim.trace.tables import Trace
-from asyncdp_sim.trace.vocabulary import RELEASED, Detail, Ending, EventKind, Outcome
+from asyncdp_sim.trace.trace import Trace
+from asyncdp_sim.trace.vocabulary import RELEASED, Detail, Ending, EventKind, ExchangeOutcome
 
 __all__ = [
     "RELEASED",
@@ -11,7 +11,7 @@ __all__ = [
     "EventKind",
     "EventRecorder",
     "Exchange",
-    "Outcome",
+    "ExchangeOutcome",
     "Recorder",
     "Trace",
 ]

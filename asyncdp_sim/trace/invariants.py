@@ -1,18 +1,14 @@
-"""What every trace must satisfy; checked whenever one is built, in users' runs too."""
-
-from typing import TYPE_CHECKING
+"""Invariants of every trace, checked whenever one is built, in users' runs too."""
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, Outcome
-
-if TYPE_CHECKING:
-    from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.tables import Tables
+from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
 
 
-def check(trace: "Trace") -> None:
+def check(trace: Tables) -> None:
     """Raise if the tables of a trace contradict each other.
 
     Raises
@@ -26,7 +22,7 @@ def check(trace: "Trace") -> None:
         _check_events(trace, trace.events)
 
 
-def _check_exchanges(trace: "Trace") -> None:
+def _check_exchanges(trace: Tables) -> None:
     rows = trace.exchanges
     read, release, end = rows["read_tick"], rows["release_tick"], rows["end_tick"]
     ticks = trace.update_ticks
@@ -41,7 +37,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
-    arrived = rows[np.isin(rows["outcome"], (Outcome.applied, Outcome.buffered))]
+    arrived = rows[np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.buffered))]
     before = arrived["end_k"]
     made_of = np.bincount(before, minlength=trace.n_updates + 1)
     used = made_of[: trace.n_updates]
@@ -51,7 +47,7 @@ def _check_exchanges(trace: "Trace") -> None:
     numbered = right and np.all(np.diff(before) >= 0) and one_by_one
     _require(numbered, "updates are not numbered one by one")
     waiting = before >= trace.n_updates
-    held = np.array_equal(arrived["outcome"] == Outcome.buffered, waiting)
+    held = np.array_equal(arrived["outcome"] == ExchangeOutcome.buffered, waiting)
     full = several is not None and made_of[-1] >= several
     _require(held and not full, "the buffer does not hold what came after the last update")
     later = np.diff(arrived["end_tick"]) >= 0
@@ -68,7 +64,7 @@ def _check_exchanges(trace: "Trace") -> None:
     _require(staleness == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
-def _check_requests(trace: "Trace") -> None:
+def _check_requests(trace: Tables) -> None:
     owners, rows = trace.owners, trace.exchanges
     end = rows["end_tick"]
     served = np.bincount(rows["owner"], minlength=len(owners) + 1)[1:]
@@ -85,14 +81,16 @@ def _check_requests(trace: "Trace") -> None:
         _require(not np.any(overlap), "two exchanges overlap in a one-on-one protocol")
 
 
-def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
+def _check_events(trace: Tables, events: npt.NDArray[np.void]) -> None:
     owners = trace.owners
     _require(np.all(np.diff(events["tick"]) >= 0), "events go back in time")
     tallies = {
         EventKind.request_refused: int(owners["refused"].sum()),
         EventKind.answer_released: int(trace.released.sum()),
-        EventKind.answer_delivered: int(trace.ended(Outcome.applied, Outcome.buffered).sum()),
-        EventKind.answer_withheld: int(trace.ended(Outcome.withheld).sum()),
+        EventKind.answer_delivered: int(
+            trace.ended(ExchangeOutcome.applied, ExchangeOutcome.buffered).sum()
+        ),
+        EventKind.answer_withheld: int(trace.ended(ExchangeOutcome.withheld).sum()),
         EventKind.update_applied: trace.n_updates,
     }
     if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace.trace import Trace
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
@@ -17,11 +17,11 @@ from asyncdp_sim.trace.vocabulary import (
     Detail,
     Ending,
     EventKind,
-    Outcome,
+    ExchangeOutcome,
 )
 
 NO_DETAIL = Detail.none
-UNRELEASED = Outcome.unreleased
+UNRELEASED = ExchangeOutcome.unreleased
 
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
@@ -199,8 +199,10 @@ class Recorder:
     def _exchanges(self) -> npt.NDArray[np.void]:
         """Return the exchanges; answers that arrived for an update never made are buffered."""
         rows = np.frombuffer(bytearray(self._rows), dtype=EXCHANGES)
-        unused = (rows["outcome"] == Outcome.applied) & (rows["end_k"] >= len(self.update_ticks))
-        rows["outcome"][unused] = Outcome.buffered
+        unused = (rows["outcome"] == ExchangeOutcome.applied) & (
+            rows["end_k"] >= len(self.update_ticks)
+        )
+        rows["outcome"][unused] = ExchangeOutcome.buffered
         return rows
 
     def _online(self, end_tick: int) -> npt.NDArray[np.float64]:

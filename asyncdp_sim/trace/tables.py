@@ -1,4 +1,4 @@
-"""The trace of one replicate: immutable tables that cannot contradict themselves."""
+"""Tables of one replicate, and what is counted from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,13 +6,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.trace.invariants import check
-from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, Outcome
+from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutcome
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
-    """Who talked to whom, and when; knows nothing of models.
+class Tables:
+    """Exchanges, owners and events of a replicate; knows nothing of models.
 
     Attributes
     ----------
@@ -42,11 +41,6 @@ class Trace:
     in_order : bool
         Whether answers arrive in the order of the updates that they make. Those to several servers
         need not: while a slow one lacks answers to update k, others take some to later updates.
-
-    Raises
-    ------
-    InvariantError
-        At construction, if the tables contradict each other.
     """
 
     end_tick: int
@@ -63,16 +57,10 @@ class Trace:
     answers_per_update: int | None = 1
     in_order: bool = True
 
-    def __post_init__(self) -> None:
-        for table in (self.exchanges, self.owners, self.events, self.update_ticks):
-            if table is not None:
-                table.setflags(write=False)
-        check(self)
-
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:
         """One row per answer used, by update and in the order of arrival (columns ``UPDATES``)."""
-        applied = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
+        applied = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
         table = np.empty(len(applied), dtype=UPDATES)
         for name in ("owner", "read_tick", "message", "peer"):
             table[name] = applied[name]
@@ -92,7 +80,7 @@ class Trace:
         """Distinct answers released per owner: what the privacy ledger charges."""
         return self.ended(*RELEASED)
 
-    def ended(self, *outcomes: Outcome) -> npt.NDArray[np.int64]:
+    def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""
         rows = np.isin(self.exchanges["outcome"], outcomes)
         count = np.bincount(self.exchanges["owner"][rows], minlength=self.n_owners + 1)[1:]

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class EventKind(IntEnum):
-    """What happened, at one tick."""
+    """Kinds of events, each at one tick."""
 
     clock_tick = 0
     """An owner's clock ticked and the owner was free to act on it."""
@@ -64,7 +64,7 @@ class EventKind(IntEnum):
 
 
 class Detail(IntEnum):
-    """What an event's kind leaves open."""
+    """Details that an event's kind leaves open."""
 
     none = 0
     busy = 1
@@ -85,8 +85,8 @@ class Detail(IntEnum):
     """It was delivered before."""
 
 
-class Outcome(IntEnum):
-    """How far the exchange that a query began has come."""
+class ExchangeOutcome(IntEnum):
+    """Outcome of the exchange that a query began."""
 
     unreleased = 0
     """The run ended before the answer was released."""
@@ -109,7 +109,7 @@ class Outcome(IntEnum):
 
 
 class Ending(Enum):
-    """Why a run ended."""
+    """Reason why a run ended."""
 
     updates = "update T was applied"
     target = "the target was reached"
@@ -120,12 +120,12 @@ class Ending(Enum):
 
 
 RELEASED = (
-    Outcome.in_flight,
-    Outcome.applied,
-    Outcome.collided,
-    Outcome.lost,
-    Outcome.discarded,
-    Outcome.buffered,
+    ExchangeOutcome.in_flight,
+    ExchangeOutcome.applied,
+    ExchangeOutcome.collided,
+    ExchangeOutcome.lost,
+    ExchangeOutcome.discarded,
+    ExchangeOutcome.buffered,
 )
 """Outcomes of exchanges whose answer was released, and charged."""
 

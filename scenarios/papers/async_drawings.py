@@ -22,7 +22,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.spans import LOCK, Span, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from scenarios.papers.claims import Claim
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
@@ -140,7 +140,7 @@ def survivors(found: Result) -> float:
 def collided(found: Result) -> float:
     """Return the share of answers sent that collided."""
     table = trace(found)
-    return float(table.ended(Outcome.collided).sum() / table.released.sum())
+    return float(table.ended(ExchangeOutcome.collided).sum() / table.released.sum())
 
 
 def of(name: str, measure: Callable[[Result], float]) -> Callable[[Sweep], float]:

@@ -1,4 +1,4 @@
-"""What Async's figures 3 to 7 say in numbers, and how ours are read."""
+"""Claims of Async's figures 3 to 7 in numbers, and how ours are read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Why ours may differ from Async's figures 3 to 7, how far, and what a table makes of a law."""
+"""Reasons why ours may differ from Async's figures 3 to 7, and by how much."""
 
 from collections.abc import Sequence
 from functools import cache

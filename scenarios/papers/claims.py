@@ -1,4 +1,4 @@
-"""What a paper's figure says in numbers, held against a run of ours."""
+"""Claims of a paper's figure in numbers, held against a run of ours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOVED = "updates that are another owner's than as published"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why ours may differ, and how far that reaches.
+    """Reason why ours may differ, and how far that reaches.
 
     Attributes
     ----------

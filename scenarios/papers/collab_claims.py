@@ -1,4 +1,4 @@
-"""What Collab says of its figures in numbers and sentences, measured in sweeps."""
+"""Claims of Collab's figures in numbers and sentences, measured in sweeps."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What a paper's own options, its text, and a sound version make of one experiment."""
+"""Differences between a paper's own options, its text, and a sound version of one experiment."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ def differences(swept: Mapping[str, Sweep]) -> str:
                 psi = [summary["psi_final"][part] for part in parts]
                 said = [summary.get(name) for name in PRIVACY]
                 rows.append([*(cell.values[path] for path in paths), variant, *psi, *said])
-    return as_csv([*paths, "variant", *(f"psi_{part}" for part in parts), *PRIVACY], rows)
+    return as_csv([*paths, "variant", *(f"psi_final_{part}" for part in parts), *PRIVACY], rows)
 
 
 def overview(figure: str, swept: Mapping[str, Sweep]) -> list[tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""How uncertain a measure of a sweep is: its replicates drawn again, the same in all cells."""
+"""Uncertainty of a measure of a sweep: its replicates drawn again, the same in all cells."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.runs import Outcome, run
+from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 
 
-def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> list[Outcome]:
+def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> list[RunResult]:
     """Run the cells of an entry that have these values, in its order; over one dataset or not."""
     scenario: Scenario = entry(name).scenario(settings)
     dataset: Dataset | None = build_dataset(scenario) if data else None

@@ -202,7 +202,9 @@ def test_runs_small(found: Entry, tmp_path: Path) -> None:
 def test_is_drawn(name: str, tmp_path: Path) -> None:
     directory = tmp_path / "result"
     carried_out(entry(name), directory)
-    draw = importlib.import_module("asyncdp_sim.figures").draw  # its absence is a failure, not a skip
+    draw = importlib.import_module(
+        "asyncdp_sim.figures"
+    ).draw  # its absence is a failure, not a skip
     pictures = draw(directory)
     assert len(pictures) > 0
     for picture in pictures:

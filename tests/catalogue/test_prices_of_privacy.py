@@ -1,12 +1,12 @@
 """What the entries on budgets and soundness promise, at fewer replicates."""
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.runs import Outcome, run
+from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset
 from scenarios import entry
 
 
-def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, Outcome]:
+def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, RunResult]:
     """Run the cells of an entry's variants at one ε, by the variants' names."""
     scenario = entry(name).scenario(settings)
     dataset: Dataset = build_dataset(scenario)

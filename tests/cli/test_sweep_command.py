@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.runs import Outcome, write
+from asyncdp_sim.runs import RunResult, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
@@ -220,7 +220,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     scenario, _ = load(here / "sweep.toml")
     written: list[str] = []
 
-    def interrupt(outcome: Outcome, directory: Path, **options: bool) -> None:
+    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> None:
         if len(written) == stop_after:
             raise KeyboardInterrupt
         write(outcome, directory, **options)
@@ -255,7 +255,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
 def test_an_interrupted_command_keeps_its_state_and_goes_on(
     command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(outcome: Outcome, directory: Path, **options: bool) -> None:
+    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> None:
         if directory.name == "cell-0003":
             raise KeyboardInterrupt
         write(outcome, directory, **options)

@@ -14,7 +14,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import LAST_TICK
 from tests.conformance.members import examples, said
@@ -159,7 +159,9 @@ def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[
             assert left[owner] == 0
         elif event["kind"] in (K.clock_tick, K.clock_dropped) and _one_job(protocol):
             assert left[owner] > 0
-    assert not np.any(np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight]))
+    assert not np.any(
+        np.isin(trace.exchanges["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight])
+    )
     assert trace.released.sum() == np.isin(trace.exchanges["outcome"], RELEASED).sum()
 
 
@@ -199,7 +201,9 @@ def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, 
     assert set(ended.values()) == {1}
     rows = trace.exchanges
     assert len(set(rows["message"].tolist())) == len(rows)
-    failed = np.isin(rows["outcome"], [Outcome.collided, Outcome.lost, Outcome.abandoned])
+    failed = np.isin(
+        rows["outcome"], [ExchangeOutcome.collided, ExchangeOutcome.lost, ExchangeOutcome.abandoned]
+    )
     assert not set(rows["message"][failed].tolist()) & set(ended)
     # An exchange ends with its update: what is sent again for want of an acknowledgement is not
     # part of it.
@@ -226,7 +230,7 @@ def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
     assert 0 < trace.recomputed < (most - 1) * asked
     assert len(trace.exchanges) > trace.recomputed
     assert trace.released.sum() > len(trace.updates)
-    failed = np.isin(trace.exchanges["outcome"], [Outcome.collided, Outcome.lost])
+    failed = np.isin(trace.exchanges["outcome"], [ExchangeOutcome.collided, ExchangeOutcome.lost])
     assert trace.recomputed <= failed.sum()
 
 
@@ -245,9 +249,9 @@ def test_learning_is_told_of_each_query_once_and_of_its_end_once(
     assert live.owners.tolist() == alone.owners.tolist()
     rows = live.exchanges
     assert told.begun == set(rows["message"].tolist())
-    applied = rows[np.isin(rows["outcome"], [Outcome.applied, Outcome.buffered])]
+    applied = rows[np.isin(rows["outcome"], [ExchangeOutcome.applied, ExchangeOutcome.buffered])]
     assert told.applied == applied[["owner", "message", "read_k"]].tolist()
-    cut_short = np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    cut_short = np.isin(rows["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight])
     assert set(told.asked) == set(rows["message"][cut_short].tolist())
 
 
@@ -305,5 +309,5 @@ def test_one_owner_never_collides_with_itself(channel: dict[str, Any], own_tick:
     """One job at a time cannot overlap itself; overlapping ones wait for further slots of TDMA."""
     protocol = parse(Protocol, {"kind": "push", "own_tick": own_tick})
     trace = traced(protocol, channel, answers_allowed=(40,))
-    assert trace.ended(Outcome.collided).tolist() == [0]
+    assert trace.ended(ExchangeOutcome.collided).tolist() == [0]
     assert len(trace.updates) == 40

@@ -98,8 +98,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/measures/summary.py",
-        "(float(t.ended(Outcome.lost).sum()), _ended(t))",
-        "(float(t.ended(Outcome.lost).sum()), float(t.released.sum()))",
+        "(float(t.ended(ExchangeOutcome.lost).sum()), _ended(t))",
+        "(float(t.ended(ExchangeOutcome.lost).sum()), float(t.released.sum()))",
         "answers still in flight count as not lost",
         ("tests/unit/measures",),
     ),
@@ -394,9 +394,9 @@ MUTANTS = (
     ),
     # run
     Mutant(
-        "asyncdp_sim/runs/account.py",
-        "if trace.n_updates < scenario.run.updates]",
-        "if trace.n_updates <= scenario.run.updates]",
+        "asyncdp_sim/runs/warnings.py",
+        "if trace.n_updates < horizon]",
+        "if trace.n_updates <= horizon]",
         "every run is said to have ended early",
         ("tests/unit/runs/test_what_is_summarised.py",),
     ),
@@ -465,7 +465,7 @@ MUTANTS = (
         ("tests/unit/sweeps/test_standing.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweeps/told.py",
+        "asyncdp_sim/words.py",
         "if len(run) > 2 else map(str, run)",
         "if len(run) > 3 else map(str, run)",
         "three in a row are no range yet",

@@ -10,7 +10,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.spec import Spec
-from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Losing
 
 MESSAGES = ("request", "query", "answer")
@@ -95,7 +95,7 @@ def exchange_table(trace: Trace) -> str:
             time(int(x["release_tick"])),
             time(int(x["end_tick"])),
             *([x["transmissions"]] if resent else []),
-            Outcome(x["outcome"]).name,
+            ExchangeOutcome(x["outcome"]).name,
             x["end_k"] - x["read_k"],
         )
         for x in rows

@@ -14,7 +14,7 @@ import pytest
 from asyncdp_sim import kernel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.units import to_ticks
 from tests.ordering.cases import CASES
 from tests.ordering.scene import USUAL, Case, Happening
@@ -68,8 +68,8 @@ def test_what_the_rule_says(case: Case) -> None:
     assert happenings(trace, EventKind.went_online) == in_ticks(case.back)
     online = case.online or (1.0,) * trace.n_owners
     assert trace.owners["online"].tolist() == pytest.approx(online, rel=0, abs=1e-12)
-    rows = trace.exchanges[trace.exchanges["outcome"] != Outcome.applied]
-    assert [Outcome(x).name for x in rows["outcome"]] == list(case.open)
+    rows = trace.exchanges[trace.exchanges["outcome"] != ExchangeOutcome.applied]
+    assert [ExchangeOutcome(x).name for x in rows["outcome"]] == list(case.open)
     assert trace.end_tick == to_ticks(case.end)
     if case.released is not None:
         assert happenings(trace, EventKind.answer_released) == in_ticks(case.released)
@@ -115,7 +115,7 @@ def test_every_golden_belongs_to_a_case_and_says_its_rule() -> None:
 
 def test_the_words_of_the_goldens_cover_the_vocabulary() -> None:
     told = "\n".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("*.txt"))
-    for word in [*EventKind.__members__, *Outcome.__members__]:
+    for word in [*EventKind.__members__, *ExchangeOutcome.__members__]:
         assert word in told, word
     for detail in set(Detail) - {Detail.none}:
         assert re.search(rf"^\d\S+ +[a-z]\S+ .* {detail.name}$", told, re.MULTILINE), detail

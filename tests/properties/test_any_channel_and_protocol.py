@@ -22,7 +22,7 @@ from asyncdp_sim.privacy.mechanisms import (
     Mechanism,
 )
 from asyncdp_sim.streams import Scope, Streams
-from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_ticks
@@ -102,8 +102,10 @@ def the_owners_ledger_balances(network: Network, trace: Trace) -> None:
         assert np.all(waiting <= 1)
     if trace.ending is Ending.spent:
         assert max(flying) == 0
-        assert not np.any(np.isin(rows["outcome"], [Outcome.unreleased, Outcome.in_flight]))
-    arrived = trace.ended(Outcome.applied, Outcome.buffered)
+        assert not np.any(
+            np.isin(rows["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight])
+        )
+    arrived = trace.ended(ExchangeOutcome.applied, ExchangeOutcome.buffered)
     assert arrived.tolist() == counted(trace, K.answer_delivered)
     several = network.answers_per_update
     if several is None:
@@ -131,39 +133,43 @@ def every_exchange_is_told_by_its_events(network: Network, trace: Trace) -> None
     end = to_ticks(network.until)
     released: dict[int, int] = {}
     sent: Counter[int] = Counter()
-    final: dict[int, Outcome] = {}
+    final: dict[int, ExchangeOutcome] = {}
     fates = {
-        K.answer_collided: Outcome.collided,
-        K.answer_lost: Outcome.lost,
-        K.answer_discarded: Outcome.discarded,
-        K.answer_delivered: Outcome.applied,
+        K.answer_collided: ExchangeOutcome.collided,
+        K.answer_lost: ExchangeOutcome.lost,
+        K.answer_discarded: ExchangeOutcome.discarded,
+        K.answer_delivered: ExchangeOutcome.applied,
     }
     columns = (trace.events[name].tolist() for name in ("kind", "message", "tick", "detail"))
     for number, message, tick, detail in zip(*columns, strict=True):
         kind = K(number)
         assert tick <= trace.end_tick <= end
-        if final.get(message) is Outcome.applied:
+        if final.get(message) is ExchangeOutcome.applied:
             continue  # what is sent for want of an acknowledgement is no part of the exchange
         if kind is K.answer_released:
             assert message not in released
             released[message] = tick
         if kind in BEGINS:
             sent[message] += 1
-            final[message] = Outcome.in_flight
+            final[message] = ExchangeOutcome.in_flight
         elif kind in fates:
             assert detail != Detail.duplicate
             final[message] = fates[kind]
     for row in trace.exchanges:
-        message, outcome = int(row["message"]), Outcome(row["outcome"])
+        message, outcome = int(row["message"]), ExchangeOutcome(row["outcome"])
         assert row["transmissions"] == sent[message]
         if message in released:
             assert outcome in RELEASED
             assert row["release_tick"] == min(released[message], row["end_tick"])
             # What the end of the run cuts short between two attempts is still in flight.
-            came = Outcome.applied if outcome is Outcome.buffered else outcome
-            assert came is final[message] or outcome is Outcome.in_flight
+            came = ExchangeOutcome.applied if outcome is ExchangeOutcome.buffered else outcome
+            assert came is final[message] or outcome is ExchangeOutcome.in_flight
         else:
-            assert outcome in (Outcome.unreleased, Outcome.abandoned, Outcome.withheld)
+            assert outcome in (
+                ExchangeOutcome.unreleased,
+                ExchangeOutcome.abandoned,
+                ExchangeOutcome.withheld,
+            )
     assert set(released) <= set(trace.exchanges["message"].tolist())
 
 
@@ -244,7 +250,7 @@ def test_whatever_happens() -> None:
     draw()
     assert kinds == set(EventKind) - {K.server_stepped, K.answer_withheld}
     assert details == set(Detail)
-    assert outcomes == set(Outcome) - {Outcome.withheld}
+    assert outcomes == set(ExchangeOutcome) - {ExchangeOutcome.withheld}
     assert endings == set(Ending) - {Ending.stalled, Ending.target}
     assert {"ideal", "aloha", "slotted-aloha", "csma", "tdma", "parallel"} <= parts
     assert {"request", "push", "broadcast", "rounds"} <= parts
@@ -281,7 +287,7 @@ def test_what_is_withheld_is_neither_released_nor_charged() -> None:
         assert bare.exchanges.tolist() == trace.exchanges.tolist()
         for holds in CHECKS:
             holds(network, trace)
-        rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.withheld]
+        rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.withheld]
         assert set(rows["message"].tolist()) == fickle.kept
         assert not rows["transmissions"].any()
         assert np.array_equal(rows["release_tick"], rows["end_tick"])
@@ -379,7 +385,9 @@ def test_live_learning_equals_replay(
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)
     assert np.array_equal(lived.clipped, again.clipped)
-    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    cut_short = np.isin(
+        trace.exchanges["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight]
+    )
     assert len(live._asked) == np.count_nonzero(cut_short)
 
 
@@ -398,7 +406,9 @@ def test_live_learning_that_decides_on_timing_equals_its_replay(
     lived = live.path()
     again = replay([trace], steps, reply, [scope(seed)], 1, asks)
     assert np.array_equal(lived.models(0), again.models(0))
-    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    cut_short = np.isin(
+        trace.exchanges["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight]
+    )
     assert len(live._asked) == np.count_nonzero(cut_short)
     met = [target.met(model[None]) for model in lived.models(0)[1:]]
     assert not any(met[:-1])
@@ -444,5 +454,7 @@ def test_live_learning_equals_replay_in_rounds(
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final[:1])
     assert lived.clipped.tolist() == again.clipped[:1].tolist()
-    cut_short = np.isin(trace.exchanges["outcome"], [Outcome.unreleased, Outcome.in_flight])
+    cut_short = np.isin(
+        trace.exchanges["outcome"], [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight]
+    )
     assert len(live._asked) == np.count_nonzero(cut_short)

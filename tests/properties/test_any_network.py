@@ -15,7 +15,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Detail, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.units import to_ticks
 from tests.properties.networks import FIXED, clocks, networks
@@ -85,7 +85,7 @@ def test_every_attempt_ends_at_most_once_and_exchanges_never_overlap(
     for row in trace.owners:
         waiting = row["attempts"] - row["refused"] - exchanges[row["owner"]]
         assert waiting in (0, 1)
-    still_open = np.count_nonzero(trace.exchanges["outcome"] != Outcome.applied)
+    still_open = np.count_nonzero(trace.exchanges["outcome"] != ExchangeOutcome.applied)
     assert still_open in (0, 1)  # one-on-one
     spans = sorted((x["read_tick"], x["end_tick"]) for x in trace.exchanges)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
@@ -142,15 +142,15 @@ def test_events_tell_the_same_story_as_the_tables(network: Network, seed: int) -
             assert locked == 0
             assert busy[owner] == message
             locked = message
-            seen[message] = [owner, tick, k, None, None, Outcome.unreleased]
+            seen[message] = [owner, tick, k, None, None, ExchangeOutcome.unreleased]
         elif kind is EventKind.answer_released:
             assert locked == message
-            seen[message][3], seen[message][5] = tick, Outcome.in_flight
+            seen[message][3], seen[message][5] = tick, ExchangeOutcome.in_flight
         elif kind is EventKind.answer_delivered:
-            assert seen[message][5] is Outcome.in_flight
+            assert seen[message][5] is ExchangeOutcome.in_flight
         elif kind is EventKind.update_applied:
             assert locked == message
-            seen[message][4], seen[message][5] = tick, Outcome.applied
+            seen[message][4], seen[message][5] = tick, ExchangeOutcome.applied
             updates.append((len(updates) + 1, tick, owner, seen[message][1], 0, message, 0))
             assert busy.pop(owner) == message
             locked, k = 0, k + 1
@@ -196,7 +196,7 @@ def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> Non
         assert trace.updates["tick"][-1] == end
         assert events[-1][1] is EventKind.update_applied
     elif end != horizon:
-        assert np.all(trace.exchanges["outcome"] == Outcome.applied)
+        assert np.all(trace.exchanges["outcome"] == ExchangeOutcome.applied)
         for number, allowed in enumerate(network.answers_allowed, 1):
             if trace.released[number - 1] < allowed and number not in gone:
                 # Not spent, so its clock has run out: every tick of the script was seen.

@@ -14,7 +14,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Gamma
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_ticks
 
 
@@ -235,5 +235,5 @@ def begun(trace, start, end):
     rows, first = trace.exchanges, trace.exchanges["release_tick"]
     within = (first >= to_ticks(start)) & (first < to_ticks(end)) & (rows["transmissions"] > 0)
     sent = rows[within]
-    assert not np.any(sent["outcome"] == Outcome.in_flight), "the run ended too early"
-    return sent, sent["outcome"] == Outcome.applied
+    assert not np.any(sent["outcome"] == ExchangeOutcome.in_flight), "the run ended too early"
+    return sent, sent["outcome"] == ExchangeOutcome.applied

@@ -25,8 +25,7 @@ from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
-from asyncdp_sim.trace import Outcome
-from asyncdp_sim.trace.tables import Trace
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
@@ -101,8 +100,8 @@ def quota_given_back(patch: Patch) -> None:
     """An answer that is lost does not count."""
     right = Learner.drop
 
-    def drop(self: Learner, exchange: Any, outcome: Outcome) -> None:
-        if outcome is Outcome.lost:
+    def drop(self: Learner, exchange: Any, outcome: ExchangeOutcome) -> None:
+        if outcome is ExchangeOutcome.lost:
             self.answers_left[exchange.owner] += 1
             self.active.add(exchange.owner)
         right(self, exchange, outcome)

@@ -20,7 +20,7 @@ from asyncdp_sim.theory.formulas.broadcast import (
     no_collision_given,
     responders,
 )
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_ticks
 
 from .networks import SparingAir, network, runs
@@ -54,10 +54,10 @@ def measure(name, *, seed=None, count=RUNS, protocol=Broadcast, channel=Aloha):
     rows, tally = [], np.zeros(n_owners + 1)
     for trace in runs(net, usual if seed is None else seed, count):
         sent = trace.exchanges
-        assert np.isin(sent["outcome"], (Outcome.applied, Outcome.collided)).all()
+        assert np.isin(sent["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.collided)).all()
         query = sent["read_tick"] // to_ticks(interval)
         number = np.bincount(query, minlength=queries)
-        clean = np.bincount(query[sent["outcome"] == Outcome.applied], minlength=queries)
+        clean = np.bincount(query[sent["outcome"] == ExchangeOutcome.applied], minlength=queries)
         tally += np.bincount(number, minlength=n_owners + 1)
         row = [number.mean(), clean.mean(), np.mean(clean == number)]
         row += [np.mean(number**2), np.mean(number[1:] * number[:-1])]

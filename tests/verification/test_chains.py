@@ -15,7 +15,7 @@ import pytest
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_units
 
 from .chains import growth
@@ -97,8 +97,8 @@ def tally(trace):
         "unheard": owners["unheard"].sum(),
         "sent": trace.exchanges["transmissions"].sum(),
         "released": trace.released.sum(),
-        "abandoned": np.count_nonzero(outcome == Outcome.abandoned),
-        "lost": np.count_nonzero(outcome == Outcome.lost),
+        "abandoned": np.count_nonzero(outcome == ExchangeOutcome.abandoned),
+        "lost": np.count_nonzero(outcome == ExchangeOutcome.lost),
         "in flight": trace.in_flight_total,
     }
 
@@ -173,7 +173,7 @@ class TestPlantedBugs:
         sound_settle = Link._settle
 
         def settle(self, exchange, patience):
-            if exchange.outcome is not Outcome.abandoned:
+            if exchange.outcome is not ExchangeOutcome.abandoned:
                 sound_settle(self, exchange, patience)
 
         monkeypatch.setattr(Link, "_settle", settle)

@@ -30,13 +30,13 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.report import report
-from asyncdp_sim.runs import Outcome, manifest, run, write
+from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.runs.account import judge, summary, warnings
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Outcome as Fate
+from asyncdp_sim.trace import ExchangeOutcome
 
 Parts = dict[str, Any]
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
@@ -151,7 +151,7 @@ class Noting(LiveLearning):
         self.noted[message] = self.noted[former]
 
 
-def queries(asked: Scenario) -> list[tuple[int, np.ndarray, Fate]]:
+def queries(asked: Scenario) -> list[tuple[int, np.ndarray, ExchangeOutcome]]:
     """Every query whose answer was transmitted or withheld: its owner from 0, where, its fate."""
     task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
     found = []
@@ -161,13 +161,13 @@ def queries(asked: Scenario) -> list[tuple[int, np.ndarray, Fate]]:
         live = Noting(*how, threshold=task.threshold, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
-            fate = Fate(int(row["outcome"]))
-            if row["transmissions"] > 0 or fate is Fate.withheld:
+            fate = ExchangeOutcome(int(row["outcome"]))
+            if row["transmissions"] > 0 or fate is ExchangeOutcome.withheld:
                 found.append((int(row["owner"]) - 1, live.noted[int(row["message"])], fate))
     return found
 
 
-def every_record(outcome: Outcome, owner: int, points: np.ndarray) -> float:
+def every_record(outcome: RunResult, owner: int, points: np.ndarray) -> float:
     """The largest gradient of an owner's records at any of the points, pair by pair."""
     records = outcome.problem.records
     count = len(records.targets[owner])
@@ -175,7 +175,7 @@ def every_record(outcome: Outcome, owner: int, points: np.ndarray) -> float:
     return float(records.lengths_at(owner, rows, points[places]).max())
 
 
-def brute_force(outcome: Outcome, *, of: Any = None) -> np.ndarray:
+def brute_force(outcome: RunResult, *, of: Any = None) -> np.ndarray:
     """The largest gradient per owner, of all queries or of those with a fate among ``of``."""
     met = queries(outcome.scenario)
     found = np.zeros(outcome.scenario.owners.count)
@@ -192,7 +192,7 @@ CASES = [
 ]
 
 
-def met_everywhere(way: str, model: str, privacy: Parts) -> Outcome:
+def met_everywhere(way: str, model: str, privacy: Parts) -> RunResult:
     outcome = run(scenario(**WAYS[way], model=model, privacy=privacy))
     met = outcome.learned.met
     assert met is not None
@@ -258,7 +258,10 @@ def test_every_loop_meets_the_same(part: str, loop: str, monkeypatch: pytest.Mon
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
     assert seen.met().queries == len(queries(outcome.scenario))
     if part == "request, losses":
-        assert {fate for *_, fate in queries(outcome.scenario)} >= {Fate.applied, Fate.lost}
+        assert {fate for *_, fate in queries(outcome.scenario)} >= {
+            ExchangeOutcome.applied,
+            ExchangeOutcome.lost,
+        }
 
 
 def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
@@ -281,7 +284,7 @@ def test_live_learning_meets_what_its_replay_does() -> None:
     assert met is not None
     assert met.largest.tolist() == brute_force(live).tolist()
     fates = {fate for *_, fate in queries(live.scenario)}
-    assert fates >= {Fate.withheld, Fate.lost, Fate.applied}
+    assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = Watch(task.watched)
     fold(live.traces, Lesson(task.steps, task.reply, 1, seen), [scope])
@@ -368,7 +371,7 @@ def test_few_of_all_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(looked) < 20_000 * 3_000 / 300
 
 
-def places(outcome: Outcome) -> dict[str, np.ndarray]:
+def places(outcome: RunResult) -> dict[str, np.ndarray]:
     """Per owner the largest gradient by brute force: of queries, and elsewhere."""
     learned = outcome.learned
     ends = {"start": learned.starts, "final": learned.models,
@@ -403,7 +406,7 @@ AT_ITS_START = of_one_run(7, 1000.0, 1.0, 3, 55.0, algorithm=AT_START)
 IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
 
 
-def judged(outcome: Outcome) -> Guarantee:
+def judged(outcome: RunResult) -> Guarantee:
     return judge(
         outcome.scenario, outcome.dataset, outcome.problem, outcome.traces, outcome.learned
     )
@@ -431,10 +434,12 @@ def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded() -> None:
     outcome = run(IN_WHAT_WAS_LOST)
     xi = outcome.problem.xi
     elsewhere = places(outcome) | {
-        "queries": brute_force(outcome, of=tuple(fate for fate in Fate if fate is not Fate.lost))
+        "queries": brute_force(
+            outcome, of=tuple(fate for fate in ExchangeOutcome if fate is not ExchangeOutcome.lost)
+        )
     }
     assert exceeded(elsewhere, xi) == set()
-    lost = brute_force(outcome, of=(Fate.lost,)).max()
+    lost = brute_force(outcome, of=(ExchangeOutcome.lost,)).max()
     assert lost > xi
     assert outcome.summary["epsilon_true"] == 50.0 * lost / xi
 
@@ -450,7 +455,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> N
     outcome = run(IN_THE_MIDDLE)
     unmet = replace(outcome.learned, met=Met(np.zeros(3), outcome.learned.met.queries))
     assert judged(replace(outcome, learned=unmet)).private is True
-    few = tuple(fate for fate in watch.ANSWERED if fate is not Fate.lost)
+    few = tuple(fate for fate in watch.ANSWERED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(watch, "ANSWERED", few)
     monkeypatch.setattr("asyncdp_sim.runs.account.ANSWERED", few)
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True

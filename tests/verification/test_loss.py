@@ -17,7 +17,7 @@ from asyncdp_sim.network.channels.loss import GilbertElliott
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import packet_loss as theory
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs
 from .shared import shared
@@ -62,10 +62,10 @@ def measure(name, *, seed=None, count=RUNS, factor=1):
         asked, last = rows["read_tick"], np.flatnonzero(np.diff(rows["read_tick"], append=-1))
         tries = np.diff(np.cumsum(rows["transmissions"])[last], prepend=0)
         assert fresh or len(last) == len(rows)
-        assert np.isin(rows["outcome"], (Outcome.applied, Outcome.lost)).all()
+        assert np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.lost)).all()
         mine = [rows["owner"][last] == i for i in range(1, N_OWNERS + 1)]
         skipped = SKIPPED if bursts else 0
-        arrived = rows["outcome"][last] == Outcome.applied
+        arrived = rows["outcome"][last] == ExchangeOutcome.applied
         assert np.all(np.diff(asked) >= 0)
         begun.append([m.sum() - skipped for m in mine])
         delivered.append([arrived[m][skipped:].sum() for m in mine])

@@ -17,7 +17,7 @@ from asyncdp_sim.theory.moments.given_order import ordered
 from asyncdp_sim.theory.moments.per_update import moments
 from asyncdp_sim.theory.moments.with_budgets import capped_moments
 from asyncdp_sim.theory.predict.update_order import mean_gap, releases
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_units
 
@@ -100,7 +100,9 @@ def test_answers_that_are_lost_are_released(resend):
     for bug in (other, other.model_copy(update={"channel": Ideal()})):  # planted bugs
         assert seen([score("gap", gaps, mean_gap(bug))]) > 5
     if resend == "same":
-        last = (sent["outcome"] == Outcome.applied) & (sent["end_k"] % UPDATES == UPDATES - 1)
+        last = (sent["outcome"] == ExchangeOutcome.applied) & (
+            sent["end_k"] % UPDATES == UPDATES - 1
+        )
         np.add.at(counts, (part[last], owner[last]), -1)
         caps, endless = np.array([10, 5, 4]), np.full(3, 10**9)
         silent = [

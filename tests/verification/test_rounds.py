@@ -20,7 +20,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Rounds, rounds
 from asyncdp_sim.theory.formulas.rounds import mean_gap, mean_round
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs
 from .shared import shared
@@ -55,7 +55,7 @@ def gap_length(seed, updates=4800):
 
 def in_time(trace, n_owners):
     """Return the answers used of each of the first rounds, counted by their messages."""
-    rows = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
+    rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
     each = np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)
     return each[:ROUNDS]
 

@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.outcome import Outcome
+from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
@@ -74,66 +74,66 @@ def capped(answers: int) -> Fields:
     return {"privacy": {"budget": {"kind": "per-owner-cap", "answers": answers}}}
 
 
-def stale(found: Outcome) -> bool:
+def stale(found: RunResult) -> bool:
     return found.summary["mean_staleness"] > 0
 
 
-def cut_short(found: Outcome) -> bool:
+def cut_short(found: RunResult) -> bool:
     return any(trace.n_updates < T for trace in found.traces)
 
 
-def silent(found: Outcome) -> bool:
+def silent(found: RunResult) -> bool:
     """Whether some owner had no answer left while others still made updates."""
     allowed = np.array(found.scenario.network.answers_allowed)
     spent = [np.any(trace.released[: len(allowed)] >= allowed) for trace in found.traces]
     return bool(np.any(spent)) and max(trace.n_updates for trace in found.traces) > 0
 
 
-def lacking(found: Outcome) -> bool:
+def lacking(found: RunResult) -> bool:
     """Whether some round had not an answer of everybody; or fewer rounds were held."""
     n = found.scenario.owners.count
     counts = [np.bincount(trace.updates["k"], minlength=T + 1)[1:] for trace in found.traces]
     return bool(np.any(np.array(counts) != n))
 
 
-def waiting(found: Outcome) -> bool:
+def waiting(found: RunResult) -> bool:
     return found.summary["mean_waiting"] > 0
 
 
-def refusing(found: Outcome) -> bool:
+def refusing(found: RunResult) -> bool:
     return found.summary["refusal_rate"] > 0
 
 
-def losing(found: Outcome) -> bool:
+def losing(found: RunResult) -> bool:
     return found.summary["loss_rate"] > 0
 
 
-def vain(found: Outcome) -> bool:
+def vain(found: RunResult) -> bool:
     """Whether exchanges were begun that made no update."""
     return any(len(trace.exchanges) > trace.n_updates + 1 for trace in found.traces)
 
 
-def repeating(found: Outcome) -> bool:
+def repeating(found: RunResult) -> bool:
     """Whether owners come again sooner than independent ones of their shares would."""
     owners = np.concatenate([trace.updates["owner"] for trace in found.traces])
     shares = np.bincount(owners)[1:] / len(owners)
     return abs(found.summary["p_repeat"] - shares @ shares) > 0.04
 
 
-def projected(found: Outcome) -> bool:
+def projected(found: RunResult) -> bool:
     return found.summary["clip_count"] > 0
 
 
-def on_the_bound(found: Outcome) -> bool:
+def on_the_bound(found: RunResult) -> bool:
     objective = found.problem.task.objective
     return bool(np.max(np.abs(objective.optimum)) >= 0.999999 * objective.theta_max)
 
 
-def diverging(found: Outcome) -> bool:
+def diverging(found: RunResult) -> bool:
     return not found.summary["psi_final"]["median"] < 1e6
 
 
-def clipping(found: Outcome) -> bool:
+def clipping(found: RunResult) -> bool:
     """Whether some record's gradient at 0 is scaled down."""
     sensitivity = found.scenario.privacy.sensitivity
     records = found.problem.records
@@ -142,14 +142,14 @@ def clipping(found: Outcome) -> bool:
     return sensitivity.kind == "clip" and largest > sensitivity.bound
 
 
-def quadratic(found: Outcome) -> bool:
+def quadratic(found: RunResult) -> bool:
     """Whether f is a parabola along a line."""
     line = np.linspace(-4.0, 4.0, 5)[:, None] * np.ones(2)
     third = np.diff(found.problem.task.objective.fitness(line), 3)
     return bool(np.max(np.abs(third)) < 1e-6)
 
 
-def model_driven(found: Outcome) -> bool:
+def model_driven(found: RunResult) -> bool:
     """Whether how long runs are changes with the noise alone."""
     quiet = found.scenario.privacy.model_copy(update={"mechanism": "none"})
     again = run(found.scenario.model_copy(update={"privacy": quiet}))
@@ -157,7 +157,7 @@ def model_driven(found: Outcome) -> bool:
     return any(one.n_updates != other.n_updates for one, other in pairs)
 
 
-Row = tuple[str, Fields, Callable[[Outcome], bool], tuple[Fields, ...]]
+Row = tuple[str, Fields, Callable[[RunResult], bool], tuple[Fields, ...]]
 ROWS: dict[str, Row] = {
     "stale": (
         "answers under protocol push may be stale",

@@ -13,7 +13,7 @@ from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.tdma import tdma
-from asyncdp_sim.trace import Outcome
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_ticks, to_units
 
 from .networks import network, runs
@@ -39,7 +39,7 @@ def back_to_back(channel, slots, n_owners=3):
 def test_slots_back_to_back_without_a_collision():
     trace = back_to_back(Tdma(slot=0.125, airtime=0.125), SLOTS)
     assert len(trace.updates) == SLOTS
-    assert not np.any(trace.exchanges["outcome"] == Outcome.collided)
+    assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
     slot = to_ticks(0.125)
     assert np.array_equal(trace.updates["tick"], slot * np.arange(1, SLOTS + 1))
     assert np.array_equal(trace.updates["owner"], 1 + np.arange(SLOTS) % 3)
@@ -68,8 +68,8 @@ def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
     )
     rows = []
     for trace in runs(net, usual if seed is None else seed, count * factor):
-        answers = trace.exchanges[trace.exchanges["outcome"] == Outcome.applied]
-        assert not np.any(trace.exchanges["outcome"] == Outcome.collided)
+        answers = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
+        assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
         start = to_units(answers["release_tick"])
         within = (start >= warm) & (start < warm + length)
         if rate is None:
@@ -133,7 +133,7 @@ def test_closed_intervals_are_seen():
         protocol=Push(),
     )
     trace = next(runs(net, 1, 1))
-    assert np.mean(trace.exchanges["outcome"] == Outcome.collided) > 0.9
+    assert np.mean(trace.exchanges["outcome"] == ExchangeOutcome.collided) > 0.9
 
 
 def test_a_clock_off_by_two_percent_is_seen():

@@ -11,6 +11,7 @@ from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked, ta
 from asyncdp_sim.data.fraud.twin import COMPONENTS
 from asyncdp_sim.data.tables.text_columns import cells, some_rows
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,10 @@ def transactions(
         notes.append(f"Columns that are no features: {', '.join(others)}.")
     if lost > 0:
         notes.append(
-            f"{lost} private cells that no transaction has became 0, or no label in Class."
+            Counted(
+                "{cells} private cells that no transaction has became 0, or no label in Class.",
+                cells=lost,
+            )
         )
 
     def encoded(rows: Rows) -> Array:

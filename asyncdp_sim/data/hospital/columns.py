@@ -15,6 +15,7 @@ from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.table_recipe import nearest, require_column
 from asyncdp_sim.data.tables.text_columns import map_text, number_in
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,7 @@ def stays(frame: "pd.DataFrame") -> tuple[str, ...]:
         allowed = f"no row has a number in {TARGET!r}"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
     lost = int(np.count_nonzero(~known))
-    return (f"{lost} rows have no length of stay.",) if lost > 0 else ()
+    return (Counted("{rows} rows have no length of stay.", rows=lost),) if lost > 0 else ()
 
 
 def capped(frame: "pd.DataFrame") -> int:

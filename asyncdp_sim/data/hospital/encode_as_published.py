@@ -24,6 +24,7 @@ from asyncdp_sim.data.tables.text_columns import (
     number_or_nan,
     some_rows,
 )
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +94,10 @@ def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
     dropped = int(np.count_nonzero(~known))
     if dropped == 0:
         return frame, ()
-    note = f"As published, {dropped} rows with missing values or stays of 120 + days were dropped."
+    note = Counted(
+        "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
+        rows=dropped,
+    )
     return frame[known].reset_index(drop=True), (note,)
 
 

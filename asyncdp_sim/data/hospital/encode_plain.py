@@ -22,6 +22,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
 from asyncdp_sim.data.hospital.columns import TARGET, capped
 from asyncdp_sim.data.tables.text_columns import choose, groups, map_text, number_in, some_rows
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,9 +123,19 @@ def _notes(
             "rows' mean stays."]  # fmt: skip
     longest = capped(frame)
     if longest > 0:
-        said.append(f"{longest} lengths of stay were given as a lower limit (120 +): read as 120.")
+        said.append(
+            Counted(
+                "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
+                stays=longest,
+            )
+        )
     if unlisted > 0:
-        said.append(f"{unlisted} values are missing or not in the schema: no indicator is set.")
+        said.append(
+            Counted(
+                "{values} values are missing or not in the schema: no indicator is set.",
+                values=unlisted,
+            )
+        )
     if public_records == 0:
         said[0] = "Encoded as indicators of the schema's texts."
         said.append(f"Without public rows no mean stay is known, left out: {', '.join(codes)}.")

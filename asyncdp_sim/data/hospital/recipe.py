@@ -13,6 +13,7 @@ from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.splitting import ByColumn, require_records
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.streams import Scope, Streams
 
 TABLE_ROWS = 36_631
@@ -123,7 +124,12 @@ class HospitalData(TableRecipe):
             raise DataError([Fault("data.split", f"a column {self.split.column!r}", allowed)])
         if records is None:
             sizes = twin_sizes(n_owners, streams)
-            notes = (f"Sizes of hospitals were drawn: {min(sizes)} to {max(sizes)} records.",)
+            notes = (
+                Counted(
+                    "Sizes of hospitals were drawn: {sizes} records.",
+                    sizes=Ends(min(sizes), max(sizes)),
+                ),
+            )
         else:
             sizes = tuple(require_records(records, n_owners))
         total = sum(sizes)

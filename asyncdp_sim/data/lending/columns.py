@@ -8,6 +8,7 @@ import numpy as np
 
 from asyncdp_sim.data.tables.text_columns import numeric
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,10 +68,12 @@ def loan_rows(
     end = int(np.flatnonzero(rates)[-1]) + 1 if public_records > 0 else len(frame)
     notes = []
     if end < len(frame):
-        notes.append(f"{len(frame) - end} lines behind the last loan were skipped.")
+        notes.append(
+            Counted("{lines} lines behind the last loan were skipped.", lines=len(frame) - end)
+        )
     others = int(np.count_nonzero(~rates[:end]))
     if others > 0:
-        notes.append(f"{others} lines without an interest rate are no loans.")
+        notes.append(Counted("{lines} lines without an interest rate are no loans.", lines=others))
     return frame.iloc[:end], tuple(notes)
 
 

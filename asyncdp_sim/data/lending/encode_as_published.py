@@ -22,6 +22,7 @@ from asyncdp_sim.data.tables.text_columns import (
     numeric,
     some_rows,
 )
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
     notes = ["Encoded as published: payments and status, known only after the loan, are features."]
     used = tuple(name for name in COLUMNS if name in frame.columns)
     missing = sum(int(np.isnan(column_as_published(name, frame[name])).sum()) for name in used)
-    notes.append(f"{missing} missing values became 0.")
+    notes.append(Counted("{missing} missing values became 0.", missing=missing))
     absent = [name for name in COLUMNS if name not in used]
     if absent:
         notes.append(f"Published columns that the table lacks: {', '.join(absent)}.")

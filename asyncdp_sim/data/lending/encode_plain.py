@@ -25,6 +25,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
 from asyncdp_sim.data.lending.columns import months_since_year_zero, require_columns
 from asyncdp_sim.data.tables.text_columns import choose, map_text, number_in, numeric, some_rows
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,10 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
     notes = [
         "Encoded from application-time fields (terms, income, credit history, purpose, division).",
-        f"{missing} missing values became 0 (nothing stated, no such event or account).",
+        Counted(
+            "{missing} missing values became 0 (nothing stated, no such event or account).",
+            missing=missing,
+        ),
     ]
     if absent:
         notes.append(f"Columns that the table lacks, left out: {', '.join(absent)}.")

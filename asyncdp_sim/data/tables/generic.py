@@ -19,6 +19,7 @@ from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_value
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -156,11 +157,19 @@ def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, l
         values[missing] = 0.0
         how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
         texts = int(np.count_nonzero(none))
-        what = f"{count} missing values" + (f", {texts} of them texts," if texts > 0 else "")
-        return values, [f"{name}: {what} {how}public_records."]
+        what = "{missing} missing values" + (", {texts} of them texts," if texts > 0 else "")
+        told = f"{{column}}: {what} {how}public_records."
+        return values, [Counted(told, column=name, missing=count, texts=texts)]
     median = float(np.median(public))
     values[missing] = median
-    return values, [f"{name}: {count} missing values became the public median {median:g}."]
+    return values, [
+        Counted(
+            "{column}: {missing} missing values became the public median {median:g}.",
+            column=name,
+            missing=count,
+            median=median,
+        )
+    ]
 
 
 def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
@@ -171,6 +180,12 @@ def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[A
     values = np.array([codes.get(text, unseen) for text in texts], dtype=np.float64)
     count = int(np.count_nonzero(values == unseen))
     return values, [
-        f"{name}: text, coded 0 to {unseen - 1} by the sorted public values, {unseen} for "
-        f"missing and unseen ones ({count} rows)."
+        Counted(
+            "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
+            "unseen ones ({rows} rows).",
+            column=name,
+            codes=Ends(0, unseen - 1),
+            unseen=unseen,
+            rows=count,
+        )
     ]

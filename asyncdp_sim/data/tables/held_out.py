@@ -8,6 +8,7 @@ from pydantic import Field
 
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.streams import Scope, Streams
 
 HeldOutShare = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
@@ -81,6 +82,10 @@ def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:
     if held == 0:
         return ()
     return (
-        f"{held} of the owners' {held + left} rows are held out: nothing is trained on them, and "
-        "n_i counts the others.",
+        Counted(
+            "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
+            "counts the others.",
+            held=held,
+            rows=held + left,
+        ),
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 
 Preprocessing = Literal["eigen-uncentred", "pca", "none"]
 
@@ -87,7 +88,12 @@ def fit(kind: Preprocessing, rows: Array, target: Array, features: int) -> Proje
     matrix = np.zeros((rows.shape[1], features))
     matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
     constant = rows.shape[1] - len(usable)
-    notes = (f"{constant} columns that are constant over the public rows were dropped.",)
+    notes = (
+        Counted(
+            "{columns} columns that are constant over the public rows were dropped.",
+            columns=constant,
+        ),
+    )
     return Projection(
         mean,
         matrix,

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope, Streams
 
@@ -131,13 +132,30 @@ def rows_by_value(
         raise DataError([Fault("owners.count", str(n_owners), allowed)])
     names = sorted(groups, key=lambda v: (isinstance(v, str), v))
     rows = [np.array(groups[name], dtype=np.int64) for name in names]
-    notes = [f"Each of the {len(groups)} values of {column!r} is one owner, in sorted order."]
+    notes = [
+        Counted(
+            "Each of the {values} values of {column!r} is one owner, in sorted order.",
+            values=len(groups),
+            column=column,
+        )
+    ]
     if len(too_few) > 0:
         notes.append(
-            f"{len(too_few)} values of {column!r} have fewer than {least} rows: no owners."
+            Counted(
+                "{values} values of {column!r} have fewer than {least} rows: no owners.",
+                values=len(too_few),
+                column=column,
+                least=least,
+            )
         )
     if unowned > 0:
-        notes.append(f"{unowned} rows without a value of {column!r} belong to no owner.")
+        notes.append(
+            Counted(
+                "{rows} rows without a value of {column!r} belong to no owner.",
+                rows=unowned,
+                column=column,
+            )
+        )
     if records is not None:
         short = [
             Fault(

@@ -34,6 +34,7 @@ from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope, Streams
 
@@ -170,7 +171,10 @@ class TableRecipe(Spec):
             unowned[r] = False
         others = np.flatnonzero(unowned)
         if len(others) > 0:
-            notes = (*notes, f"f, θ* and ψ are of {len(others)} rows of no owner too.")
+            notes = (
+                *notes,
+                Counted("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),
+            )
 
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
@@ -316,11 +320,21 @@ def _usage(
     notes = []
     if sum(overlap) > 0:
         notes.append(
-            f"{sum(overlap)} of the {total - first_public} public rows are also owners' records: "
-            "for these records epsilon is infinite."
+            Counted(
+                "{shared} of the {public} public rows are also owners' records: for these records "
+                "epsilon is infinite.",
+                shared=sum(overlap),
+                public=total - first_public,
+            )
         )
     used = sum(len(r) for r in rows)
     unused = total - used - ((total - first_public) - sum(overlap))
     if unused > 0:
-        notes.append(f"{unused} of the table's {total} rows are neither owned nor public: unused.")
+        notes.append(
+            Counted(
+                "{unused} of the table's {total} rows are neither owned nor public: unused.",
+                unused=unused,
+                total=total,
+            )
+        )
     return tuple(notes)

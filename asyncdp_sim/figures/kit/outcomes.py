@@ -1,4 +1,4 @@
-"""How a result came out: the figures that a sweep is judged by, each with its 95 % interval."""
+"""Figures of merit by which a sweep is judged, each with its 95 % interval."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -92,7 +92,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Figure]]] = {
             "mean_staleness": "mean staleness\n(updates)",
         }.items()
     },
-    "psi_at_end": ("$\\psi$ at the end\n(median)", psi_at_end),
+    "psi_final_median": ("$\\psi$ at the end\n(median)", psi_at_end),
 }
 """By name: what an axis says, and how it is read."""
 

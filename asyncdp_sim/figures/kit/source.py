@@ -1,4 +1,4 @@
-"""What is drawn: a result directory, or a sweep directory of several."""
+"""Results as pictures read them: a result directory, or a sweep directory of several."""
 
 import json
 from collections.abc import Callable, Sequence

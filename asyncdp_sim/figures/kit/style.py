@@ -1,4 +1,4 @@
-"""How the pictures look: one style, applied by a context and never at import."""
+"""The one style of all pictures, applied by a context and never at import."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

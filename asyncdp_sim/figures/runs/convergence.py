@@ -1,4 +1,4 @@
-"""How good the model is, when: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
+"""Convergence: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -215,9 +215,9 @@ def _table(
     return {
         "line": names,
         axis: np.concatenate(grids),
-        "psi_q25": low,
-        "psi_median": middle,
-        "psi_q75": high,
+        "relative_fitness_q25": low,
+        "relative_fitness_median": middle,
+        "relative_fitness_q75": high,
     }
 
 

@@ -1,4 +1,4 @@
-"""What the model is worth on rows that nobody trained on."""
+"""Loss on held-out rows over updates, beside that of θ* and of owners alone."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -135,7 +135,7 @@ def _table(
         "line": np.repeat([line.name for line in lines], rows),
         "k": np.concatenate([grid for grid, _ in trained]),
     }
-    for name, found in (("psi", trained), ("held_out", unseen)):
+    for name, found in (("relative_fitness", trained), ("held_out", unseen)):
         parts = np.concatenate([values for _, values in found], axis=1)
         table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), parts, strict=True))
     for name in REFERENCES:

@@ -1,4 +1,4 @@
-"""Who profits from joining: owners' own optima beside the private model (Async, figure 11)."""
+"""Profit from joining: owners' own optima beside the private model (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         "owner": np.tile(owners, len(lines)),
         "records": np.tile(_of_owners(results[0], "records"), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
-        "psi_mean": np.repeat(means, n_owners),
+        "psi_final_mean": np.repeat(means, n_owners),
     }
     with style():
         figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)

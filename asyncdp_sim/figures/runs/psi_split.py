@@ -1,4 +1,4 @@
-"""Where ψ at the end comes from: bias, selection, transient and noise, side by side."""
+"""Parts of ψ at the end, stacked: bias, selection, transient and noise."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -70,7 +70,7 @@ def stacked(lines: Sequence[Line]) -> Picture:
         figure.legend(*below.get_legend_handles_labels(), loc="outside upper left", ncols=4)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.array([line.name for line in lines]),
-        "psi_mean": total,
+        "psi_final_mean": total,
     }
     table |= {name: values[name] for name in PARTS}
     table |= {f"{name}_se": values for name, values in errors.items()}

@@ -1,4 +1,4 @@
-"""How the updates are shared among owners, beside uniform choice."""
+"""Shares of the updates among owners, beside uniform choice."""
 
 import numpy as np
 import numpy.typing as npt

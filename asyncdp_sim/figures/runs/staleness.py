@@ -1,4 +1,4 @@
-"""How many other updates pass between an owner's read and the use of its answer."""
+"""Staleness: other updates between an owner's read and the use of its answer."""
 
 from typing import Any
 

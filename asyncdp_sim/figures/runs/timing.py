@@ -1,4 +1,4 @@
-"""Who talks when: i_k over the updates (Async, figures 4 and 9) and over simulated time."""
+"""Timing of updates: i_k over k (Async, figures 4 and 9) and over simulated time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How busy the learner is and how many owners are online, over simulated time."""
+"""Utilisation of the learner and owners online, over simulated time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

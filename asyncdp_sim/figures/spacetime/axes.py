@@ -1,4 +1,4 @@
-"""How the marks of a space–time diagram look; one collection per kind, however many there are."""
+"""Axes of a space–time diagram: one collection of marks per kind, however many there are."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

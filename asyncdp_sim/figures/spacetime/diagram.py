@@ -1,4 +1,4 @@
-"""Who sent what to whom, and when: the space–time diagram of a window of simulated time."""
+"""Space–time diagram: the messages between owners and learner in a window of simulated time."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a space–time diagram shows: one row per mark, with its kind, place and times in ticks."""
+"""Marks of a space–time diagram: one row each, with its kind, place and times in ticks."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

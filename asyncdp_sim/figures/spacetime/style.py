@@ -18,7 +18,7 @@ BARRIER = 0.32
 
 @dataclass(frozen=True)
 class Arrow:
-    """How a message looks.
+    """Look of a message.
 
     Attributes
     ----------

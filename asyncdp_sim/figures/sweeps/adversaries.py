@@ -1,4 +1,4 @@
-"""What owners that lie do to the model: ψ at the end against how many of them there are."""
+"""Damage by owners that lie: ψ at the end against how many of them there are."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ ASIDE = 0.05  # by how much each line stands beside the one before, so that equa
 
 @dataclass(frozen=True)
 class Varied:
-    """What a sweep varies, as this picture shows it.
+    """The panels of this picture, and the path that sets its lines apart.
 
     Attributes
     ----------
@@ -170,7 +170,14 @@ def _turn_key() -> Line2D:
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Array]:
-    names = ("series", "factor", "liars", "psi", "psi_low", "psi_high")
+    names = (
+        "series",
+        "factor",
+        "liars",
+        "psi_final_median",
+        "psi_final_median_low",
+        "psi_final_median_high",
+    )
     return {
         name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
     }

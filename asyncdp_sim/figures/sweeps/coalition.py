@@ -31,7 +31,7 @@ FIRST = 0  # whose own held-out rows judge every coalition, from 0
 
 
 @dataclass(frozen=True)
-class Series:
+class CoalitionSeries:
     """The coalitions of one line, from the smallest to the largest."""
 
     name: str
@@ -39,7 +39,7 @@ class Series:
     results: tuple[Result, ...]
 
 
-def series_of(sweep: Sweep) -> list[Series] | str:
+def series_of(sweep: Sweep) -> list[CoalitionSeries] | str:
     """Return a sweep's coalitions, or in words why it has none.
 
     A coalition is the owners that are always online, where all others never are; each must hold
@@ -63,7 +63,7 @@ def series_of(sweep: Sweep) -> list[Series] | str:
     if not all(np.array_equal(each, sizes[0]) for each in sizes):
         return "owners are not the same in all cells"
     return [
-        Series(name, tuple(sorted(line)), tuple(line[count] for count in sorted(line)))
+        CoalitionSeries(name, tuple(sorted(line)), tuple(line[count] for count in sorted(line)))
         for name, line in found.items()
     ]
 
@@ -95,7 +95,7 @@ def picture(sweep: Sweep) -> Picture:
         for place, (some, (shade, marker)) in enumerate(zip(rows, looks, strict=False)):
             size = 4 + 1.8 * (len(rows) - 1 - place)  # lines that coincide remain visible
             look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": size}
-            for axes, what in zip(shown, ("psi", "first"), strict=False):
+            for axes, what in zip(shown, ("psi_final_mean", "first"), strict=False):
                 _draw(axes, some, what, look)
             keys.append(Line2D([], [], label=str(some["line"][0]) or "model", **look))
         ring: dict[str, Any] = {"marker": "o", "markersize": 10, "markerfacecolor": "none"}
@@ -140,7 +140,7 @@ def _alone(axes: Axes, results: Sequence[Result]) -> list[Line2D]:
     return [Line2D([], [], label="θ_1*: owner 1 alone, without privacy", **look)]
 
 
-def _joined(axes: Axes, found: Sequence[Series]) -> None:
+def _joined(axes: Axes, found: Sequence[CoalitionSeries]) -> None:
     """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
     largest = found[0].results[-1]
     records, epsilon = _of_owners(largest, "records"), _of_owners(largest, "epsilon")
@@ -157,7 +157,7 @@ def _joined(axes: Axes, found: Sequence[Series]) -> None:
         axes.set_xlabel("owners 1 to $m$ have joined")
 
 
-def _rows(series: Series, *, unseen: bool) -> dict[str, npt.NDArray[Any]]:
+def _rows(series: CoalitionSeries, *, unseen: bool) -> dict[str, npt.NDArray[Any]]:
     """Return what is drawn of one line: a row for every coalition."""
     rows: list[dict[str, Any]] = []
     for members, result in zip(series.members, series.results, strict=True):
@@ -165,7 +165,7 @@ def _rows(series: Series, *, unseen: bool) -> dict[str, npt.NDArray[Any]]:
         records, epsilon = _of_owners(result, "records"), _of_owners(result, "epsilon")
         row: dict[str, Any] = {"line": series.name, "members": members}
         row |= {"records": records[members - 1], "epsilon": epsilon[members - 1]}
-        row |= {"psi": psi, "psi_low": low, "psi_high": high}
+        row |= {"psi_final_mean": psi, "psi_final_mean_low": low, "psi_final_mean_high": high}
         noise = np.sum(epsilon[:members] ** -2.0) / np.sum(records[:members]) ** 2
         row["noise_law"] = noise  # Σ 1/ε_i² over n²: Collab, Theorem 2
         if unseen:
@@ -199,12 +199,13 @@ def _of_owners(result: Result, name: str) -> Array:
 def _caption(rows: Sequence[Mapping[str, npt.NDArray[Any]]], *, both: bool) -> str:
     told = []
     for some in rows:
-        best, last = int(np.argmin(some["psi"])), len(some["psi"]) - 1
+        psi = some["psi_final_mean"]
+        best, last = int(np.argmin(psi)), len(psi) - 1
         law = int(some["members"][np.argmin(some["noise_law"])])
         name = f"{some['line'][0]}: " if some["line"][0] else ""
         told.append(
             f"{name}least ψ with owners 1 to {some['members'][best]} "
-            f"({number(some['psi'][best])}; {number(some['psi'][last])} once owner "
+            f"({number(psi[best])}; {number(psi[last])} once owner "
             f"{some['members'][last]} has joined; Σ 1/ε_i²/n² is least with {law})"
         )
     held = (

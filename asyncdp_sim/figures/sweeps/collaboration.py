@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, colours, panels, plain_numbers, style
-from asyncdp_sim.figures.sweeps.guarantees import Series, series_of
+from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
@@ -102,7 +102,7 @@ def _scale(above: Axes, below: Axes, results: Sequence[Result]) -> None:
         axes.grid(axis="y")
 
 
-def _rows(series: Series) -> dict[str, npt.NDArray[Any]]:
+def _rows(series: PrivacySeries) -> dict[str, npt.NDArray[Any]]:
     """Return what is drawn of one budget: a row for every ε and owner."""
     rows: list[dict[str, npt.NDArray[Any]]] = []
     for epsilon, result in zip(series.epsilon, series.results, strict=True):
@@ -112,7 +112,7 @@ def _rows(series: Series) -> dict[str, npt.NDArray[Any]]:
         if "profits_held_out" in result.summary:
             joint, own = (_of_owners(result, f"held_out_{name}") for name in ("loss", "alone"))
             held = (own > joint).astype(float)
-        said = {"line": series.name, "epsilon": epsilon, "psi_mean": mean}
+        said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
         said |= label([result]).values()
         rows.append(
             {name: np.full(n_owners, value) for name, value in said.items()}
@@ -130,7 +130,7 @@ def _of_owners(result: Result, name: str) -> Array:
 
 
 def _caption(
-    found: Sequence[Series], rows: Sequence[dict[str, npt.NDArray[Any]]], unseen: bool
+    found: Sequence[PrivacySeries], rows: Sequence[dict[str, npt.NDArray[Any]]], unseen: bool
 ) -> str:
     told = []
     for each, some in zip(found, rows, strict=True):

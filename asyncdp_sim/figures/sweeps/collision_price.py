@@ -25,7 +25,7 @@ WIDE = 20.0  # figures that span more than this ratio are on a logarithmic axis
 AXES = {
     "price": "answers paid for\nper update",
     "updates": "updates before\nbudgets are spent",
-    "psi": "$\\psi$ at the end\n(median)",
+    "psi_final_median": "$\\psi$ at the end\n(median)",
     "time": "time per update\n(units)",
 }
 """What is drawn, and what its axis says."""
@@ -143,7 +143,7 @@ def _rows(line: Line) -> dict[str, npt.NDArray[Any]]:
         found = {
             "price": _range(released / np.maximum(used, 1)),
             "updates": _range(used.astype(float)),
-            "psi": psi_at_end(result),
+            "psi_final_median": psi_at_end(result),
             "time": _range(time[last] / np.maximum(k[last], 1)),
         }
         row: dict[str, Any] = {"channel": line.name, "load": load}

@@ -31,7 +31,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class SeedSeries:
     """The cells that learn alike, one for each seed and so for each draw of the owners' data.
 
     Attributes
@@ -53,7 +53,7 @@ class Series:
     psi: float
 
     @classmethod
-    def of(cls, name: str, results: Sequence[Result]) -> "Series":
+    def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
             np.stack([_of_owners(each, f"held_out_{what}") for each in results])
@@ -95,7 +95,7 @@ def picture(sweep: Sweep) -> Picture:
     reason = why_not(sweep)
     if reason is not None:
         raise not_a_result(sweep.directory, reason)
-    found = [Series.of(name, results) for name, results in _groups(sweep).items()]
+    found = [SeedSeries.of(name, results) for name, results in _groups(sweep).items()]
     results = [result for each in found for result in each.results]
     online = np.array(_online(results[0]))
     with style():
@@ -129,7 +129,7 @@ def picture(sweep: Sweep) -> Picture:
     return Picture("fairness", figure, _table(found, online), _caption(found), label(results))
 
 
-def _draw(axes: Axes, online: Array, each: Series, look: dict[str, Any]) -> None:
+def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> None:
     """Draw the owners of all seeds, faintly, and their mean with its standard error."""
     order = np.argsort(online, kind="stable")
     faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
@@ -173,7 +173,7 @@ def _of_owners(result: Result, name: str) -> Array:
     return np.asarray(values.reshape(-1, result.n_owners).mean(axis=0))
 
 
-def _table(found: Sequence[Series], online: Array) -> dict[str, npt.NDArray[Any]]:
+def _table(found: Sequence[SeedSeries], online: Array) -> dict[str, npt.NDArray[Any]]:
     n_owners = len(online)
     return {
         "line": np.repeat([each.name for each in found], n_owners),
@@ -186,7 +186,7 @@ def _table(found: Sequence[Series], online: Array) -> dict[str, npt.NDArray[Any]
     }
 
 
-def _caption(found: Sequence[Series]) -> str:
+def _caption(found: Sequence[SeedSeries]) -> str:
     told = "; ".join(
         f"{each.name}: {', '.join(f'{value:.2f}' for value in each.relative.mean(axis=0))}"
         for each in found

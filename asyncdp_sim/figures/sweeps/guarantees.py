@@ -1,4 +1,4 @@
-"""What a guarantee costs: mean ψ at the end against ε, a line for each way to hide records."""
+"""The cost of a guarantee: mean ψ at the end against ε, a line for each way to hide records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ BOUNDS = "in the domain record gradients"
 
 
 @dataclass(frozen=True)
-class Series:
+class PrivacySeries:
     """The cells that hide records in the same way, in ascending order of ε."""
 
     name: str
@@ -47,7 +47,7 @@ class Series:
         return f"{self.name} ({_bound(self.results)}): {named_guarantee(self.results)}"
 
 
-def series_of(sweep: Sweep) -> list[Series] | str:
+def series_of(sweep: Sweep) -> list[PrivacySeries] | str:
     """Return a sweep's ways to hide records, or in words why it compares none over ε."""
     if EPSILON not in sweep.paths:
         return f"{EPSILON} is not swept"
@@ -65,7 +65,7 @@ def series_of(sweep: Sweep) -> list[Series] | str:
     if min(map(len, found.values())) < LEAST:
         return f"fewer than {LEAST} budgets"
     return [
-        Series(name, tuple(sorted(line)), tuple(line[epsilon] for epsilon in sorted(line)))
+        PrivacySeries(name, tuple(sorted(line)), tuple(line[epsilon] for epsilon in sorted(line)))
         for name, line in found.items()
     ]
 
@@ -120,7 +120,7 @@ def _draw(axes: Axes, rows: Mapping[str, npt.NDArray[Any]], look: Mapping[str, A
     """Draw one line and its band; what is not finite is left out."""
     low, mean, high = (
         np.where(np.isfinite(rows[name]), rows[name], np.nan)
-        for name in ("psi_q25", "psi_mean", "psi_q75")
+        for name in ("psi_final_q25", "psi_final_mean", "psi_final_q75")
     )
     axes.fill_between(rows["epsilon"], low, high, color=look["color"], alpha=0.2, linewidth=0)
     axes.plot(rows["epsilon"], mean, **look)
@@ -130,7 +130,7 @@ def _line(name: str, **look: Any) -> Line2D:
     return Line2D([], [], linewidth=0.9, label=name, **look)
 
 
-def _table(found: Sequence[Series]) -> dict[str, npt.NDArray[Any]]:
+def _table(found: Sequence[PrivacySeries]) -> dict[str, npt.NDArray[Any]]:
     rows = []
     for each in found:
         for epsilon, result in zip(each.epsilon, each.results, strict=True):
@@ -138,15 +138,24 @@ def _table(found: Sequence[Series]) -> dict[str, npt.NDArray[Any]]:
             quartiles = np.quantile(psi_of_replicates(result), (0.25, 0.75), method="nearest")
             said = label([result]).values()
             rows.append(
-                {"line": each.name, "epsilon": epsilon, "psi_mean": mean, "psi_mean_low": low}
-                | {"psi_mean_high": high, "psi_q25": quartiles[0], "psi_q75": quartiles[1]}
+                {
+                    "line": each.name,
+                    "epsilon": epsilon,
+                    "psi_final_mean": mean,
+                    "psi_final_mean_low": low,
+                }
+                | {
+                    "psi_final_mean_high": high,
+                    "psi_final_q25": quartiles[0],
+                    "psi_final_q75": quartiles[1],
+                }
                 | {"projected": _projected(result), "noise_bound": _xi(result)}
                 | said
             )
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _caption(found: Sequence[Series]) -> str:
+def _caption(found: Sequence[PrivacySeries]) -> str:
     said = (
         "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
         "of replicates), for ways to hide the records that otherwise learn alike, each with its "
@@ -166,7 +175,7 @@ def _caption(found: Sequence[Series]) -> str:
     return f"{said}. The projection onto Θ changed a model {where}."
 
 
-def _ratios(found: Sequence[Series]) -> str:
+def _ratios(found: Sequence[PrivacySeries]) -> str:
     """Return each line's mean ψ over the first line's, at the ε that both have."""
     means = [
         {e: mean_psi_at_end(r).value for e, r in zip(each.epsilon, each.results, strict=True)}

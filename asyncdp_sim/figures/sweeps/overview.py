@@ -1,4 +1,4 @@
-"""What changes with a swept number: time, throughput, fairness, losses and ψ against it."""
+"""Overview of a sweep: time, throughput, fairness, losses and ψ against the swept number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Varied:
-    """What a sweep varies, as this picture shows it.
+    """The axis of this picture: the swept path, and the path of its lines.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Varied:
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class FigureSeries:
     """The cells that share a line: its name, its numbers in ascending order, and its figures."""
 
     name: str
@@ -60,7 +60,7 @@ class Series:
     figures: Mapping[str, Array]  # by name: value, low and high in every cell
 
     @classmethod
-    def of(cls, name: str, cells: Sequence[Cell], path: str) -> "Series":
+    def of(cls, name: str, cells: Sequence[Cell], path: str) -> "FigureSeries":
         """Read the figures of these cells."""
         ordered = sorted(cells, key=lambda cell: float(cell.values[path]))
         read = {
@@ -106,7 +106,7 @@ def against(sweep: Sweep) -> Picture:
     groups: dict[str, list[Cell]] = {}
     for cell in sweep.cells:
         groups.setdefault("" if axis.other is None else cell.label([axis.other]), []).append(cell)
-    series = [Series.of(name, cells, axis.path) for name, cells in groups.items()]
+    series = [FigureSeries.of(name, cells, axis.path) for name, cells in groups.items()]
     shown = [what for what in FIGURES if _worth_drawing(what, series)]
     shades = [BLUE] if len(series) == 1 else colours(len(series))
     names = [wrapped(each.name) for each in series]
@@ -131,7 +131,9 @@ def against(sweep: Sweep) -> Picture:
     )
 
 
-def _draw(axes: Axes, what: str, series: Sequence[Series], shades: Sequence[str], x: Array) -> None:
+def _draw(
+    axes: Axes, what: str, series: Sequence[FigureSeries], shades: Sequence[str], x: Array
+) -> None:
     """Draw one figure of all series against their numbers; what is not finite is left out."""
     looks = list(zip(series, shades, MARKERS * 2, strict=False))
     if len(series) > 1 and _alike(what, series):
@@ -148,7 +150,7 @@ def _draw(axes: Axes, what: str, series: Sequence[Series], shades: Sequence[str]
     if len(known) > 0 and known.min() > 0 and known.max() > WIDE * known.min():
         axes.set_yscale("log")
         plain_numbers(axes)
-    elif what != "psi_at_end":
+    elif what != "psi_final_median":
         top = float(known.max(initial=0.0))
         axes.set_ylim(0, 1.08 * top if top > 0 else None)
     axes.grid(axis="y")
@@ -194,16 +196,16 @@ def _key(name: str, shade: str, marker: str) -> Line2D:
     return Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
 
 
-def _worth_drawing(what: str, series: Sequence[Series]) -> bool:
+def _worth_drawing(what: str, series: Sequence[FigureSeries]) -> bool:
     """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
     values = np.concatenate([each.figures[what][:, 0] for each in series])
     known = values[np.isfinite(values)]
-    if what == "psi_at_end":
+    if what == "psi_final_median":
         return len(known) > 0
     return len(known) > 0 and bool((known != 0).any()) and not _unmoved(what, series)
 
 
-def _unmoved(what: str, series: Sequence[Series]) -> bool:
+def _unmoved(what: str, series: Sequence[FigureSeries]) -> bool:
     """Return whether a figure other than 0 is the same in all cells, its interval too."""
     rows = np.concatenate([each.figures[what] for each in series])
     return bool(np.isfinite(rows[0, 0]) and rows[0, 0] != 0) and np.array_equal(
@@ -211,7 +213,7 @@ def _unmoved(what: str, series: Sequence[Series]) -> bool:
     )
 
 
-def _alike(what: str, series: Sequence[Series]) -> bool:
+def _alike(what: str, series: Sequence[FigureSeries]) -> bool:
     first = series[0]
     return all(
         np.array_equal(each.x, first.x)
@@ -224,7 +226,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _table(axis: Varied, series: Sequence[Series]) -> dict[str, npt.NDArray[Any]]:
+def _table(axis: Varied, series: Sequence[FigureSeries]) -> dict[str, npt.NDArray[Any]]:
     names = np.repeat([each.name for each in series], [len(each.x) for each in series])
     table: dict[str, npt.NDArray[Any]] = {"series": names}
     table[axis.path] = np.concatenate([each.x for each in series])
@@ -234,7 +236,7 @@ def _table(axis: Varied, series: Sequence[Series]) -> dict[str, npt.NDArray[Any]
     return table
 
 
-def _caption(axis: Varied, series: Sequence[Series], shown: Sequence[str]) -> str:
+def _caption(axis: Varied, series: Sequence[FigureSeries], shown: Sequence[str]) -> str:
     names = [
         FIGURES[what][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for what in shown

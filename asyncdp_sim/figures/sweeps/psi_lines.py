@@ -25,7 +25,7 @@ LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class PsiSeries:
     """The cells that share a marker, in ascending order of the swept number.
 
     Attributes
@@ -69,7 +69,7 @@ def slope(x: Array, psi: Array) -> float:
 
 def series_of(
     sweep: Sweep, x: str, by: str | None = None, chosen: Sequence[float] | None = None
-) -> list[Series]:
+) -> list[PsiSeries]:
     """Read mean ψ at the end against a swept number, a series for each value of another.
 
     Parameters
@@ -170,26 +170,26 @@ def markers(
     return Picture(name, figure, _table(found, x, references), said, label(results))
 
 
-def _series(sweep: Sweep, x: str, by: str | None, cells: Sequence[Cell]) -> Series:
+def _series(sweep: Sweep, x: str, by: str | None, cells: Sequence[Cell]) -> PsiSeries:
     ordered = sorted(cells, key=lambda cell: float(cell.values[x]))
     at = np.array([float(cell.values[x]) for cell in ordered])
     if len(np.unique(at)) < len(at) or not (at > 0).all() or not np.isfinite(at).all():
         given = f"several cells of one series with one {x}, or one that is not positive"
         raise not_a_result(sweep.directory, given)
     psi = np.array([mean_psi_at_end(cell.result) for cell in ordered])
-    return Series("" if by is None else ordered[0].label([by]), at, psi, tuple(ordered))
+    return PsiSeries("" if by is None else ordered[0].label([by]), at, psi, tuple(ordered))
 
 
 def _table(
-    found: Sequence[Series], x: str, references: Sequence[Reference]
+    found: Sequence[PsiSeries], x: str, references: Sequence[Reference]
 ) -> dict[str, npt.NDArray[Any]]:
     mean, low, high = np.concatenate([each.psi for each in found]).T
     table: dict[str, npt.NDArray[Any]] = {
         "series": np.repeat([each.name for each in found], [len(each.x) for each in found]),
         x: np.concatenate([each.x for each in found]),
-        "psi_mean": mean,
-        "psi_mean_low": low,
-        "psi_mean_high": high,
+        "psi_final_mean": mean,
+        "psi_final_mean_low": low,
+        "psi_final_mean_high": high,
         "projected": np.array([projected(cell) for each in found for cell in each.cells]),
     }
     for reference in references:
@@ -198,7 +198,7 @@ def _table(
 
 
 def _caption(
-    found: Sequence[Series], x: str, by: str | None, references: Sequence[Reference]
+    found: Sequence[PsiSeries], x: str, by: str | None, references: Sequence[Reference]
 ) -> str:
     results = [cell.result for each in found for cell in each.cells]
     said = (
@@ -217,7 +217,7 @@ def _caption(
     return f"{said}."
 
 
-def _ratio(found: Sequence[Series], reference: Reference) -> str:
+def _ratio(found: Sequence[PsiSeries], reference: Reference) -> str:
     """Return how the measured means compare with a reference, in words; nothing if they cannot."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.concatenate(

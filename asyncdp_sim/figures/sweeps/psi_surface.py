@@ -29,7 +29,7 @@ PSI = "mean $\\psi$ at the end"
 
 @dataclass(frozen=True)
 class Reference:
-    """What stands beside the measured means: a law, a bound, or ψ of another model.
+    """A reference beside the measured means: a law, a bound, or ψ of another model.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def _table(
     across, along = np.meshgrid(found.x, found.y, indexing="ij")
     mean, low, high = found.psi.reshape(-1, 3).T
     table = {x: across.ravel(), y: along.ravel()}
-    table |= {"psi_mean": mean, "psi_mean_low": low, "psi_mean_high": high}
+    table |= {"psi_final_mean": mean, "psi_final_mean_low": low, "psi_final_mean_high": high}
     places = [found.cells.get(place) for place in np.ndindex(found.inside.shape)]
     table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
     return table | {each.column: found.of(each).ravel() for each in references}

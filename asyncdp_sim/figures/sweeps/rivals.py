@@ -1,4 +1,4 @@
-"""Which way of learning wins where: ψ at the end, and the time that it took, against ε and N."""
+"""Rival ways of learning: ψ at the end, and the time that it took, against ε and N."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,9 +165,9 @@ def _table(found: Sequence[Entry], paths: Sequence[str]) -> dict[str, npt.NDArra
         "setting": [each.cell.label([p for p in rest if p in each.cell.values]) for each in found],
         "owners": [each.n_owners for each in found],
         "epsilon": [each.epsilon for each in found],
-        "psi": [each.psi[0] for each in found],
-        "psi_low": [each.psi[1] for each in found],
-        "psi_high": [each.psi[2] for each in found],
+        "psi_final_median": [each.psi[0] for each in found],
+        "psi_final_median_low": [each.psi[1] for each in found],
+        "psi_final_median_high": [each.psi[2] for each in found],
         "time": [each.time for each in found],
     }
     return {name: np.array(values) for name, values in columns.items()}

@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Bargain:
-    """What is agreed on.
+    """Agreement of learner and owners: budgets, payments, and what both gain.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ class Coalition:
 
 @dataclass(frozen=True)
 class Invitation:
-    """Who should be invited.
+    """Advice on the owners to invite.
 
     Attributes
     ----------

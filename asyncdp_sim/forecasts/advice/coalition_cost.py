@@ -1,4 +1,4 @@
-"""What a coalition costs if its members had one size: exact where they do, and quick for many."""
+"""The cost of a coalition whose members are of one size: exact, and quick for many."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

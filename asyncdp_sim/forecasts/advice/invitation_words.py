@@ -46,7 +46,7 @@ class Trialled:
 
 @dataclass(frozen=True, eq=False)
 class Invited:
-    """Who should be invited to a scenario's learning, and what its owners add.
+    """Advice on the owners to invite to a scenario's learning, and on what each adds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a target costs where privacy has a price: the cheapest budgets that reach it."""
+"""A data market: the cheapest budgets that reach a target where privacy has a price."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What noise costs a learning: E ψ(θ_L,T) = free + Σ loss_i/ε_i².
+    """Cost of noise to a learning: E ψ(θ_L,T) = free + Σ loss_i/ε_i².
 
     loss_i = gain_i 2 (2ΞK_i/n_i)²/f*, gain_i of :mod:`~asyncdp_sim.theory.moments.noise_gain`.
 

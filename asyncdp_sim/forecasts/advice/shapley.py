@@ -1,4 +1,4 @@
-"""What each owner adds to what all achieve together: Shapley's division of the value."""
+"""Shapley's division of the value that owners achieve together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What moments say of choices of ρ and T, and the best ρ of each T by them."""
+"""Choices of ρ and T by their moments, and the best ρ of each T."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,7 +61,7 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What moments say of choices of ρ and T.
+    """Expected ψ of choices of ρ and T, by moments.
 
     Attributes
     ----------

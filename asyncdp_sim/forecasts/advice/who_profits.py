@@ -1,4 +1,4 @@
-"""What each owner has of joining: its value alone, with the others, and from which ε on."""
+"""Each owner's profit from joining: its value alone, with the others, and from which ε on."""
 
 from dataclasses import dataclass
 from math import inf

@@ -1,4 +1,4 @@
-"""What all pieces of advice say alike: how they were compared, what they gain, of which records."""
+"""Sentences that all pieces of advice share: comparisons, gains, and whose records they are of."""
 
 from collections.abc import Sequence
 from math import isfinite

@@ -1,4 +1,4 @@
-"""Whether the exact moments are those of a scenario, and if not, why not."""
+"""Assumptions of the exact moments, and which of them a scenario breaks."""
 
 import numpy as np
 import numpy.typing as npt

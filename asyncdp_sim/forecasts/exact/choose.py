@@ -1,4 +1,4 @@
-"""What a scenario comes to, exactly, one-on-one or in rounds; or why that is not known."""
+"""The exact moments that fit a scenario, one-on-one or in rounds, or the reason for none."""
 
 from typing import Protocol
 

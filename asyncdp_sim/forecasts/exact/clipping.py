@@ -1,4 +1,4 @@
-"""Whether clipping is in a scenario's moments, and the moments that hold with it."""
+"""Moments of a scenario with clipping, and the assumptions under which they hold."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What given orders of the updates come to, for owners' moments that are known, or may be."""
+"""Moments averaged over given orders of the updates, for second moments or a box of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

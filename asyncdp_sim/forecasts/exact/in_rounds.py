@@ -1,4 +1,4 @@
-"""What synchronous learning comes to, exactly: all owners answer in every round."""
+"""Exact moments of synchronous learning: all owners answer in every round."""
 
 from dataclasses import dataclass
 from functools import cached_property

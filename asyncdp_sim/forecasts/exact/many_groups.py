@@ -22,7 +22,7 @@ _BLOCK = 200_000  # numbers in the largest array of a block: what a processor's 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What all groups of owners have in common; vectors are in C's eigenvectors.
+    """Numbers that all groups of owners share; vectors are in C's eigenvectors.
 
     Attributes
     ----------

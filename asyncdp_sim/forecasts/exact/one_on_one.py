@@ -1,4 +1,4 @@
-"""What asynchronous learning comes to in the mean, exactly."""
+"""Exact moments of asynchronous learning, where owners answer one at a time."""
 
 from dataclasses import dataclass, field, replace
 

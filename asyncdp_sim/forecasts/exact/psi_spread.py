@@ -1,4 +1,4 @@
-"""How ψ at the end is spread: the algorithm itself, over orders of updates of the right law."""
+"""Spread of ψ at the end: the algorithm itself, over orders of updates of the right law."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Who updates when: simulations of a network alone, which take no data and train nothing."""
+"""Orders of updates from simulations of a network alone, which take no data and train nothing."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """What simulations of a network gave.
+    """Orders and times of updates, of simulations of a network.
 
     Attributes
     ----------

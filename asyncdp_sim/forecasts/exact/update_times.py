@@ -1,4 +1,4 @@
-"""When updates come: by theory, or by simulating the network alone, which takes no data."""
+"""Times of updates: by theory, or by simulating the network alone, which takes no data."""
 
 from dataclasses import dataclass
 

@@ -8,13 +8,13 @@ answers to it may arrive while the learner still counts fewer updates.
 from collections.abc import Iterator
 
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.trace import EventKind, Exchange, Outcome
+from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered
 QUERY_SENT = EventKind.query_sent
 SERVER_STEPPED = EventKind.server_stepped
-APPLIED = Outcome.applied
+APPLIED = ExchangeOutcome.applied
 
 
 class Ahead:

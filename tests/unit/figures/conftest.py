@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.figures import draw
-from asyncdp_sim.runs import Outcome, run, write
+from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 
@@ -37,20 +37,20 @@ SWEPT = """
 
 
 @pytest.fixture(scope="session")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     file = tmp_path_factory.mktemp("scenario") / "s.toml"
     file.write_text(SMALL)
     return run(load(file)[0])
 
 
 @pytest.fixture
-def result(outcome: Outcome, tmp_path: Path) -> Path:
+def result(outcome: RunResult, tmp_path: Path) -> Path:
     write(outcome, tmp_path / "result")
     return tmp_path / "result"
 
 
 @pytest.fixture(scope="session")
-def drawn_result(outcome: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn_result(outcome: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One result with its figures, for tests that only read."""
     directory = tmp_path_factory.mktemp("drawn") / "result"
     write(outcome, directory)

@@ -67,14 +67,14 @@ def test_it_draws_what_the_tables_hold(lines: list[Line]) -> None:
     assert [line.get_ydata()[0] for line in flat] == means
     assert [line.get_linestyle() for line in flat] == ["-", "--"]
     assert picture.table["records"].tolist() == [5, 10, 40, 80] * 2
-    assert picture.table["psi_mean"].tolist() == np.repeat(means, 4).tolist()
+    assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
 
 
 def test_those_above_a_line_gain_and_are_named(lines: list[Line]) -> None:
     names = ("ash", "oak", "fir", "elm")
     picture = by_size(lines, names)
     table = picture.table
-    assert np.array_equal(table["gains"] == 1, table["psi_alone"] > table["psi_mean"])
+    assert np.array_equal(table["gains"] == 1, table["psi_alone"] > table["psi_final_mean"])
     counts = [line.result.summary["profits_psi"] for line in lines]
     assert table["gains"].reshape(2, 4).sum(axis=1).tolist() == counts
     assert counts[0] == 0

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.result import read_table
-from asyncdp_sim.runs import Outcome
+from asyncdp_sim.runs import RunResult
 
 NAMES = [
     "convergence-by-update",
@@ -82,11 +82,15 @@ def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
     drawn = numbers(drawn_result, "convergence-by-update")
     by_k = read_table(drawn_result, "curve").groupby("k")["relative_fitness"]
     assert list(drawn["k"]) == list(range(61))
-    for column, share in (("psi_q25", 0.25), ("psi_median", 0.5), ("psi_q75", 0.75)):
+    for column, share in (
+        ("relative_fitness_q25", 0.25),
+        ("relative_fitness_median", 0.5),
+        ("relative_fitness_q75", 0.75),
+    ):
         np.testing.assert_allclose(drawn[column], by_k.quantile(share), rtol=1e-12)
     final = json.loads((drawn_result / "manifest.json").read_text())["summary"]["psi_final"]
-    assert drawn["psi_median"][-1] == pytest.approx(final["median"], rel=1e-12)
-    assert drawn["psi_q75"][-1] == pytest.approx(final["q75"], rel=1e-12)
+    assert drawn["relative_fitness_median"][-1] == pytest.approx(final["median"], rel=1e-12)
+    assert drawn["relative_fitness_q75"][-1] == pytest.approx(final["q75"], rel=1e-12)
 
 
 def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> None:
@@ -96,7 +100,7 @@ def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> Non
         now = curve[curve["time"] <= drawn["time"][row]]
         last = now.groupby("replicate")["relative_fitness"].last()
         assert len(last) == 7
-        assert drawn["psi_median"][row] == pytest.approx(last.median(), rel=1e-12)
+        assert drawn["relative_fitness_median"][row] == pytest.approx(last.median(), rel=1e-12)
     assert drawn["time"][-1] == curve["time"].max()
 
 
@@ -112,7 +116,7 @@ def test_timing_shows_the_updates(drawn_result: Path) -> None:
         timing.by_update(Result.read(drawn_result), replicate=3, first=100)
 
 
-def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: Outcome) -> None:
+def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: RunResult) -> None:
     expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
     np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")
@@ -219,7 +223,7 @@ def test_time_is_logarithmic_where_lines_end_far_apart(
     [axes] = picture.figure.axes
     assert axes.get_xscale() == scale
     rows = picture.table["line"] == "far"
-    time, psi = picture.table["time"][rows], picture.table["psi_median"][rows]
+    time, psi = picture.table["time"][rows], picture.table["relative_fitness_median"][rows]
     assert time[-1] == curve["time"].max()
     for row in (0, 57, 200, 399):
         now = curve[curve["time"] <= time[row]]
@@ -246,8 +250,8 @@ def test_a_run_that_diverges_is_drawn(result: Path) -> None:
     pq.write_table(pa.Table.from_pandas(curve), result / "curve.parquet")
     picture = convergence.by_update([Line(Result.read(result))])
     save(picture, result)
-    assert np.isinf(picture.table["psi_q75"][-1])
-    assert np.isfinite(picture.table["psi_q25"]).all()
+    assert np.isinf(picture.table["relative_fitness_q75"][-1])
+    assert np.isfinite(picture.table["relative_fitness_q25"]).all()
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"scenario": {}}'])

@@ -123,7 +123,7 @@ def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path:
     sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     picture = coalition.picture(sweep)
     assert picture.table["members"].tolist() == [1, 2, 3]
-    np.testing.assert_allclose(picture.table["psi"], [4, 2, 8])
+    np.testing.assert_allclose(picture.table["psi_final_mean"], [4, 2, 8])
     np.testing.assert_allclose(picture.table["first"], [2, 1, 4])
     law = [1 / 300**2, 2 / 500**2, 102 / 600**2]
     np.testing.assert_allclose(picture.table["noise_law"], law, rtol=1e-12)

@@ -48,8 +48,8 @@ def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:
     assert picture.name == "figure-2"
     table = picture.labelled()
     np.testing.assert_array_equal(table["k"], np.arange(4))
-    np.testing.assert_allclose(table["psi_q25"], 2 * 0.5 ** np.arange(4))
-    np.testing.assert_allclose(table["psi_q75"], 4 * 0.5 ** np.arange(4))
+    np.testing.assert_allclose(table["relative_fitness_q25"], 2 * 0.5 ** np.arange(4))
+    np.testing.assert_allclose(table["relative_fitness_q75"], 4 * 0.5 ** np.arange(4))
     assert list(table["line"]) == ["ε = 1"] * 4
     assert picture.caption.endswith("Median after the last iteration: 0.375 at ε = 1.")
 
@@ -60,5 +60,5 @@ def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path: Path) -> No
     frame.loc[frame["k"] == 3, "relative_fitness"] = np.nan
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "a" / "curve.parquet")
     picture = by_iteration([made_line])
-    assert np.isinf(picture.table["psi_median"][3])
+    assert np.isinf(picture.table["relative_fitness_median"][3])
     picture.figure.canvas.draw()

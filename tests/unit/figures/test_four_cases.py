@@ -90,8 +90,8 @@ def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Pat
     assert len(panels) == 4
     assert len({axes.get_zlim() for axes in panels}) == 1  # type: ignore[attr-defined]
     table = picture.labelled()
-    assert len(table["psi_mean"]) == 4 * len(FIRST) * len(BUDGETS)
-    np.testing.assert_allclose(table["psi_mean"], table["law"], rtol=1e-12)
+    assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
+    np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)
     assert list(table["case"][:6]) == ["(i)"] * 6
     assert "measured over it 1 to 1." in picture.caption
     assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
@@ -114,6 +114,6 @@ def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_pat
         return float("nan") if (n[0], n[1], e) == (1000, 1000, [0.1] * 3) else C * law(n, e)
 
     picture = four_cases(swept(tmp_path / "sweep", psi))
-    assert np.isinf(picture.table["psi_mean"]).sum() == 1
-    rest = np.isfinite(picture.table["psi_mean"])
-    np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_mean"][rest])
+    assert np.isinf(picture.table["psi_final_mean"]).sum() == 1
+    rest = np.isfinite(picture.table["psi_final_mean"])
+    np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_final_mean"][rest])

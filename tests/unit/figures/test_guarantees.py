@@ -76,13 +76,13 @@ def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
 def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) -> None:
     table = by_epsilon(swept(tmp_path / "sweep")).labelled()
     assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
-    np.testing.assert_allclose(table["psi_mean"], 3.0 * np.arange(1, 7))
+    np.testing.assert_allclose(table["psi_final_mean"], 3.0 * np.arange(1, 7))
     np.testing.assert_array_equal(table["private"], [True] * 4 + [False] * 2)
     np.testing.assert_array_equal(table["epsilon_true"], [1, 4, 1, 4, 9, 36])
     np.testing.assert_array_equal(table["delta"], [0, 0, 1e-6, 1e-6, 0, 0])
     np.testing.assert_array_equal(table["projected"], [0.5] + [0.0] * 5)
     half = 4.302653 * np.sqrt(7 / 3)  # Student's t with 2 degrees of freedom
-    np.testing.assert_allclose(table["psi_mean_high"][0] - 3.0, half, rtol=1e-6)
+    np.testing.assert_allclose(table["psi_final_mean_high"][0] - 3.0, half, rtol=1e-6)
 
 
 def test_the_caption_states_bounds_ratios_and_projections(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
     curve["relative_fitness"] = [20.0, np.nan]
     pq.write_table(pa.table(curve), sweep.cells[0].result.directory / "curve.parquet")
     picture = by_epsilon(sweep)
-    assert np.isinf(picture.table["psi_mean"][0])
+    assert np.isinf(picture.table["psi_final_mean"][0])
     assert np.isnan(np.asarray(picture.figure.axes[0].lines[0].get_ydata())[0])
 
 

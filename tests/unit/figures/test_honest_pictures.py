@@ -104,7 +104,7 @@ def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
     counts = []
     for line in lines:
         rows = table["line"] == line.name
-        gains = np.count_nonzero(table["psi_alone"][rows] > table["psi_mean"][rows])
+        gains = np.count_nonzero(table["psi_alone"][rows] > table["psi_final_mean"][rows])
         assert gains == line.result.summary["profits_psi"]
         better = np.count_nonzero(table["held_out_alone"][rows] > table["held_out_loss"][rows])
         assert better == line.result.summary["profits_held_out"]
@@ -116,7 +116,7 @@ def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
 def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[Line]) -> None:
     picture = psi_split.stacked(lines)
     total = sum(picture.table[name] for name in psi_split.PARTS)
-    np.testing.assert_allclose(total, picture.table["psi_mean"], rtol=1e-9)
+    np.testing.assert_allclose(total, picture.table["psi_final_mean"], rtol=1e-9)
     with style():
         from asyncdp_sim.figures.kit.style import canvas
 

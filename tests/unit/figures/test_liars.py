@@ -49,7 +49,9 @@ def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) 
     table = picture.table
     assert list(table["series"]) == (["all"] * 3 + ["clip"] * 3) * 2
     assert list(table["liars"]) == [0, 1, 2] * 4
-    np.testing.assert_array_equal(table["psi"], [1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12])
+    np.testing.assert_array_equal(
+        table["psi_final_median"], [1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12]
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_slope_needs_three_positive_points() -> None:
 
 def test_numbers_lines_and_words(tmp_path: Path) -> None:
     picture = markers(written(tmp_path / "s"), BUDGET, RECORDS, references=(LAW, FLAT))
-    np.testing.assert_allclose(picture.table["law"], picture.table["psi_mean"])
+    np.testing.assert_allclose(picture.table["law"], picture.table["psi_final_mean"])
     assert list(picture.table["series"][::3]) == ["n_i = 10", "n_i = 100", "n_i = 1,000"]
     assert "Fitted exponents of ε: n_i = 10 -1.00, n_i = 100 -1.00" in picture.caption
     assert "line: the law, measured over it 1 (1 to 1)" in picture.caption

@@ -41,9 +41,10 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path: Path) -> Non
 def test_table_caption_and_legend_say_what_is_drawn(tmp_path: Path) -> None:
     picture = surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, references=(LAW, SOLID))
     assert list(picture.table) == [
-        RECORDS, BUDGET, "psi_mean", "psi_mean_low", "psi_mean_high", "projected", "law", "other",
+        RECORDS, BUDGET, "psi_final_mean", "psi_final_mean_low", "psi_final_mean_high",
+        "projected", "law", "other",
     ]  # fmt: skip
-    np.testing.assert_allclose(picture.table["law"], 2 * picture.table["psi_mean"])
+    np.testing.assert_allclose(picture.table["law"], 2 * picture.table["psi_final_mean"])
     np.testing.assert_array_equal(picture.table["projected"], [0.9] + [0.0] * 8)
     assert "mesh: a law, measured over it 0.5 in geometric mean" in picture.caption
     assert "surface in gray: another model" in picture.caption

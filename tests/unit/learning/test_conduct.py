@@ -17,7 +17,7 @@ from asyncdp_sim.learning.acceptance import (
 )
 from asyncdp_sim.learning.adversary import Flip, Scale
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.runs import Outcome, run
+from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
@@ -102,7 +102,7 @@ LIE = {"adversary": {"kind": "flip", "owners": [2], "factor": 3.0}}
 EACH = [{"kind": "clip"}, {"kind": "trim", "quantile": 0.5}, {"kind": "clip", "bound": 0.5}]
 
 
-def learned(**parts: Any) -> Outcome:
+def learned(**parts: Any) -> RunResult:
     return run(scenario(**parts))
 
 

@@ -10,11 +10,11 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps, Setting, Turn
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.result import read_table
-from asyncdp_sim.runs import Outcome, run, write
+from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Outcome as Fate
+from asyncdp_sim.trace import ExchangeOutcome
 
 SCOPE = [Streams(1).within("replicate", 1)]
 WEIGHTS = np.array([0.25, 0.75])
@@ -127,7 +127,7 @@ def test_the_cases_end_with_buffers_that_are_not_full() -> None:
     horizon = {"updates": 20, "replicates": 8, "until": 7.0}
     for case, parts in CASES.items():
         outcome = run(scenario(run=horizon, **parts))
-        left = {int(trace.ended(Fate.buffered).sum()) for trace in outcome.traces}
+        left = {int(trace.ended(ExchangeOutcome.buffered).sum()) for trace in outcome.traces}
         assert len(left) > 1, case
         assert left <= {0, 1, 2}
         for trace in outcome.traces:
@@ -148,7 +148,7 @@ def test_a_buffer_of_one_is_fedasync_that_keeps_nothing() -> None:
     assert np.abs(plain.learned.models).max() > 0.1
 
 
-def outcome() -> Outcome:
+def outcome() -> RunResult:
     return run(scenario(run={"updates": 20, "replicates": 2, "until": 7.0}, protocol=PUSH))
 
 
@@ -172,7 +172,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert said["updates"] == applied
     assert said["throughput"] == pytest.approx(applied / (2 * said["simulated_time"]))
     assert (said["p_repeat"], said["intervals"]["p_repeat"]) == (None, None)
-    left = sum(int(trace.ended(Fate.buffered).sum()) for trace in made.traces)
+    left = sum(int(trace.ended(ExchangeOutcome.buffered).sum()) for trace in made.traces)
     assert left > 0
     assert any(f"{left} were left in the buffer" in warning for warning in made.warnings)
 
@@ -182,7 +182,9 @@ def test_buffered_answers_are_charged() -> None:
     released = max(int(trace.released.max()) for trace in made.traces)
     assert made.summary["max_spent_ratio"] == pytest.approx(released / 40)
     for trace in made.traces:
-        waiting = trace.ended(Fate.buffered, Fate.applied, Fate.in_flight)
+        waiting = trace.ended(
+            ExchangeOutcome.buffered, ExchangeOutcome.applied, ExchangeOutcome.in_flight
+        )
         assert waiting.tolist() == trace.released.tolist()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.trace import EventKind, Outcome
+from asyncdp_sim.trace import EventKind, ExchangeOutcome
 
 LOSSY: dict[str, Any] = {"kind": "ideal", "loss": 0.3, "loss_acknowledgement": 0.3}
 CASES: dict[str, dict[str, Any]] = {
@@ -104,10 +104,11 @@ def test_the_cases_reach_what_they_should() -> None:
     outcomes = {case: run(scenario(case, "replay"), events=True) for case in CASES}
     traces = {case: outcome.traces for case, outcome in outcomes.items()}
     assert all(any(t.recomputed for t in traces[case]) for case in CASES if "fresh" in case)
-    assert any(t.ended(Outcome.discarded).sum() for t in traces["broadcast, newest only"])
-    assert any(t.ended(Outcome.collided).sum() for t in traces["broadcast, central"])
+    assert any(t.ended(ExchangeOutcome.discarded).sum() for t in traces["broadcast, newest only"])
+    assert any(t.ended(ExchangeOutcome.collided).sum() for t in traces["broadcast, central"])
     duplicates = [
-        np.sum(t.events["kind"] == EventKind.answer_discarded) - t.ended(Outcome.discarded).sum()
+        np.sum(t.events["kind"] == EventKind.answer_discarded)
+        - t.ended(ExchangeOutcome.discarded).sum()
         for t in traces["push, fresh"]
     ]
     assert max(duplicates) > 0

@@ -21,15 +21,14 @@ from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.report import report
-from asyncdp_sim.runs import Outcome, reproduce, run, write
+from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.grid import grid
-from asyncdp_sim.trace import Ending
-from asyncdp_sim.trace import Outcome as Fate
+from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.unit.learning.problems import records
 
 Parts = dict[str, Any]
@@ -77,7 +76,7 @@ def scenario(*, run: Parts | None = None, **parts: Any) -> Scenario:
     return parse(Scenario, fields | parts)
 
 
-def learned(**parts: Any) -> Outcome:
+def learned(**parts: Any) -> RunResult:
     return run(scenario(**parts), events=True)
 
 
@@ -85,7 +84,7 @@ def prepared(asked: Scenario) -> Task:
     return prepare(asked, build_dataset(asked)).task
 
 
-def replayed(outcome: Outcome) -> np.ndarray:
+def replayed(outcome: RunResult) -> np.ndarray:
     """The final models of learning over the recorded traces."""
     task, streams = outcome.problem.task, Streams(outcome.scenario.run.seed)
     scopes = [streams.within("replicate", number) for number in outcome.numbers]
@@ -96,7 +95,7 @@ def replayed(outcome: Outcome) -> np.ndarray:
 @EACH
 def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
     outcome = learned(**parts, **TRIGGER)
-    withheld = sum(int(trace.ended(Fate.withheld).sum()) for trace in outcome.traces)
+    withheld = sum(int(trace.ended(ExchangeOutcome.withheld).sum()) for trace in outcome.traces)
     assert withheld > 3
     assert np.array_equal(replayed(outcome), outcome.learned.models)
     ended = learned(**parts, run={"target": 0.5})
@@ -145,8 +144,10 @@ def test_an_owner_answers_where_its_own_gradient_is_long_enough() -> None:
         answers_allowed=(30,) * 3, updates=30, protocol=Push(), withholds=True, until=60.0
     )
     trace = simulate(network, scope(), learning=live)
-    rows = trace.exchanges[np.isin(trace.exchanges["outcome"], (Fate.withheld, Fate.applied))]
-    kept = rows["outcome"] == Fate.withheld
+    rows = trace.exchanges[
+        np.isin(trace.exchanges["outcome"], (ExchangeOutcome.withheld, ExchangeOutcome.applied))
+    ]
+    kept = rows["outcome"] == ExchangeOutcome.withheld
     long = np.array([live.lengths[message] for message in rows["message"].tolist()])
     assert np.array_equal(kept, long < 4.0)
     assert kept.any()
@@ -268,7 +269,7 @@ def test_owners_that_are_all_content_end_the_run(monkeypatch: pytest.MonkeyPatch
     outcome = learned(**far, run={"until": 1e6})
     assert {trace.ending for trace in outcome.traces} == {Ending.stalled}
     assert not outcome.learned.models.any() or outcome.summary["updates"] == 0
-    count = sum(int(trace.ended(Fate.withheld).sum()) for trace in outcome.traces)
+    count = sum(int(trace.ended(ExchangeOutcome.withheld).sum()) for trace in outcome.traces)
     assert (
         "3 of 3 replicates ended before T = 40 updates (0 to 0): owners kept trying and no answer "
         f"was released for too long ({count} answers were withheld)"
@@ -280,7 +281,9 @@ def test_the_result_directory(tmp_path: Path) -> None:
     outcome = learned(**TRIGGER)
     write(outcome, tmp_path / "r")
     owners = pq.read_table(tmp_path / "r" / "owners.parquet").to_pydict()
-    assert owners["withheld"] == [n for t in outcome.traces for n in t.ended(Fate.withheld)]
+    assert owners["withheld"] == [
+        n for t in outcome.traces for n in t.ended(ExchangeOutcome.withheld)
+    ]
     for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
         assert spent == pytest.approx(500 * released / 40)
     assert any(line.split() == ["timing", "NOT", "accounted"] for line in report(tmp_path / "r"))

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.measures import NetworkSummary, summarise
-from asyncdp_sim.trace import Ending, Outcome, Trace
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
 
 UNIT = 10**9
-O = Outcome  # noqa: E741
+O = ExchangeOutcome  # noqa: E741
 
 ASKING = [
     # message, owner, asked, read, read_k, released, ended, end_k, transmissions, outcome
@@ -48,7 +48,7 @@ def trace(
     exchanges = np.array([(m, o, 0, *rest) for m, o, *rest in rows], dtype=EXCHANGES)
     for name in ("request_tick", "read_tick", "release_tick", "end_tick"):
         exchanges[name] *= UNIT
-    applied = exchanges[exchanges["outcome"] == Outcome.applied]
+    applied = exchanges[exchanges["outcome"] == ExchangeOutcome.applied]
     return Trace(
         end_tick=end * UNIT,
         exchanges=exchanges,

@@ -18,7 +18,7 @@ from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.timeline import write_timeline
-from asyncdp_sim.trace import EventKind, Outcome, Trace
+from asyncdp_sim.trace import EventKind, ExchangeOutcome, Trace
 
 
 def network(protocol: Protocol, per_update: int, updates: int = 30) -> Network:
@@ -82,7 +82,7 @@ def test_staleness_is_jobs_in_flight(trace: Trace) -> None:
             in_flight += len(working)
     rows = trace.exchanges
     assert in_flight == trace.in_flight_total == int((rows["end_k"] - rows["read_k"]).sum())
-    still_open = rows[rows["outcome"] != Outcome.applied]
+    still_open = rows[rows["outcome"] != ExchangeOutcome.applied]
     late = int((still_open["end_k"] - still_open["read_k"]).sum())
     assert in_flight == int(trace.updates["staleness"].sum()) + late
 
@@ -151,6 +151,6 @@ def test_a_spent_run_leaves_a_part_of_a_buffer() -> None:
     """Three owners with 3 answers each fill two buffers of 4; the ninth answer waits for ever."""
     spare = network(Push(), 4).model_copy(update={"answers_allowed": (3, 3, 3)})
     found = simulate(spare, Streams(7).within("replicate", 1))
-    assert (found.n_updates, int(found.ended(Outcome.buffered).sum())) == (2, 1)
+    assert (found.n_updates, int(found.ended(ExchangeOutcome.buffered).sum())) == (2, 1)
     assert found.ending.name == "spent"
     assert found.released.tolist() == [3, 3, 3]

@@ -21,7 +21,7 @@ from asyncdp_sim.spans import EXCHANGE, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.trace import Detail, Ending, EventKind, Outcome, Recorder, Trace
+from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from tests.ordering.rounds_cases import joins
 
 SLOW = Exponential(mean=0.5)
@@ -79,7 +79,7 @@ def test_who_was_left_out_is_asked_again_whatever_its_budget(budget: int) -> Non
     trace = traced(1.0, availability=joins(2, 2.5), updates=3, **parts)
     mine = trace.exchanges[trace.exchanges["owner"] == 2]
     assert (mine["read_tick"] // 10**9).tolist() == [0, 1, 2]
-    outcomes = [Outcome.abandoned, Outcome.abandoned, Outcome.applied]
+    outcomes = [ExchangeOutcome.abandoned, ExchangeOutcome.abandoned, ExchangeOutcome.applied]
     assert mine["outcome"].tolist() == outcomes
     assert trace.update_ticks.tolist() == [10**9, 2 * 10**9, 275 * 10**7]
 
@@ -108,7 +108,7 @@ def test_a_query_that_waits_for_its_owner_ends_with_its_round() -> None:
     diary, made = Diary(), network(1.0, availability=joins(2, 100), until=8.5, compute=SLOW)
     trace = simulate(made, Streams(1).within("replicate", 1), learning=diary)
     ended = trace.exchanges["outcome"][trace.exchanges["owner"] == 2]
-    assert ended.tolist() == [Outcome.abandoned] * 8 + [Outcome.unreleased]
+    assert ended.tolist() == [ExchangeOutcome.abandoned] * 8 + [ExchangeOutcome.unreleased]
     assert diary.most <= 2 * 3  # the old round's as the new one begins
 
 
@@ -137,7 +137,7 @@ def test_who_does_not_listen_is_left_out() -> None:
     missed = trace.events[trace.events["kind"] == EventKind.query_lost]
     assert set(missed["owner"].tolist()) == {2}
     assert set(missed["detail"].tolist()) == {Detail.offline}
-    assert trace.ended(Outcome.abandoned).tolist() == [0, len(missed), 0]
+    assert trace.ended(ExchangeOutcome.abandoned).tolist() == [0, len(missed), 0]
     assert trace.owners["attempts"].tolist() == [15, 15, 0]  # who never listens is not asked
     assert trace.owners["online"][1] == 1 - len(missed) / 15
 
@@ -158,7 +158,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
     alone = {"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)}
     trace = traced(**alone)
     assert trace.ending is Ending.updates
-    assert trace.ended(Outcome.lost).sum() > 12
+    assert trace.ended(ExchangeOutcome.lost).sum() > 12
 
 
 def test_a_fresh_answer_is_to_the_same_model() -> None:

@@ -10,7 +10,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.servers.server import Server, Stage
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.trace import Ending, EventKind, Outcome
+from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome
 from tests.unit.network.server_networks import (
     READS,
     by_recursion,
@@ -107,10 +107,10 @@ def test_rows_of_later_updates_may_arrive_first():
     cut = traced(net.model_copy(update={"until": 6.5}))
     assert cut.ending is Ending.horizon
     assert cut.n_updates == 0
-    ahead = cut.exchanges[cut.exchanges["outcome"] == Outcome.buffered]
+    ahead = cut.exchanges[cut.exchanges["outcome"] == ExchangeOutcome.buffered]
     assert ahead["end_k"].tolist() == [0, 1, 2, 3, 4]  # client 1's alone need no third server
     assert ahead["owner"].tolist() == [1] * 5
-    cut_short = cut.exchanges[cut.exchanges["outcome"] == Outcome.in_flight]
+    cut_short = cut.exchanges[cut.exchanges["outcome"] == ExchangeOutcome.in_flight]
     assert np.all(cut_short["end_tick"] == 65 * 10**8)
     assert cut_short["read_k"].tolist() == cut_short["end_k"].tolist()
     with pytest.raises(InvariantError):

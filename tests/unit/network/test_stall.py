@@ -14,7 +14,7 @@ from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Ending, Outcome, Trace
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 
 DEAF = Ideal(loss_query=(1.0, 0.0))
 """Owner 1 never hears a query; owner 2 hears all."""
@@ -140,8 +140,8 @@ def test_spent_waits_for_answers_under_way() -> None:
     channel = Ideal(loss=(0.0, 1.0))
     trace = ended(protocol=Push(), latency=Latency(answer=Constant(value=9.0)), channel=channel)
     assert trace.ending is Ending.spent
-    assert trace.ended(Outcome.applied, Outcome.lost).tolist() == [2, 2]
-    assert trace.ended(Outcome.in_flight).tolist() == [0, 0]
+    assert trace.ended(ExchangeOutcome.applied, ExchangeOutcome.lost).tolist() == [2, 2]
+    assert trace.ended(ExchangeOutcome.in_flight).tolist() == [0, 0]
     assert trace.end_tick == trace.exchanges["release_tick"].max() + 9 * 10**9
 
 

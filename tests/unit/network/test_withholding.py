@@ -14,7 +14,7 @@ from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Req
 from asyncdp_sim.spans import COMPUTING, EXCHANGE, LOCK, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.timeline import trace_events
-from asyncdp_sim.trace import Ending, EventKind, Outcome, Trace
+from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Scripted
 
 
@@ -96,10 +96,10 @@ def test_who_withholds_spends_nothing_and_takes_no_part(protocol: Protocol) -> N
     assert trace.ending is Ending.updates
     assert trace.released[0] == 0
     assert set(trace.updates["owner"].tolist()) == {2}
-    assert trace.ended(Outcome.withheld)[0] > 3
+    assert trace.ended(ExchangeOutcome.withheld)[0] > 3
     of_one = trace.exchanges[trace.exchanges["owner"] == 1]
     assert set(of_one["outcome"].tolist()) <= {
-        Outcome.withheld, Outcome.unreleased, Outcome.abandoned,
+        ExchangeOutcome.withheld, ExchangeOutcome.unreleased, ExchangeOutcome.abandoned,
     }  # fmt: skip
     assert np.all(of_one["transmissions"] == 0)
 
@@ -121,7 +121,7 @@ def test_one_clock_for_all_is_the_same_to_those_who_withhold() -> None:
     crowd = PoissonClock(population="superposed")
     trace = traced(Owner(), clock=crowd)
     assert trace.released.tolist() == [0, 20]
-    assert trace.ended(Outcome.withheld)[0] > 3
+    assert trace.ended(ExchangeOutcome.withheld)[0] > 3
 
 
 @pytest.mark.parametrize("protocol", [Request(), Broadcast(interval=0.5)], ids=lambda p: p.kind)

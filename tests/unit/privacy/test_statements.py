@@ -25,7 +25,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.trace import Outcome as Fate
+from asyncdp_sim.trace import ExchangeOutcome
 
 Parts = dict[str, Any]
 CLIP = {"kind": "clip", "bound": 2.0}
@@ -219,10 +219,10 @@ def test_who_speaks_tells_one_record_with_certainty() -> None:
         y[0][:3] = 0.999
         outcome = run(asked, dataset=replace(given, features=tuple(x), targets=tuple(y)))
         first = [t.exchanges[t.exchanges["owner"] == 1][0]["outcome"] for t in outcome.traces]
-        fates.append({Fate(int(each)) for each in first})
+        fates.append({ExchangeOutcome(int(each)) for each in first})
         assert (outcome.summary["private"], outcome.summary["epsilon_true"]) == (False, inf)
-    assert fates[1] == {Fate.withheld}
-    assert Fate.withheld not in fates[0]
+    assert fates[1] == {ExchangeOutcome.withheld}
+    assert ExchangeOutcome.withheld not in fates[0]
 
 
 @pytest.mark.parametrize("parts", [TRIGGER, TARGET], ids=["trigger", "target"])

@@ -1,51 +1,135 @@
-from asyncdp_sim.sweeps.told import gathered
+"""What the cells of a sweep warn of: records merged, then put into words."""
 
-SHORT = "{} of 8 replicates ended before T = 50 updates ({} to {}): the time horizon was reached"
-RELEASED = "; of {} answers released {}"
+import pickle
+
+import pytest
+
+from asyncdp_sim.notices import Counted, Ends, Listed, Noted, Notice, revived
+from asyncdp_sim.privacy.label import BROKEN
+from asyncdp_sim.privacy.reasons import BoundExceeded, NoFiniteEpsilon, Untimed
+from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
+from asyncdp_sim.sweeps.warnings import gathered
+
+HORIZON = "the time horizon was reached"
+
+
+def words(warnings):
+    return [each.words() for each in gathered(warnings)]
+
+
+def noted(*sentences):
+    return [Noted.of(sentence) for sentence in sentences]
+
+
+def short(replicates, low, high, why=HORIZON, released=0, **fates):
+    named = tuple((name.replace("_", " "), count) for name, count in fates.items())
+    return EndedEarly(replicates, 8, 50, Ends(low, high), why, None, released, named)
 
 
 def test_what_every_cell_says_is_said_once() -> None:
-    assert gathered([["a"], ["a"]]) == ["a"]
-    several = [["b 1"], ["b 2", "c"], ["b 1", "c"], ["b 1"], ["b 1", "c"]]
-    assert gathered(several) == ["cells 0, 2 to 4: b 1", "cell 1: b 2", "cells 1, 2, 4: c"]
+    assert words([noted("a"), noted("a")]) == ["a"]
+    several = [noted("b 1"), noted("b 2", "c"), noted("b 1", "c"), noted("b 1"), noted("b 1", "c")]
+    assert words(several) == ["cells 0, 2 to 4: b 1", "cell 1: b 2", "cells 1, 2, 4: c"]
 
 
 def test_runs_that_ended_early_are_one_note_per_reason() -> None:
-    spent = SHORT.format(8, 3, 4).replace("the time horizon was reached", "budgets are spent")
-    first = SHORT.format(8, 9, 20) + RELEASED.format(200, "100 collided")
-    second = SHORT.format(2, 3, 12) + RELEASED.format(100, "10 collided, 40 were turned away")
-    assert gathered([["data"], ["data", first], ["data", spent], ["data", second]]) == [
+    data = Noted.of("data")
+    spent = short(8, 3, 4, "budgets are spent")
+    first = short(8, 9, 20, released=200, collided=100)
+    second = short(2, 3, 12, released=100, collided=10, were_turned_away=40)
+    assert words([[data], [data, first], [data, spent], [data, second]]) == [
         "data",
         "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
         "horizon was reached; of the answers released 10 to 50 % collided, 0 to 40 % were turned "
         "away",
-        f"cell 2: {spent}",
+        f"cell 2: {spent.words()}",
     ]
 
 
 def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
-    said = SHORT.format(8, 3, 4) + RELEASED.format(200, "100 collided")
-    assert gathered([[said], [said]]) == [said]
-    assert gathered([[said], []]) == [f"cell 0: {said}"]
-    plain = [[SHORT.format(8, 3, 4)], [SHORT.format(8, 3, 5)]]
-    assert gathered(plain) == [f"cells 0, 1: {SHORT.format(8, 3, 5)}"]
+    said = short(8, 3, 4, released=200, collided=100)
+    assert said.words() == (
+        f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 answers "
+        "released 100 collided"
+    )
+    assert words([[said], [said]]) == [said.words()]
+    assert words([[said], []]) == [f"cell 0: {said.words()}"]
+    plain = [[short(8, 3, 4)], [short(8, 3, 5)]]
+    assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).words()}"]
+
+
+def test_ends_that_are_alike_are_both_said_of_one_cell_alone() -> None:
+    assert "(3 to 3)" in short(8, 3, 3).words()
+    both = "cells 0, 1: 7 to 8 of 8 replicates ended before T = 50 updates (3): "
+    assert words([[short(8, 3, 3)], [short(7, 3, 3)]]) == [both + HORIZON]
 
 
 def test_targets_that_were_reached_sooner_or_later_are_one_note() -> None:
-    said = "{} of 8 replicates reached run.target, after {} to {} updates"
-    cells = [[said.format(8, 12, 40)], [said.format(5, 9, 31)]]
+    cells = [[TargetReached(8, 8, Ends(12, 40))], [TargetReached(5, 8, Ends(9, 31))]]
     both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
-    assert gathered(cells) == [both]
+    assert words(cells) == [both]
+
+
+def exceeded(largest, owner=3):
+    return BoundExceeded(5.0, "L1", largest, owner, mark=BROKEN)
 
 
 def test_many_notes_that_differ_in_numbers_are_one() -> None:
-    norms = ["9.5", "83.25", "1.2e+03", "70", "71", "72"]
-    said = [[f"the bound 5 on an L1 norm is exceeded: {norm} at owner 3"] for norm in norms]
-    assert gathered([*said, []]) == [
-        "cells 0 to 5: the bound 5 on an L1 norm is exceeded: 9.5 to 1.2e+03 at owner 3"
+    said = [[exceeded(largest)] for largest in (9.5, 83.25, 1200.0, 70.0, 71.0, 72.0)]
+    assert words([*said, []]) == [
+        "cells 0 to 5: not private: the declared bound 5 on a record gradient's L1 norm is "
+        "exceeded: 9.5 to 1200 at owner 3"
     ]
     assert len(gathered(said[:5])) == 5
 
 
+def test_owners_and_numbers_in_sentences_become_ranges() -> None:
+    said = [[Noted.of(Counted("{rows} rows of {who}", rows=n, who="V2"))] for n in range(3, 9)]
+    assert words(said) == ["cells 0 to 5: 3 to 8 rows of V2"]
+    silent = [[NoFiniteEpsilon(Listed.of([n]), "")] for n in range(1, 7)]
+    assert words(silent) == ["cells 0 to 5: ε = ∞ for owner 1 to 6: its answers are exact"]
+
+
+def test_numbers_stand_in_fields_beside_the_words() -> None:
+    [both] = gathered([[exceeded(n)] for n in range(6, 12)])
+    assert both.content() == {
+        "kind": "bound-exceeded", "mark": BROKEN, "bound": [5.0, 5.0], "norm": "L1",
+        "largest": [6, 11], "owner": [3, 3], "cells": [0, 1, 2, 3, 4, 5],
+    }  # fmt: skip
+
+
+RECORDS = (
+    exceeded(9.5),
+    NoFiniteEpsilon(Listed.of(range(1, 10)), ""),
+    Untimed("a trigger {of braces}"),
+    short(8, 3, 3, released=200, collided=100, were_lost=1),
+    Noted.of(Counted("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
+    Noted.of("a plain line {with braces}"),
+)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda each: each.kind())
+def test_a_record_is_read_back_as_it_was(record: Notice) -> None:
+    manifest = {"warnings": [record.words()], "warning_fields": [record.content()]}
+    assert revived(manifest) == [record]
+    assert pickle.loads(pickle.dumps(record)) == record
+
+
+def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None:
+    line = exceeded(9.5).words()
+    other = exceeded(9.6).content()
+    others = ([], [other], [{"kind": "unheard-of"}], [None])
+    for fields in ({}, *({"warning_fields": each} for each in others)):
+        [known] = revived({"warnings": [line], **fields})
+        assert known == Noted.of(line)
+        assert known.words() == line
+
+
+def test_a_sentence_with_its_numbers_is_a_text_as_any_other() -> None:
+    said = Counted("{n} rows", n=3)
+    assert said == "3 rows"
+    assert pickle.loads(pickle.dumps(said)).fields == {"n": 3}
+
+
 def test_cells_without_a_result_say_nothing() -> None:
-    assert gathered([["a"], None]) == ["cell 0: a"]
+    assert words([noted("a"), None]) == ["cell 0: a"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.trace import Ending, EventKind, Outcome, Trace, invariants
+from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS
 
 K = EventKind
@@ -28,9 +28,9 @@ class Draft:
     exchanges: np.ndarray = field(
         default_factory=lambda: np.array(
             [
-                (1, 1, 0, 10, 10, 0, 15, 20, 0, 1, Outcome.applied),
-                (3, 2, 0, 20, 20, 1, 35, 40, 1, 1, Outcome.applied),
-                (4, 1, 0, 50, 50, 2, 55, 60, 2, 1, Outcome.in_flight),
+                (1, 1, 0, 10, 10, 0, 15, 20, 0, 1, ExchangeOutcome.applied),
+                (3, 2, 0, 20, 20, 1, 35, 40, 1, 1, ExchangeOutcome.applied),
+                (4, 1, 0, 50, 50, 2, 55, 60, 2, 1, ExchangeOutcome.in_flight),
             ],
             dtype=EXCHANGES,
         )
@@ -93,7 +93,7 @@ class Draft:
         """Ticks of updates as the applied exchanges have them, unless said otherwise."""
         if self.update_ticks is not None:
             return self.update_ticks
-        rows = self.exchanges[self.exchanges["outcome"] == Outcome.applied]
+        rows = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
         return tuple(rows["end_tick"][self.answers_per_update - 1 :: self.answers_per_update])
 
     def set(self, table: str, row: int, **values: int) -> None:
@@ -125,7 +125,7 @@ def _overlaps_a_fresh_answer(draft: Draft) -> None:
 def _no_update(draft: Draft) -> None:
     """Three answers an update: none is made, and yet one is said to have ended the run."""
     draft.answers_per_update, draft.ending = 3, Ending.updates
-    draft.exchanges["outcome"][:2] = Outcome.buffered
+    draft.exchanges["outcome"][:2] = ExchangeOutcome.buffered
 
 
 BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
@@ -136,14 +136,14 @@ BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
     ("an exchange ended before its request", lambda d: d.set("exchanges", 0, request_tick=21)),
     ("an exchange ended before its release", lambda d: d.set("exchanges", 2, release_tick=61)),
     ("sent is not released", lambda d: d.set("exchanges", 2, transmissions=0)),
-    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=Outcome.unreleased)),
-    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=Outcome.abandoned)),
+    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=ExchangeOutcome.unreleased)),
+    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=ExchangeOutcome.abandoned)),
     ("an exchange ended after the run", lambda d: setattr(d, "end_tick", 59)),
     ("a message was read twice", lambda d: d.set("exchanges", 1, message=1)),
     ("updates are not numbered one by one", lambda d: d.set("exchanges", 1, end_k=2)),
     (
         "the buffer does not hold what came after the last update",
-        lambda d: d.set("exchanges", 1, outcome=Outcome.buffered),
+        lambda d: d.set("exchanges", 1, outcome=ExchangeOutcome.buffered),
     ),
     (
         "updates go back in time",
@@ -189,7 +189,7 @@ def test_each_invariant_is_named_when_broken(broken: str, spoil: Callable[[Draft
 def kept() -> Draft:
     """The draft where owner 1 keeps its last answer to itself, at 55."""
     draft = Draft()
-    draft.set("exchanges", 2, outcome=Outcome.withheld, transmissions=0, end_tick=55)
+    draft.set("exchanges", 2, outcome=ExchangeOutcome.withheld, transmissions=0, end_tick=55)
     draft.set("events", 18, kind=K.answer_withheld, attempt=0)
     return draft
 
@@ -197,7 +197,7 @@ def kept() -> Draft:
 def test_an_answer_that_was_withheld_is_not_charged() -> None:
     trace = kept().build()
     assert trace.released.tolist() == [1, 1]
-    assert trace.ended(Outcome.withheld).tolist() == [1, 0]
+    assert trace.ended(ExchangeOutcome.withheld).tolist() == [1, 0]
 
 
 def test_a_withheld_answer_was_not_sent() -> None:
@@ -260,9 +260,11 @@ def test_two_answers_may_make_an_update() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "outcome"), [(0, Outcome.buffered), (1, Outcome.buffered)], ids=["first", "last"]
+    ("row", "outcome"),
+    [(0, ExchangeOutcome.buffered), (1, ExchangeOutcome.buffered)],
+    ids=["first", "last"],
 )
-def test_a_full_buffer_is_used(row: int, outcome: Outcome) -> None:
+def test_a_full_buffer_is_used(row: int, outcome: ExchangeOutcome) -> None:
     draft = halved()
     draft.set("exchanges", row, outcome=outcome)
     with pytest.raises(InvariantError, match="the buffer does not hold"):
@@ -278,11 +280,11 @@ def test_a_buffer_that_is_not_full_is_not_used() -> None:
     with pytest.raises(InvariantError, match="the buffer does not hold"):
         draft.build()
     draft.exchanges = draft.exchanges.copy()
-    draft.exchanges["outcome"][:2] = Outcome.buffered
+    draft.exchanges["outcome"][:2] = ExchangeOutcome.buffered
     trace = draft.build()
     assert (trace.n_updates, len(trace.updates)) == (0, 0)
     assert trace.released.tolist() == [2, 1]
-    assert trace.ended(Outcome.buffered).tolist() == [1, 1]
+    assert trace.ended(ExchangeOutcome.buffered).tolist() == [1, 1]
 
 
 def test_half_open_intervals_may_touch() -> None:
@@ -326,8 +328,10 @@ def test_a_fresh_answer_follows_its_predecessor_though_its_query_was_read_earlie
     assert draft.build().one_on_one
 
 
-@pytest.mark.parametrize("outcome", [Outcome.collided, Outcome.lost, Outcome.discarded])
-def test_an_answer_that_came_to_nothing_was_released(outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    "outcome", [ExchangeOutcome.collided, ExchangeOutcome.lost, ExchangeOutcome.discarded]
+)
+def test_an_answer_that_came_to_nothing_was_released(outcome: ExchangeOutcome) -> None:
     draft = Draft()
     draft.set("exchanges", 2, outcome=outcome)
     trace = draft.build()
@@ -337,7 +341,7 @@ def test_an_answer_that_came_to_nothing_was_released(outcome: Outcome) -> None:
 
 def test_an_answer_that_was_never_sent_is_not_charged() -> None:
     draft = Draft()
-    draft.set("exchanges", 2, outcome=Outcome.abandoned, transmissions=0)
+    draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
     draft.forget(K.answer_released)
     assert draft.build().released.tolist() == [1, 1]
 

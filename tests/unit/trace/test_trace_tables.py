@@ -11,7 +11,7 @@ from asyncdp_sim.measures import busy_ticks, gaps, repeated, shares, summarise, 
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import Ending, EventRecorder, Exchange, Outcome, Recorder, Trace
+from asyncdp_sim.trace import Ending, EventRecorder, Exchange, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES
 
 
@@ -42,7 +42,7 @@ def test_a_trace_is_frozen(trace: Trace) -> None:
 
 
 def test_updates_are_the_applied_exchanges(trace: Trace) -> None:
-    applied = [x for x in trace.exchanges if x["outcome"] == Outcome.applied]
+    applied = [x for x in trace.exchanges if x["outcome"] == ExchangeOutcome.applied]
     assert len(applied) == len(trace.updates) > 50
     for k, (row, x) in enumerate(zip(trace.updates, applied, strict=True)):
         assert x["end_k"] == k
@@ -54,7 +54,7 @@ def test_updates_are_the_applied_exchanges(trace: Trace) -> None:
 def test_released_counts_every_answer_that_left(trace: Trace) -> None:
     count = [0, 0, 0]
     for x in trace.exchanges:
-        count[x["owner"] - 1] += x["outcome"] != Outcome.unreleased
+        count[x["owner"] - 1] += x["outcome"] != ExchangeOutcome.unreleased
     assert trace.released.tolist() == count
     assert trace.n_owners == 3
 
@@ -65,13 +65,13 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
     recorder = EventRecorder(1, kernel)
     big = 2**62
     exchange = Exchange(big + 1, 2**31 - 1, big + 2, big + 3, big + 4)
-    exchange.release_tick, exchange.outcome = big + 5, Outcome.applied
+    exchange.release_tick, exchange.outcome = big + 5, ExchangeOutcome.applied
     exchange.transmissions, exchange.peer = 2**31 - 2, 2**31 - 3
     recorder.exchange(exchange, big + 6, big + 7)
     rows = np.frombuffer(bytes(recorder._rows), dtype=EXCHANGES)
     read = (
         *(big + 1, 2**31 - 1, 2**31 - 3, big + 2, big + 3, big + 4, big + 5, big + 6, big + 7),
-        *(2**31 - 2, Outcome.applied),
+        *(2**31 - 2, ExchangeOutcome.applied),
     )
     assert rows.tolist() == [read]
     kernel.tick = big
@@ -118,7 +118,7 @@ def test_busy_ticks_count_overlapping_exchanges_once() -> None:
     rows["owner"] = 1
     rows["request_tick"] = rows["read_tick"] = rows["release_tick"] = rng.integers(0, 200, 30)
     rows["end_tick"] = rows["read_tick"] + rng.integers(0, 30, 30)
-    rows["outcome"] = Outcome.in_flight
+    rows["outcome"] = ExchangeOutcome.in_flight
     rows["transmissions"] = 1
     owners = closed(Recorder(1, Kernel()), 300).owners.copy()
     owners["attempts"] = 30

@@ -1,0 +1,207 @@
+"""Warnings of results: records with their numbers in fields, which are put into words last.
+
+A manifest holds the words, ``warnings``, and beside them the fields, ``warning_fields``. What
+several cells of a sweep warn of is one record whose numbers are spans.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+
+@dataclass(frozen=True)
+class Span:
+    """The least and the largest of a number over several cells; one where both read alike."""
+
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        low, high = f"{self.low:{spec}}", f"{self.high:{spec}}"
+        return low if low == high else f"{low} to {high}"
+
+
+@dataclass(frozen=True)
+class Ends(Span):
+    """The least and the largest within one result: both are written, even where they are alike."""
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.low:{spec}} to {self.high:{spec}}"
+
+
+Number = int | float | Span
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Numbers of owners: the first few of them, and how many more there are."""
+
+    first: tuple[Number, ...]
+    more: Number | None = None
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], most: int = 5) -> "Listed":
+        """Return up to ``most`` of the numbers, and the count of the others."""
+        more = len(numbers) - most
+        return cls(tuple(map(int, numbers[:most])), more if more > 0 else None)
+
+    def __format__(self, spec: str) -> str:
+        """Say who they are; of ``their``, whose something is."""
+        one = len(self.first) == 1
+        if spec == "their":
+            return "its" if one else "their"
+        listed = ", ".join(f"{number}" for number in self.first)
+        more = "" if self.more is None else f" and {self.more} more"
+        return f"owner{'s' * (not one)} {listed}{more}"
+
+
+def over(values: Sequence[Any]) -> Any:
+    """Return what stands for a field of several alike records: numbers as the span of all."""
+    if isinstance(values[0], Listed):
+        first = tuple(map(over, zip(*(each.first for each in values), strict=True)))
+        return Listed(first, over([each.more for each in values]))
+    if not isinstance(values[0], Number):
+        return values[0]
+    ends = [(v.low, v.high) if isinstance(v, Span) else (v, v) for v in values]
+    return Span(min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _shape(value: Any) -> Any:
+    """Return what alike records have in common in a field: all but numbers."""
+    if isinstance(value, Listed):
+        return Listed, len(value.first), value.more is None
+    return Number if isinstance(value, Number) else value
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One warning: its fields, and the sentence that says them.
+
+    A subclass gives the sentence, ``text``, with its fields in braces, or overrides :meth:`words`.
+    """
+
+    text: ClassVar[str]
+    counted: ClassVar[bool] = False
+    """Whether cells of different numbers are one warning however few they are."""
+
+    @classmethod
+    def kind(cls) -> str:
+        """Return the name of this warning in a manifest."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+    def words(self) -> str:
+        """Return the sentence."""
+        return self.text.format(**vars(self))
+
+    def alike(self) -> tuple[Any, ...]:
+        """Return what records of different numbers that may be said together have in common."""
+        return (type(self), *((name, _shape(value)) for name, value in vars(self).items()))
+
+    def with_others(self, others: Sequence[Self]) -> Self:
+        """Return one record for this one and others that are :meth:`alike`."""
+        both = (self, *others)
+        return replace(self, **{n: over([vars(each)[n] for each in both]) for n in vars(self)})
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields as a manifest holds them: a span is a list of its two ends."""
+        return {"kind": self.kind(), **{name: plain(value) for name, value in vars(self).items()}}
+
+    @classmethod
+    def revived(cls, content: Mapping[str, Any]) -> Self:
+        """Return the record that a result's manifest holds."""
+        return cls(**{name: _field(value) for name, value in content.items() if name != "kind"})
+
+
+@dataclass(frozen=True)
+class Noted(Notice):
+    """A sentence that no class of its own says, with what stands in it: ``values`` by name."""
+
+    sentence: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, said: str, within: str = "{}") -> "Noted":
+        """Return a sentence as a record, in the place of ``{}`` within a longer one."""
+        known = said if isinstance(said, Counted) else Counted("{line}", line=said)
+        return cls(within.replace("{}", known.sentence), tuple(known.fields.items()))
+
+    def words(self) -> str:
+        """Return the sentence."""
+        return self.sentence.format(**dict(self.values))
+
+    def alike(self) -> tuple[Any, ...]:
+        """Return the sentence and what stands in it, without numbers."""
+        return Noted, self.sentence, tuple((name, _shape(value)) for name, value in self.values)
+
+    def with_others(self, others: Sequence[Self]) -> Self:
+        """Return one sentence with numbers as spans."""
+        columns = zip(*(each.values for each in (self, *others)), strict=True)
+        spans = ((column[0][0], over([value for _, value in column])) for column in columns)
+        return replace(self, values=tuple(spans))
+
+    def content(self) -> dict[str, Any]:
+        """Return the sentence, and its values by name."""
+        values = {name: plain(value) for name, value in self.values}
+        return {"kind": self.kind(), "sentence": self.sentence, "values": values}
+
+    @classmethod
+    def revived(cls, content: Mapping[str, Any]) -> Self:
+        """Return the record that a result's manifest holds."""
+        values = ((name, _field(value)) for name, value in content["values"].items())
+        return cls(content["sentence"], tuple(values))
+
+
+class Counted(str):
+    """A sentence that keeps the numbers it was made with."""
+
+    sentence: str
+    fields: dict[str, Any]
+
+    def __new__(cls, sentence: str, **fields: Any) -> Self:
+        """Fill in a sentence that has fields in braces."""
+        said = super().__new__(cls, sentence.format(**fields))
+        said.sentence, said.fields = sentence, fields
+        return said
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.sentence,), self.fields
+
+
+def revived(manifest: Mapping[str, Any]) -> list[Notice]:
+    """Return the warnings of a result's manifest; those of one without fields as they are."""
+    lines = [str(line) for line in manifest["warnings"]]
+    kept = manifest.get("warning_fields")
+    if not isinstance(kept, list) or len(kept) != len(lines):
+        return [Noted.of(line) for line in lines]
+    kinds = {each.kind(): each for each in _descendants(Notice)}
+    return [_revived(kinds, *pair) for pair in zip(lines, kept, strict=True)]
+
+
+def _revived(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Notice:
+    """Return the record that says a line, or the line where none does: another version wrote it."""
+    try:
+        found = kinds[content["kind"]].revived(content)
+        return found if found.words() == line else Noted.of(line)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return Noted.of(line)
+
+
+def _descendants(kind: type[Notice]) -> Iterator[type[Notice]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _descendants(each)
+
+
+def plain(value: Any) -> Any:
+    """Return a field as a manifest holds it."""
+    if isinstance(value, Listed):
+        return {"first": [plain(each) for each in value.first], "more": plain(value.more)}
+    return [value.low, value.high] if isinstance(value, Span) else value
+
+
+def _field(value: Any) -> Any:
+    """Return a field of one result's manifest as it was: a list is the two ends of a span."""
+    if isinstance(value, Mapping):
+        return Listed(tuple(value["first"]), value["more"])
+    return Ends(*value) if isinstance(value, list) else value

@@ -1,0 +1,235 @@
+"""Warnings of a run: one class each beside those of privacy, and all that a result warns of."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.notices import Ends, Noted, Notice, Number, over, plain
+from asyncdp_sim.privacy import Guarantee
+from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
+from asyncdp_sim.runs.problem import Problem
+from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
+
+
+@dataclass(frozen=True)
+class EpsilonNotUsed(Notice):
+    """A budget was given, and nothing hides the answers."""
+
+    text: ClassVar[str] = "privacy.epsilon is not used: mechanism none adds no noise"
+
+
+@dataclass(frozen=True)
+class DeltaNotUsed(Notice):
+    """δ was given to a mechanism that has none."""
+
+    mechanism: str
+    text: ClassVar[str] = "privacy.delta is not used: mechanism {mechanism} has none"
+
+
+@dataclass(frozen=True)
+class TargetReached(Notice):
+    """Runs ended at ``run.target``, as they should."""
+
+    replicates: Number
+    of: Number
+    updates: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = (
+        "{replicates} of {of} replicates reached run.target, after {updates} updates"
+    )
+
+
+@dataclass(frozen=True)
+class TargetMissed(Notice):
+    """Runs ended otherwise than at ``run.target``."""
+
+    replicates: Number
+    of: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = "{replicates} of {of} replicates ended without reaching run.target"
+
+
+@dataclass(frozen=True)
+class EndedEarly(Notice):
+    """Runs have fewer than T updates.
+
+    Attributes
+    ----------
+    replicates, of : Number
+        How many of how many.
+    horizon : Number
+        T.
+    updates : Number
+        Those that they have.
+    why : str
+        Every reason once, the most frequent first.
+    withheld : Number or None
+        Answers that owners kept to themselves.
+    released : Number or None
+        Answers released; None where ``fates`` are percentages of them.
+    fates : tuple
+        From what became of answers that were not applied to how many they are.
+    """
+
+    replicates: Number
+    of: Number
+    horizon: Number
+    updates: Number
+    why: str
+    withheld: Number | None
+    released: Number | None
+    fates: tuple[tuple[str, Number], ...]
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = (
+        "{replicates} of {of} replicates ended before T = {horizon} updates ({updates}): {why}"
+    )
+
+    @classmethod
+    def of_runs(cls, traces: Sequence[Trace], horizon: int) -> Iterator["EndedEarly"]:
+        """Yield what is said of runs that ended before T updates, and not at a target."""
+        ended = [trace for trace in traces if trace.ending is not Ending.target]
+        short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
+        if len(short) == 0:
+            return
+        endings = Counter(each.ending for each in ended if each.ending is not Ending.updates)
+        fates = ((fate, _count(ended, outcome)) for fate, outcome in _FATES.items())
+        yield cls(
+            len(short),
+            len(traces),
+            horizon,
+            Ends(min(short), max(short)),
+            " or ".join(ending.value for ending, _ in endings.most_common()),
+            _count(ended, ExchangeOutcome.withheld) or None,
+            sum(int(trace.released.sum()) for trace in ended),
+            tuple((fate, number) for fate, number in fates if number > 0),
+        )
+
+    def words(self) -> str:
+        """Return the sentence, with what became of answers."""
+        kept = "" if self.withheld is None else f" ({self.withheld} answers were withheld)"
+        said = f"{super().words()}{kept}"
+        if len(self.fates) == 0:
+            return said
+        if self.released is None:
+            told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
+            return f"{said}; of the answers released {told}"
+        told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
+        return f"{said}; of {self.released} answers released {told}"
+
+    def alike(self) -> tuple[Any, ...]:
+        """Return the reason, whatever became of answers."""
+        return EndedEarly, self.why, self.withheld is None
+
+    def with_others(self, others: Sequence[Self]) -> Self:
+        """Return one record, in which fates are percentages of the answers released."""
+        shares = [dict(_shares(each.fates, each.released)) for each in (self, *others)]
+        known = dict.fromkeys(chain(*shares))
+        fates = ((fate, over([each.get(fate, 0.0) for each in shares])) for fate in known)
+        both = super().with_others([replace(each, fates=self.fates) for each in others])
+        return replace(both, released=None, fates=tuple(fates))
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields, fates by name."""
+        return super().content() | {"fates": {fate: plain(n) for fate, n in self.fates}}
+
+    @classmethod
+    def revived(cls, content: Mapping[str, Any]) -> Self:
+        """Return the record that a result's manifest holds."""
+        fates = tuple(content["fates"].items())
+        return replace(super().revived({**content, "fates": None}), fates=fates)
+
+
+def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
+    """Yield the fates of one cell's answers in per cent of those that were released."""
+    return ((fate, 100 * (number / released)) for fate, number in fates)
+
+
+_FATES = {
+    "collided": ExchangeOutcome.collided,
+    "were lost": ExchangeOutcome.lost,
+    "were turned away": ExchangeOutcome.discarded,
+    "were left in the buffer": ExchangeOutcome.buffered,
+}
+
+
+@dataclass(frozen=True)
+class ModelDiverged(Notice):
+    """The fitness of models is no number any more."""
+
+    replicates: Number
+    of: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = "the model diverged in {replicates} of {of} replicates: lower rho"
+
+
+@dataclass(frozen=True)
+class PrivateRecordsRead(Notice):
+    """Private records of a real file were read: what is made of them is not for release."""
+
+    text: ClassVar[str] = (
+        "private records were read: fitness, optimum and curves are not for release"
+    )
+
+
+def warnings(
+    scenario: Scenario,
+    dataset: Dataset,
+    problem: Problem,
+    traces: Sequence[Trace],
+    learned: Learned,
+    judged: Guarantee,
+) -> tuple[Notice, ...]:
+    """Return what a reader of the result must know."""
+    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
+    return (
+        *(replace(reason, mark=mark) for reason in judged.because),
+        *_of_scenario(scenario),
+        *(() if scenario.run.target is None else _of_target(traces)),
+        *EndedEarly.of_runs(traces, scenario.run.updates),
+        *_of_divergence(traces, learned),
+        *([PrivateRecordsRead()] if dataset.real else []),
+        *map(Noted.of, (*problem.notes, *dataset.notes)),
+    )
+
+
+def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
+    """Yield what the scenario asks for that a reader may overlook."""
+    privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
+    if privacy.mechanism == "none" and privacy.epsilon is not None:
+        yield EpsilonNotUsed()
+    if privacy.mechanism != "gaussian" and privacy.delta is not None:
+        yield DeltaNotUsed(privacy.mechanism)
+    if adversary is not None and len(adversary.owners) > 0:
+        yield Noted.of(adversary.words(), "{}; f and θ* are of all owners' records")
+    if acceptance is not None and acceptance.kind != "all":
+        yield Noted.of(acceptance.words(), "the learner's acceptance: {}")
+
+
+def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:
+    """Yield how many runs ended at the target, as they should, and how many never met it."""
+    met = [trace.n_updates for trace in traces if trace.ending is Ending.target]
+    if len(met) > 0:
+        yield TargetReached(len(met), len(traces), Ends(min(met), max(met)))
+    if len(met) < len(traces):
+        yield TargetMissed(len(traces) - len(met), len(traces))
+
+
+def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice]:
+    curve = learned.curve
+    lost = np.unique(curve["replicate"][~np.isfinite(curve["relative_fitness"])])
+    if len(lost) > 0:
+        yield ModelDiverged(len(lost), len(traces))
+
+
+def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:
+    return sum(int(trace.ended(outcome).sum()) for trace in traces)
+
+
+__all__ = ["warnings"]

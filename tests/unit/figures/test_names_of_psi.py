@@ -1,0 +1,23 @@
+"""Names of ψ are one dictionary, which every column of a picture is named from."""
+
+import re
+from pathlib import Path
+
+from asyncdp_sim.columns import PSI
+
+ROOT = Path(__file__).resolve().parents[3]
+NAMED = re.compile(r"\"((?:psi|relative_fitness)(?:_\w+)?)\"")
+OF_PARTS = r"(_(mean|median|q25|q75|expected))?(_(low|high))?"
+
+
+def test_columns_of_pictures_are_named_from_the_dictionary() -> None:
+    folders = (ROOT / "asyncdp_sim" / "figures", ROOT / "analysis")
+    text = "\n".join(p.read_text() for folder in folders for p in folder.rglob("*.py"))
+    known = re.compile(rf"({'|'.join(PSI)}){OF_PARTS}")
+    found = set(NAMED.findall(text)) - FORECAST
+    assert len(found) > 10
+    assert [name for name in sorted(found) if known.fullmatch(name) is None] == []
+
+
+FORECAST = {"psi", "psi_bound"}
+"""Keys of ``asyncdp forecast --json``, which are of what is expected."""
