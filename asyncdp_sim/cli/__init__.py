@@ -113,10 +113,10 @@ def sweep_command(
         if out is not None:
             raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
         status(None, file)  # refuses what is no sweep
-        file, out = file / "scenario.toml", str(file)
+        file, out = file / "scenario.toml", file
     scenario = _load(file, settings)
     with blaming(file):
-        place = str(default_directory(scenario)) if out is None else out
+        place = default_directory(scenario) if out is None else out
         if only_status:
             typer.echo("\n".join(status(scenario, place).lines()))
             return
@@ -138,13 +138,11 @@ def sweep_command(
             mixed_versions=mixed_versions,
             on_cell=told,
         )
-    if "://" in place:
-        typer.echo(f"{found.done} cells done; result in {place}")
-    elif found.done > 0:
-        _show(Path(place), done=not ran)
+    if found.done > 0:
+        _show(place, done=not ran)
     if len(found.failed) > 0:
         said = [f"{file}: {line}" for line in found.errors()]
-        if found.done == 0 and "://" not in place and not Path(place).exists():
+        if found.done == 0 and not place.exists():
             said.append(f"{file}: no cell could be run, nothing is kept in {place}")
         typer.echo("\n".join(said), err=True)
         raise typer.Exit(2)

@@ -16,9 +16,8 @@ from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulate_some
 from asyncdp_sim.sweeps.cluster import connected
-from asyncdp_sim.sweeps.folder import Folder, LocalFolder
+from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
-from asyncdp_sim.sweeps.places import folder
 from asyncdp_sim.sweeps.standing import is_finished, require_same_making, require_same_scenario
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
@@ -28,7 +27,7 @@ OnCell = Callable[[Cell, int], None]
 
 def sweep(
     scenario: Scenario,
-    place: Path | str,
+    place: Path,
     *,
     workers: int = 1,
     address: str | None = None,
@@ -47,9 +46,9 @@ def sweep(
     ----------
     scenario : Scenario
         With a sweep.
-    place : Path or str
-        A directory, or a URL that fsspec knows. Must not exist, or hold a sweep of the same
-        scenario: with the same contents of data files, wherever these lie.
+    place : Path
+        A directory. Must not exist, or hold a sweep of the same scenario: with the same contents
+        of data files, wherever these lie.
     workers : int
         Processes, ≥ 1; does not change the result.
     address : str, optional
@@ -77,9 +76,7 @@ def sweep(
     """
     cells = grid(scenario)
     said = placeless(scenario)  # reads every data file once, before anything is written
-    into = folder(place)
-    if address is not None and isinstance(into, LocalFolder):
-        into = LocalFolder(into.root.absolute())  # workers start elsewhere
+    into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     with _at_work(workers, address) as (pool, count):
         if not into.begun:
             into.begin(scenario)
