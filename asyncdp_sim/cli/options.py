@@ -107,6 +107,10 @@ Workers = Annotated[
     int,
     typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
 ]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Execute code that the scenario names (python:FILE:CLASS)."),
+]
 Settings = Annotated[
     list[str],
     typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),

@@ -6,6 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from asyncdp_sim.errors import Fault, ReplayError, ResultError
 from asyncdp_sim.provenance import placeless
@@ -18,7 +19,12 @@ from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulat
 from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
-from asyncdp_sim.sweeps.standing import is_finished, require_same_making, require_same_scenario
+from asyncdp_sim.sweeps.standing import (
+    is_finished,
+    require_same_making,
+    require_same_scenario,
+    require_sweep,
+)
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
 
@@ -107,6 +113,7 @@ def reproduce_all(
     *,
     workers: int = 1,
     settings: Sequence[str] = (),
+    allow_code: bool = False,
     on_note: OnNote = lambda note: None,  # noqa: ARG005
 ) -> int:
     """Make a result, or a sweep with its cells and traces, again; return how many results agree.
@@ -118,6 +125,8 @@ def reproduce_all(
         Processes, ≥ 1.
     settings : sequence of str
         Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names a class of it.
     on_note : callable
         Told what it was made with, where that is not what is here.
 
@@ -131,9 +140,10 @@ def reproduce_all(
         If anything differs, naming what does.
     """
     if "cells" not in read_manifest(directory):
-        reproduce(directory, workers=workers, settings=settings, on_note=on_note)
+        how: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}
+        reproduce(directory, **how, on_note=on_note)
         return 1
-    with made_again(directory, settings) as (scenario, again):
+    with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         found = sweep(scenario, again, workers=workers)
         if not again.exists():
             said = "; ".join(found.errors())
@@ -192,4 +202,4 @@ def _batches(
         yield from batches(alike, workers)
 
 
-__all__ = ["Cell", "Status", "reproduce_all", "status", "sweep"]
+__all__ = ["Cell", "Status", "reproduce_all", "require_sweep", "status", "sweep"]

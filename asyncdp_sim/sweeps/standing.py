@@ -11,6 +11,7 @@ from asyncdp_sim.errors import Fault, ResultError, blaming
 from asyncdp_sim.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, without_places
+from asyncdp_sim.scenario.outside import absolute
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell
 
@@ -20,8 +21,8 @@ _MOST = 4
 """Parts of other versions that are told one by one."""
 
 
-def own_scenario(into: Folder, place: Path) -> Scenario:
-    """Return the scenario whose sweep is in a folder.
+def own_scenario(place: Path) -> Scenario:
+    """Return the scenario whose sweep is in a directory.
 
     Raises
     ------
@@ -30,13 +31,25 @@ def own_scenario(into: Folder, place: Path) -> Scenario:
     SpecError
         If its ``scenario.toml`` is damaged.
     """
-    raw = _tables(into)
+    raw = require_sweep(place)
+    with blaming(f"{place}/scenario.toml"):
+        own: Scenario = parse(Scenario, absolute(raw, place))
+    return own
+
+
+def require_sweep(place: Path) -> dict[str, Any]:
+    """Return the tables of the scenario whose sweep is in a directory.
+
+    Raises
+    ------
+    ResultError
+        If there is none.
+    """
+    raw = _tables(Folder(place))
     if "sweep" not in raw:
         allowed = "allowed is the directory of a sweep that has begun"
         raise ResultError([Fault("--out", "no sweep", allowed)], str(place))
-    with blaming(f"{place}/scenario.toml"):
-        own: Scenario = parse(Scenario, raw)
-    return own
+    return raw
 
 
 def require_same_scenario(scenario: Scenario, into: Folder, place: Path) -> None:

@@ -77,7 +77,7 @@ def status(scenario: Scenario | None, place: Path) -> Status:
         If there is none, or of another scenario, or it cannot be read.
     """
     into = Folder(place)
-    own = own_scenario(into, place)
+    own = own_scenario(place)
     if scenario is not None:
         require_same_scenario(scenario, into, place)
     cells = sum(1 for _ in own.grid())
