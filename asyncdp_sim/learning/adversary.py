@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.spec import NonNegative, Positive, Spec
@@ -87,7 +88,7 @@ class Scale(Liars):
         return self.factor
 
 
-Adversary = Annotated[Flip | Scale, Field(discriminator="kind")]
+Adversary = Annotated[Flip | Scale, FAMILY]
 """Every way for owners to lie; a new one joins by its line here."""
 
 

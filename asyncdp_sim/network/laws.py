@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.spec import Duration, Positive, Several, Spec
 from asyncdp_sim.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
@@ -300,7 +301,7 @@ class Empirical(_Drawn):
 
 Law = Annotated[
     NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
-    Field(discriminator="kind"),
+    FAMILY,
 ]
 """Every law; a new one joins by its line here."""
 

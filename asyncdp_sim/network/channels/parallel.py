@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Fate, Medium, Port
@@ -18,7 +19,7 @@ from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.streams import Scope
 
-Each = Annotated[Aloha | SlottedAloha | Csma | Tdma, Field(discriminator="kind")]
+Each = Annotated[Aloha | SlottedAloha | Csma | Tdma, FAMILY]
 
 
 class Parallel(Uplink):

@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Moment, Priority
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, ScriptedClock
@@ -23,9 +24,7 @@ from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind
 
-EdgeClock = Annotated[
-    PoissonClock | GammaClock | DeterministicClock | ScriptedClock, Field(discriminator="kind")
-]
+EdgeClock = Annotated[PoissonClock | GammaClock | DeterministicClock | ScriptedClock, FAMILY]
 """Clocks that edges can have."""
 _BLOCK = 64
 """Gaps that an edge's clock draws at a time; does not change their values."""
