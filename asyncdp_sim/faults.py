@@ -70,7 +70,7 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             continue  # its values are wrong, and each has a line of its own
         if kind in ("union_tag_invalid", "union_tag_not_found"):
             key = [*key, "kind"]
-            given = given.get("kind") if isinstance(given, Mapping) else None
+            given = dict(given).get("kind") if isinstance(given, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
             said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
         else:

@@ -137,10 +137,10 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
         raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
     try:
         table: Raw = {}
-        set_path(Scenario, table, path, _toml_value(text))
+        given = absolute({path: _toml_value(text)}, Path.cwd())
+        require_code(given, allowed=allow_code)
+        set_path(Scenario, table, path, given[path])
         _map_paths(table, lambda path: str(Path(path).absolute()))
-        table = absolute(table, Path.cwd())
-        require_code(table, allowed=allow_code)
         value: Any = table
         for key in keys(path):
             value = value[key]
