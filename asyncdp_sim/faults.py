@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.outside import Place
 
 _CONFLICTS = "fields_that_do_not_fit"
 _BOUNDS = {
@@ -48,6 +49,9 @@ def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
 
 def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set[str] | None:
     """Return the fields that the member of this kind has at ``path``; None if there is none."""
+    place = Place.named(kind)
+    if place is not None:
+        return set(getattr(place.found(), "model_fields", ()))
     here = _members_at(spec, None, path)
     named = [member for member in here if _is_kind(member, kind)]
     return {field for member in named for field in member.model_fields} if named else None
@@ -66,7 +70,7 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             continue  # its values are wrong, and each has a line of its own
         if kind in ("union_tag_invalid", "union_tag_not_found"):
             key = [*key, "kind"]
-            given = given.get("kind") if isinstance(given, Mapping) else None
+            given = dict(given).get("kind") if isinstance(given, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
             said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
         else:

@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterator
 from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
+from operator import index
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import simpy
-from simpy.events import Event
+from simpy.events import Event, Timeout
 
 from asyncdp_sim.units import LAST_TICK
 
@@ -124,6 +125,16 @@ class Kernel(simpy.Environment):
     def after(self, ticks: int, priority: Priority) -> Moment:
         """Return an event that happens ``ticks`` (≥ 0) from now."""
         return Moment(self, self.tick + ticks, priority)
+
+    def timeout(self, delay: Any = 0, value: Any = None) -> Timeout:
+        """Return SimPy's event that happens ``delay`` ticks from now.
+
+        Raises
+        ------
+        TypeError
+            If that is no whole number, as of time units: :func:`~asyncdp_sim.units.to_ticks`.
+        """
+        return Timeout(self, index(delay), value)
 
     def start(self, activity: Activity) -> None:
         """Run an activity now, up to its first event; its events carry it on from there.

@@ -156,12 +156,9 @@ class Writer:
             fill(file)
         os.rename(self._partial / f"{name}.tmp", self._partial / name)
 
-    def scenario(self, scenario: Scenario, *, placed: bool = True) -> None:
-        """Write ``scenario.toml``, with a data path that loads from where the file will lie.
-
-        Where it is to be ``placed`` nowhere on this machine, the path is absolute.
-        """
-        self.text("scenario.toml", dump(scenario, self.directory if placed else None))
+    def scenario(self, scenario: Scenario) -> None:
+        """Write ``scenario.toml``, with a data path that loads from where the file will lie."""
+        self.text("scenario.toml", dump(scenario, self.directory))
 
 
 def write_into(

@@ -28,6 +28,7 @@ from pydantic import (
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import TAGS, faults
+from asyncdp_sim.outside import is_outside
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -103,6 +104,11 @@ class Kind(Spec):
         if get_origin(cls.model_fields["kind"].annotation) is Literal and len(left) > 0:
             raise TypeError(f"{cls.__name__} leaves open: {', '.join(left)}")
 
+    @property
+    def outside(self) -> bool:
+        """Whether it is not part of the package, so that nobody vouches for it."""
+        return is_outside(type(self))
+
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return an example or more, between them of every way that a member can be set.
@@ -129,7 +135,7 @@ def members(family: Any) -> tuple[type[Kind], ...]:
     return (inner,) if isinstance(inner, type) else get_args(inner)
 
 
-def kind_of(member: type[Kind]) -> str:
+def kind_of(member: type[Spec]) -> str:
     """Return the ``kind`` by which a scenario names a member."""
     return str(member.model_fields["kind"].default)
 

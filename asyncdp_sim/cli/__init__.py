@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from asyncdp_sim.cli.options import (
+    AllowCode,
     File,
     Out,
     Place,
@@ -54,6 +55,7 @@ def run_command(
     ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
 ) -> None:
     """Simulate one scenario and learn; write a result directory. A finished one is done."""
@@ -62,7 +64,7 @@ def run_command(
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
-    scenario = _load(file, [*settings, *extra])
+    scenario = _load(file, [*settings, *extra], allow_code)
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: running its base cell")
     scenario = scenario.base()
@@ -102,21 +104,22 @@ def sweep_command(
         typer.Option("--mixed-versions", help="Go on with what other versions have made."),
     ] = False,
     settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
 ) -> None:
     """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
     from rich.progress import Progress
 
     from asyncdp_sim.provenance import default_directory
-    from asyncdp_sim.sweeps import status, sweep
+    from asyncdp_sim.sweeps import require_sweep, status, sweep
 
     if file.is_dir():
         if out is not None:
             raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
-        status(None, file)  # refuses what is no sweep
-        file, out = file / "scenario.toml", str(file)
-    scenario = _load(file, settings)
+        require_sweep(file)
+        file, out = file / "scenario.toml", file
+    scenario = _load(file, settings, allow_code)
     with blaming(file):
-        place = str(default_directory(scenario)) if out is None else out
+        place = default_directory(scenario) if out is None else out
         if only_status:
             typer.echo("\n".join(status(scenario, place).lines()))
             return
@@ -138,20 +141,21 @@ def sweep_command(
             mixed_versions=mixed_versions,
             on_cell=told,
         )
-    if "://" in place:
-        typer.echo(f"{found.done} cells done; result in {place}")
-    elif found.done > 0:
-        _show(Path(place), done=not ran)
+    if found.done > 0:
+        _show(place, done=not ran)
     if len(found.failed) > 0:
         said = [f"{file}: {line}" for line in found.errors()]
-        if found.done == 0 and "://" not in place and not Path(place).exists():
+        if found.done == 0 and not place.exists():
             said.append(f"{file}: no cell could be run, nothing is kept in {place}")
         typer.echo("\n".join(said), err=True)
         raise typer.Exit(2)
 
 
 @app.command("check")
-def check_command(files: Annotated[list[Path], typer.Argument(help="Scenario files.")]) -> None:
+def check_command(
+    files: Annotated[list[Path], typer.Argument(help="Scenario files.")],
+    allow_code: AllowCode = False,
+) -> None:
     """Validate scenarios and say what they mean, and what theory predicts."""
     from asyncdp_sim.describe import describe
 
@@ -159,7 +163,7 @@ def check_command(files: Annotated[list[Path], typer.Argument(help="Scenario fil
     for file in files:
         try:
             with blaming(file):
-                lines = describe(_load(file, []))
+                lines = describe(_load(file, [], allow_code))
         except InputError as error:
             faulty += error.lines()
         else:
@@ -219,6 +223,7 @@ def forecast_command(
     ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
 ) -> None:
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecasts import forecast, grid, words
@@ -236,7 +241,7 @@ def forecast_command(
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
     prices = None if market is None else price_list(market)
-    scenario = _load(file, settings)
+    scenario = _load(file, settings, allow_code)
     moments = "own" if own else "common" if common else None
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
@@ -278,13 +283,14 @@ def audit_command(
     ] = 0.999,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
 ) -> None:
     """Attack a scenario's privacy: lower bounds on ε beside what it claims."""
     from rich.progress import Progress
 
     from asyncdp_sim.audits import audit
 
-    scenario = _load(file, settings)
+    scenario = _load(file, settings, allow_code)
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: attacking its base cell")
     progress = Progress(console=_stderr(), disable=not sys.stderr.isatty())
@@ -311,11 +317,14 @@ def replay_command(
         list[str],
         typer.Option("--set", help="Where a table lies now: data.path=…", metavar="PATH=VALUE"),
     ] = [],  # noqa: B006
+    allow_code: AllowCode = False,
 ) -> None:
     """Make a result or a sweep again from its manifest, and compare all of it."""
     from asyncdp_sim.sweeps import reproduce_all
 
-    results = reproduce_all(directory, workers=workers, settings=settings, on_note=_note)
+    results = reproduce_all(
+        directory, workers=workers, settings=settings, allow_code=allow_code, on_note=_note
+    )
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced (manifest, scenario and every table agree{which})")
 
@@ -370,10 +379,10 @@ def _advice(
     return told
 
 
-def _load(file: Path, settings: list[str]) -> "Scenario":
+def _load(file: Path, settings: list[str], allow_code: bool) -> "Scenario":
     from asyncdp_sim.scenario import load
 
-    scenario, notes = load(file, settings)
+    scenario, notes = load(file, settings, allow_code=allow_code)
     for note in notes:
         _note(note)
     return scenario

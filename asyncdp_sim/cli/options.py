@@ -6,10 +6,22 @@ from typing import Annotated
 import typer
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default=False)]
+
+
+def directory(given: str | Path) -> Path:
+    """Read a directory; a URL is none, since it has no lock that keeps two sweeps apart."""
+    if "://" in str(given):
+        allowed = "allowed is a directory: a shared folder serves a cluster"
+        raise typer.BadParameter(f"given {str(given)!r}, a URL; {allowed}")
+    return Path(given)
+
+
 Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
+        parser=directory,
+        metavar="DIR",
         help="Result directory: a new one, or one that this very command has finished.",
         show_default=False,
     ),
@@ -17,11 +29,12 @@ Out = Annotated[
 
 
 Place = Annotated[
-    str | None,
+    Path | None,
     typer.Option(
         "--out",
+        parser=directory,
         metavar="DIR",
-        help="Result directory, or a URL that fsspec knows: a new one, or one of this very sweep.",
+        help="Result directory: a new one, or one of this very sweep.",
         show_default=False,
     ),
 ]
@@ -93,6 +106,10 @@ def open_share(given: str | float) -> float:
 Workers = Annotated[
     int,
     typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
+]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Execute code that the scenario names (python:FILE:CLASS)."),
 ]
 Settings = Annotated[
     list[str],

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, Source
 from asyncdp_sim.data.fraud.recipe import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
@@ -12,10 +10,9 @@ from asyncdp_sim.data.lending.recipe import LendingData
 from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.splitting import ByColumn
+from asyncdp_sim.families import FAMILY
 
-DataSpec = Annotated[
-    LendingData | HospitalData | FraudData | TableData | GaussianData, Field(discriminator="kind")
-]
+DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | GaussianData, FAMILY]
 
 __all__ = [
     "SYNTHETIC",

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.notices import Counted
@@ -201,5 +202,5 @@ class TrimAnswers(Bounded):
         return self._told("count as zero")
 
 
-AcceptanceSpec = Annotated[AcceptAll | ClipAnswers | TrimAnswers, Field(discriminator="kind")]
+AcceptanceSpec = Annotated[AcceptAll | ClipAnswers | TrimAnswers, FAMILY]
 """Everything that a learner may do to answers; a new one joins by its line here."""

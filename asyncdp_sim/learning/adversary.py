@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.notices import Counted, Listed
@@ -90,5 +91,5 @@ class Scale(Liars):
         return self.factor
 
 
-Adversary = Annotated[Flip | Scale, Field(discriminator="kind")]
+Adversary = Annotated[Flip | Scale, FAMILY]
 """Every way for owners to lie; a new one joins by its line here."""

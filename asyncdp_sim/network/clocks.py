@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
 from asyncdp_sim.spec import (
     Duration,
@@ -241,6 +242,6 @@ class SaturatedClock(ClockKind):
 
 Clock = Annotated[
     PoissonClock | GammaClock | DeterministicClock | ScriptedClock | SaturatedClock,
-    Field(discriminator="kind"),
+    FAMILY,
 ]
 """Every clock; a new one joins by its line here."""

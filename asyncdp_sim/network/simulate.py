@@ -1,12 +1,14 @@
 """One replicate of the network, event by event."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
+from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Learning
-from asyncdp_sim.network.owner import live, saturate
+from asyncdp_sim.network.owner import Owner, live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
 from asyncdp_sim.network.superposed import Crowd
@@ -16,7 +18,12 @@ from asyncdp_sim.units import LAST_TICK, to_ticks
 
 
 def simulate(
-    network: Network, streams: Scope, *, learning: Learning | None = None, events: bool = False
+    network: Network,
+    streams: Scope,
+    *,
+    learning: Learning | None = None,
+    events: bool = False,
+    processes: Sequence[Process] = (),
 ) -> Trace:
     """Simulate one replicate and return its trace.
 
@@ -32,17 +39,23 @@ def simulate(
         lets it: owners may withhold answers, or the run ends where the model is as it was wanted.
     events : bool
         Whether to keep every event, not the tables alone.
+    processes : sequence of callable, optional
+        SimPy processes of one's own that join: generator functions of the environment, which
+        counts ticks, and of the network; see :class:`~asyncdp_sim.network.joined.Joined`.
 
     Raises
     ------
     ValueError
-        If the network's timing depends on a model and nobody trains one.
+        If the network's timing depends on a model and nobody trains one; or if processes join a
+        network whose owners are made when their clock ticks (a superposed one).
     InvariantError
         If the trace contradicts itself (a bug in the simulator).
     """
     if learning is None and (network.withholds or network.stops):
         what = "when owners withhold answers" if network.withholds else "when the run ends"
         raise ValueError(f"{what} depends on the model: such a network needs a learning object")
+    if len(processes) > 0 and network.superposed:
+        raise ValueError("processes join networks whose owners have clocks of their own")
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
@@ -62,7 +75,10 @@ def simulate(
     if crowd is not None:
         kernel.start(crowd.run())
     else:
-        _start_owners(network, learner, builder, streams)
+        owners = _start_owners(network, learner, builder, streams)
+        joined = Joined(owners, learner, medium, streams.within("joined"))
+        for process in processes:
+            kernel.process(process(kernel, joined))
     kernel.start(watch(network, learner))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
@@ -80,7 +96,9 @@ def simulate(
     )
 
 
-def _start_owners(network: Network, learner: Learner, builder: Builder, streams: Scope) -> None:
+def _start_owners(
+    network: Network, learner: Learner, builder: Builder, streams: Scope
+) -> list[Owner]:
     """Start a process for every owner, and what brings owners on and off line."""
     kernel, protocol = learner.kernel, network.protocol
     owners = [builder.owner(number) for number in range(1, network.n_owners + 1)]
@@ -95,3 +113,4 @@ def _start_owners(network: Network, learner: Learner, builder: Builder, streams:
             kernel.start(saturate(owner, learner, protocol.attempt))
         else:
             kernel.start(live(owner, ticks, kernel, learner, protocol.attempt))
+    return owners

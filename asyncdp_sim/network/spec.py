@@ -16,6 +16,7 @@ from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.topology import Topology
+from asyncdp_sim.outside import unplaced
 from asyncdp_sim.spec import Count, Several, Spec, per_owner
 
 
@@ -146,5 +147,5 @@ class Network(Spec):
         graph = getattr(self.protocol, "graph", None)
         if graph is not None and hasattr(graph, "content_digest"):
             parts["protocol"]["graph"]["path"] = graph.content_digest()
-        said = json.dumps([seed, replicates, parts], sort_keys=True)
+        said = json.dumps([seed, replicates, unplaced(parts)], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]

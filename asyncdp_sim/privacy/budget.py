@@ -5,9 +5,10 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.privacy.accounting import gaussian_multiplier
 from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, per_owner, wrong_length
@@ -88,7 +89,7 @@ class UntilSpent(Spec):
         return found + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
 
 
-Budget = Annotated[Horizon | PerOwnerCap | UntilSpent, Field(discriminator="kind")]
+Budget = Annotated[Horizon | PerOwnerCap | UntilSpent, FAMILY]
 """Every budget; a new one joins by its line here."""
 
 

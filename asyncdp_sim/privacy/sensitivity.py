@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import Positive, Spec
@@ -132,5 +132,5 @@ class Domain(Bound):
         return rows, limited
 
 
-Sensitivity = Annotated[Declared | Clip | Domain, Field(discriminator="kind")]
+Sensitivity = Annotated[Declared | Clip | Domain, FAMILY]
 """Every way to bound a record's influence; a new one joins by its line here."""

@@ -126,6 +126,7 @@ def reproduce(
     *,
     workers: int = 1,
     settings: Sequence[str] = (),
+    allow_code: bool = False,
     on_note: OnNote = lambda note: None,  # noqa: ARG005
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
@@ -139,6 +140,8 @@ def reproduce(
         Processes, ≥ 1.
     settings : sequence of str
         Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names a class of it.
     on_note : callable
         Told what it was made with, where that is not what is here.
 
@@ -152,7 +155,7 @@ def reproduce(
         If the data file, the manifest, ``scenario.toml`` or a table differs, naming what does.
     """
     before = read_manifest(directory, "summary")
-    with made_again(directory, settings) as (scenario, again):
+    with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         numbers = numbers_of(directory, scenario)
         outcome = run(scenario, workers=workers, events=before["events"] is True, numbers=numbers)
         kept = (directory / "updates.parquet").exists()

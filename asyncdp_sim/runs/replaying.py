@@ -38,7 +38,9 @@ def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
 
 
 @contextmanager
-def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scenario, Path]]:
+def made_again(
+    directory: Path, settings: Sequence[str], *, allow_code: bool = False
+) -> Iterator[tuple[Scenario, Path]]:
     """Give the scenario of a manifest, its data files found, and a place to make it again.
 
     Parameters
@@ -49,6 +51,8 @@ def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scena
         Where data files lie now, as ``data.path=…``; all others are looked for where
         ``scenario.toml`` says, and by their names beside the result, beside its sweep, and in the
         working directory. A file is what was read if its SHA-256 is the manifest's.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names a class of it.
 
     Raises
     ------
@@ -58,7 +62,7 @@ def made_again(directory: Path, settings: Sequence[str]) -> Iterator[tuple[Scena
         If it is another, or if ``scenario.toml`` and the manifest are of two scenarios.
     """
     manifest = read_manifest(directory)
-    scenario = _stated(directory, settings)
+    scenario = _stated(directory, settings, allow_code=allow_code)
     with TemporaryDirectory(prefix="asyncdp-replay-") as temporary:
         folder = Path(temporary)
         places = dict(_found(directory, manifest, scenario, folder, stated=_keys(settings)))
@@ -89,10 +93,10 @@ def require_same(directory: Path, again: Path) -> list[str]:
     return [f"{directory} was made {each}" for each in told]
 
 
-def _stated(directory: Path, settings: Sequence[str]) -> Scenario:
+def _stated(directory: Path, settings: Sequence[str], *, allow_code: bool) -> Scenario:
     """Return what ``scenario.toml`` says; if it is damaged, that is one fault and not many."""
     try:
-        return load(directory / "scenario.toml", settings)[0]
+        return load(directory / "scenario.toml", settings, allow_code=allow_code)[0]
     except SpecError as error:
         if len(error.faults) == 1 or len(settings) > 0:
             raise

@@ -13,6 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from asyncdp_sim import outside
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Map = Callable[..., list[Any]]
@@ -26,6 +28,19 @@ class InProcess(Executor):
         future: Future[T] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+class Carrying(Executor):
+    """Does work on other processes, which load what it needs of code from outside the package."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Send work, as it is where no such code is in use."""
+        if not outside.any_executed():
+            return self._pool.submit(fn, *args, **kwargs)
+        return self._pool.submit(outside.call, outside.packed((fn, args, kwargs)))
 
 
 @contextmanager
@@ -42,7 +57,7 @@ def executor(workers: int) -> Iterator[Executor]:
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
-        yield pool
+        yield Carrying(pool)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - before:
@@ -80,4 +95,4 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-__all__ = ["InProcess", "Map", "executor", "one_thread", "processes"]
+__all__ = ["Carrying", "InProcess", "Map", "executor", "one_thread", "processes"]

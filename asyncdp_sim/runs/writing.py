@@ -30,9 +30,7 @@ from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.timeline import write_timeline
 
 
-def write(
-    outcome: RunResult, directory: Path, *, updates: bool = True, placed: bool = True
-) -> None:
+def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
     """Write a result directory; it appears whole or not at all.
 
     Parameters
@@ -42,8 +40,6 @@ def write(
         Must not exist.
     updates : bool
         Whether to write ``updates.parquet``.
-    placed : bool
-        Whether the directory stays where it is, so that data paths are relative to it.
 
     Raises
     ------
@@ -68,7 +64,7 @@ def write(
             writer.table("events.parquet", event_columns(traces, numbers))
             timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
             writer.stream("timeline.json", timeline)
-        writer.scenario(outcome.scenario, placed=placed)
+        writer.scenario(outcome.scenario)
         writer.json("manifest.json", said)
 
 

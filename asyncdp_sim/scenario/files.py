@@ -8,15 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim import outside
 from asyncdp_sim.errors import Fault, SpecError, blaming
 from asyncdp_sim.faults import show
+from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import parse
 
 
-def load(file: Path, settings: Sequence[str] = ()) -> tuple[Scenario, list[str]]:
+def load(
+    file: Path, settings: Sequence[str] = (), *, allow_code: bool = False
+) -> tuple[Scenario, list[str]]:
     """Read a scenario from a TOML file.
 
     Parameters
@@ -25,6 +29,8 @@ def load(file: Path, settings: Sequence[str] = ()) -> tuple[Scenario, list[str]]
         Relative paths in it are resolved against its folder.
     settings : sequence of str
         ``path=value`` in the order given; values are TOML, or text where they are not.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names a class of it.
 
     Returns
     -------
@@ -38,17 +44,19 @@ def load(file: Path, settings: Sequence[str] = ()) -> tuple[Scenario, list[str]]
     """
     raw = _read(file)
     _map_paths(raw, lambda path: str((file.parent / path).absolute()))
+    raw = absolute(raw, file.parent)
     notes: list[str] = []
     with blaming(file):
         for setting in settings:
-            notes += _set(raw, setting)
+            notes += _set(raw, setting, allow_code=allow_code)
+        require_code(raw, allowed=allow_code)
         scenario: Scenario = parse(Scenario, raw)
         _check_grid(scenario)
     return scenario, notes
 
 
 def dump(scenario: Scenario, directory: Path | None) -> str:
-    """Return a scenario as TOML text, whose data paths load when it lies in ``directory``.
+    """Return a scenario as TOML text, whose paths load when it lies in ``directory``.
 
     They stay absolute where it lies in none.
     """
@@ -57,6 +65,7 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     raw = scenario.plain()
     if directory is not None:
         _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+        raw = relative(raw, directory)
     return tomli_w.dumps(raw)
 
 
@@ -73,13 +82,18 @@ def data_files(scenario: Scenario) -> list[str]:
 
 
 def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
-    """Return the scenario as plain tables that name a data file by name and digest, not place.
+    """Return the scenario as plain tables that name a file by name and digest, not place.
 
     Parameters
     ----------
     scenario : Scenario
     digests : mapping
         From the paths of :func:`data_files` to the files' digests.
+
+    Raises
+    ------
+    SpecError
+        If a class from outside is in no file.
     """
     raw = scenario.plain()
     tables = [table for section in _FILED for table in _tables(raw, section) if "path" in table]
@@ -87,14 +101,14 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
     _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
     for table, path in placed:
         table |= {"path": Path(path).name, "sha256": digests[path]}
-    return raw
+    return dict(outside.unplaced(raw))
 
 
 def without_places(raw: Raw) -> Raw:
-    """Return the tables of a scenario file with data files by their names alone."""
+    """Return the tables of a scenario file with files by their names alone."""
     named = copy.deepcopy(raw)
     _map_paths(named, lambda path: Path(path).name)
-    return named
+    return dict(outside.mapped(named, lambda place: place.named_alone))
 
 
 def placed(scenario: Scenario, places: Mapping[str, str]) -> Scenario:
@@ -116,14 +130,16 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def _set(raw: Raw, setting: str) -> list[str]:
+def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
     """Apply one ``path=value``; return in words what a change of kind dropped."""
     path, equals, text = setting.partition("=")
     if equals == "" or path.strip() == "":
         raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
     try:
         table: Raw = {}
-        set_path(Scenario, table, path, _toml_value(text))
+        given = absolute({path: _toml_value(text)}, Path.cwd())
+        require_code(given, allowed=allow_code)
+        set_path(Scenario, table, path, given[path])
         _map_paths(table, lambda path: str(Path(path).absolute()))
         value: Any = table
         for key in keys(path):

@@ -29,6 +29,7 @@ from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario import variants
+from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
@@ -246,6 +247,22 @@ class Scenario(Spec):
         """Return the scenario as TOML-ready tables, with every default filled in."""
         raw: Raw = _listed(self.model_dump(by_alias=True, exclude_none=True))
         return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
+
+    def replace(self, **parts: Any) -> "Scenario":
+        """Return the scenario with other parts, validated like any.
+
+        Parameters
+        ----------
+        parts : object or mapping
+            By field: an object, which may be of a class that is not part of this package; or a
+            table, whole if it has a ``kind``, else of what changes in the part that is there.
+
+        Raises
+        ------
+        SpecError
+            If anything is wrong, or does not fit together.
+        """
+        return replaced(self, parts)
 
     def base(self) -> "Scenario":
         """Return the scenario without its sweep."""

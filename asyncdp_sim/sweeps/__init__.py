@@ -6,6 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from asyncdp_sim.errors import Fault, ReplayError, ResultError
 from asyncdp_sim.provenance import placeless
@@ -16,10 +17,14 @@ from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulate_some
 from asyncdp_sim.sweeps.cluster import connected
-from asyncdp_sim.sweeps.folder import Folder, LocalFolder
+from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
-from asyncdp_sim.sweeps.places import folder
-from asyncdp_sim.sweeps.standing import is_finished, require_same_making, require_same_scenario
+from asyncdp_sim.sweeps.standing import (
+    is_finished,
+    require_same_making,
+    require_same_scenario,
+    require_sweep,
+)
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
 
@@ -28,7 +33,7 @@ OnCell = Callable[[Cell, int], None]
 
 def sweep(
     scenario: Scenario,
-    place: Path | str,
+    place: Path,
     *,
     workers: int = 1,
     address: str | None = None,
@@ -47,9 +52,9 @@ def sweep(
     ----------
     scenario : Scenario
         With a sweep.
-    place : Path or str
-        A directory, or a URL that fsspec knows. Must not exist, or hold a sweep of the same
-        scenario: with the same contents of data files, wherever these lie.
+    place : Path
+        A directory. Must not exist, or hold a sweep of the same scenario: with the same contents
+        of data files, wherever these lie.
     workers : int
         Processes, ≥ 1; does not change the result.
     address : str, optional
@@ -77,9 +82,7 @@ def sweep(
     """
     cells = grid(scenario)
     said = placeless(scenario)  # reads every data file once, before anything is written
-    into = folder(place)
-    if address is not None and isinstance(into, LocalFolder):
-        into = LocalFolder(into.root.absolute())  # workers start elsewhere
+    into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     with _at_work(workers, address) as (pool, count):
         if not into.begun:
             into.begin(scenario)
@@ -110,6 +113,7 @@ def reproduce_all(
     *,
     workers: int = 1,
     settings: Sequence[str] = (),
+    allow_code: bool = False,
     on_note: OnNote = lambda note: None,  # noqa: ARG005
 ) -> int:
     """Make a result, or a sweep with its cells and traces, again; return how many results agree.
@@ -121,6 +125,8 @@ def reproduce_all(
         Processes, ≥ 1.
     settings : sequence of str
         Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names a class of it.
     on_note : callable
         Told what it was made with, where that is not what is here.
 
@@ -134,9 +140,10 @@ def reproduce_all(
         If anything differs, naming what does.
     """
     if "cells" not in read_manifest(directory):
-        reproduce(directory, workers=workers, settings=settings, on_note=on_note)
+        how: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}
+        reproduce(directory, **how, on_note=on_note)
         return 1
-    with made_again(directory, settings) as (scenario, again):
+    with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         found = sweep(scenario, again, workers=workers)
         if not again.exists():
             said = "; ".join(found.errors())
@@ -195,4 +202,4 @@ def _batches(
         yield from batches(alike, workers)
 
 
-__all__ = ["Cell", "Status", "reproduce_all", "status", "sweep"]
+__all__ = ["Cell", "Status", "reproduce_all", "require_sweep", "status", "sweep"]

@@ -49,8 +49,7 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
     accounted = cell.scenario.timing_unaccounted is None
     metadata = network_metadata(timing_accounted=accounted)
     try:
-        with folder.building(f"traces/{cell.network}") as directory:
-            write_traces(traces, directory, metadata, whole=whole)
+        write_traces(traces, folder.root / "traces" / cell.network, metadata, whole=whole)
     except ResultError:
         if cell.network not in folder.entries("traces"):  # else another worker was quicker
             raise
@@ -90,8 +89,7 @@ def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
         except Exception as error:
             ended.append(_failed(folder, cell, error))
     if len(ready) > 0:
-        with folder.fetched(shared) as directory:
-            traces = read_traces(directory)
+        traces = read_traces(folder.root / shared)
         ended += _learn_together(folder, ready, traces)
     return ended
 
@@ -112,8 +110,7 @@ def _learn_together(
 
 
 def _written(folder: Folder, cell: Cell, outcome: RunResult) -> Ended:
-    with folder.building(cell.name) as directory:
-        write(outcome, directory, updates=False, placed=folder.placed)
+    write(outcome, folder.root / cell.name, updates=False)
     folder.remove(f"{FAILED}/{cell.name}.json")
     return Ended(cell.number)
 

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.provenance import versions
+from asyncdp_sim.runs.workers import Carrying
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +51,7 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
         except Exception:  # whatever a worker raises that cannot load the package
             raise _refused(address, "workers that have asyncdp_sim installed") from None
         _require_same(address, found)
-        yield _OnWorkers(client.get_executor(pure=False)), sum(client.nthreads().values())
+        yield Carrying(_OnWorkers(client.get_executor(pure=False))), sum(client.nthreads().values())
 
 
 class _OnWorkers(Executor):

@@ -1,12 +1,12 @@
-"""Folder of a sweep's results, in which all appears whole or not at all."""
+"""The folder of a sweep's results, in which every entry appears whole or not at all."""
 
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.result import Writer, read_manifest, remove_leftovers, write_into
@@ -20,51 +20,9 @@ OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml
 """What a sweep writes besides its cells."""
 
 
-class Folder(Protocol):
-    """A place that all workers reach, with entries such as ``cell-0003`` or ``traces/1f…``."""
-
-    def entries(self, name: str = "") -> dict[str, float | None]:
-        """Return the complete entries of a directory and when they came (seconds), if known."""
-
-    def building(self, name: str) -> AbstractContextManager[Path]:
-        """Give a path at which a directory that appears there appears in the folder."""
-
-    def fetched(self, name: str) -> AbstractContextManager[Path]:
-        """Give a path at which an entry can be read."""
-
-    def put(self, name: str, content: Any, metadata: Metadata | None = None) -> None:
-        """Write a file of the folder, as :func:`asyncdp_sim.result.write_into` does."""
-
-    def text(self, name: str) -> str | None:
-        """Return the text of a file; None where there is none."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-
-    def begin(self, scenario: Scenario) -> None:
-        """Write ``scenario.toml`` where nothing is yet."""
-
-    def discard(self) -> None:
-        """Remove all that a sweep without any result has written."""
-
-    def manifest(self, name: str, *needed: str) -> dict[str, Any]:
-        """Return the manifest of a cell, as :func:`asyncdp_sim.result.read_manifest` does."""
-
-    def claimed(self) -> AbstractContextManager[None]:
-        """Hold the folder against another sweep, and remove what an interrupted one left."""
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything is there."""
-
-    @property
-    def placed(self) -> bool:
-        """Whether paths of data files can be relative to what is written here."""
-
-
 @dataclass(frozen=True)
-class LocalFolder:
-    """A directory of this machine, or one that is mounted on all.
+class Folder:
+    """A directory that all workers reach, with entries such as ``cell-0003`` or ``traces/1f…``.
 
     Attributes
     ----------
@@ -74,7 +32,10 @@ class LocalFolder:
     root: Path
 
     def entries(self, name: str = "") -> dict[str, float | None]:
-        """Return what is there; directories appear by being renamed, so they are complete."""
+        """Return the entries of a directory and when they came (seconds).
+
+        Directories appear by being renamed, so they are complete.
+        """
         try:
             with os.scandir(self.root / name) as found:
                 return {e.name: e.stat().st_mtime for e in found if not e.name.startswith(".")}
@@ -83,18 +44,8 @@ class LocalFolder:
         except OSError as error:
             raise unreachable(self.root, error) from None
 
-    @contextmanager
-    def building(self, name: str) -> Iterator[Path]:
-        """Give its very path: who writes there renames."""
-        yield self.root / name
-
-    @contextmanager
-    def fetched(self, name: str) -> Iterator[Path]:
-        """Give its very path."""
-        yield self.root / name
-
     def put(self, name: str, content: Any, metadata: Metadata | None = None) -> None:
-        """Write a file beside its place and rename it."""
+        """Write a file of the folder, as :func:`asyncdp_sim.result.write_into` does."""
         place = self.root / name
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -169,11 +120,6 @@ class LocalFolder:
                 written.unlink(missing_ok=True)
         with suppress(OSError):
             self.root.rmdir()
-
-    @property
-    def placed(self) -> bool:
-        """Yes: results and data files may move together."""
-        return True
 
 
 def unreachable(place: Path | str, error: Exception) -> ResultError:

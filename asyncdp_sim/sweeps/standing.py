@@ -11,6 +11,7 @@ from asyncdp_sim.errors import Fault, ResultError, blaming
 from asyncdp_sim.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, without_places
+from asyncdp_sim.scenario.outside import absolute
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell
 
@@ -20,8 +21,8 @@ _MOST = 4
 """Parts of other versions that are told one by one."""
 
 
-def own_scenario(into: Folder, place: Path | str) -> Scenario:
-    """Return the scenario whose sweep is in a folder.
+def own_scenario(place: Path) -> Scenario:
+    """Return the scenario whose sweep is in a directory.
 
     Raises
     ------
@@ -30,16 +31,28 @@ def own_scenario(into: Folder, place: Path | str) -> Scenario:
     SpecError
         If its ``scenario.toml`` is damaged.
     """
-    raw = _tables(into)
-    if "sweep" not in raw:
-        allowed = "allowed is the directory of a sweep that has begun"
-        raise ResultError([Fault("--out", "no sweep", allowed)], str(place))
+    raw = require_sweep(place)
     with blaming(f"{place}/scenario.toml"):
-        own: Scenario = parse(Scenario, raw)
+        own: Scenario = parse(Scenario, absolute(raw, place))
     return own
 
 
-def require_same_scenario(scenario: Scenario, into: Folder, place: Path | str) -> None:
+def require_sweep(place: Path) -> dict[str, Any]:
+    """Return the tables of the scenario whose sweep is in a directory.
+
+    Raises
+    ------
+    ResultError
+        If there is none.
+    """
+    raw = _tables(Folder(place))
+    if "sweep" not in raw:
+        allowed = "allowed is the directory of a sweep that has begun"
+        raise ResultError([Fault("--out", "no sweep", allowed)], str(place))
+    return raw
+
+
+def require_same_scenario(scenario: Scenario, into: Folder, place: Path) -> None:
     """Raise if what is in a folder is not a sweep of this scenario, wherever its data files lie.
 
     Raises
@@ -57,9 +70,7 @@ def require_same_scenario(scenario: Scenario, into: Folder, place: Path | str) -
         raise ResultError([Fault("--out", given, _ALLOWED)], str(place))
 
 
-def is_finished(
-    said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], place: Path | str
-) -> bool:
+def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], place: Path) -> bool:
     """Return whether every cell of a sweep is there, and the table of them.
 
     Parameters
@@ -68,7 +79,7 @@ def is_finished(
         The scenario as it is described, data files by name and digest.
     into : Folder
     cells : sequence of Cell
-    place : Path or str
+    place : Path
         What the folder is called.
 
     Raises
@@ -89,7 +100,7 @@ def is_finished(
 
 
 def require_same_making(
-    said: Mapping[str, Any], into: Folder, place: Path | str, *, mixed_versions: bool
+    said: Mapping[str, Any], into: Folder, place: Path, *, mixed_versions: bool
 ) -> None:
     """Raise if finished cells or traces come from other data files, or from other versions.
 
@@ -109,7 +120,7 @@ def require_same_making(
     others: dict[str, list[str]] = {}
     for name, manifest in manifests(into).items():
         if not _digests(manifest["scenario"]) <= now:
-            raise _other_data(f"{place}/{name}")
+            raise _other_data(place / name)
         _note(others, name, manifest["versions"])
     for name, made in versions_of_traces(into).items():
         _note(others, name, made)
@@ -156,7 +167,7 @@ def _digests(said: Mapping[str, Any]) -> set[str]:
     return {match[0] for match in map(_SHA.search, texts) if match is not None}
 
 
-def _other_data(place: Path | str) -> ResultError:
+def _other_data(place: Path) -> ResultError:
     given = "results of data files with other contents"
     return ResultError([Fault("--out", given, _ALLOWED)], str(place))
 

@@ -11,7 +11,6 @@ from statistics import fmean
 
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
-from asyncdp_sim.sweeps.places import folder
 from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
 from asyncdp_sim.words import ranges
 
@@ -67,7 +66,7 @@ class Status:
         return [f"cell{'s' * (len(some) > 1)} {ranges(some)}: {why}" for why, some in cells.items()]
 
 
-def status(scenario: Scenario | None, place: Path | str) -> Status:
+def status(scenario: Scenario | None, place: Path) -> Status:
     """Return how far the sweep at a place has come, which is of a scenario where one is named.
 
     Raises
@@ -75,8 +74,8 @@ def status(scenario: Scenario | None, place: Path | str) -> Status:
     ResultError
         If there is none, or of another scenario, or it cannot be read.
     """
-    into = folder(place)
-    own = own_scenario(into, place)
+    into = Folder(place)
+    own = own_scenario(place)
     if scenario is not None:
         require_same_scenario(scenario, into, place)
     cells = sum(1 for _ in own.grid())

@@ -239,3 +239,12 @@ def test_the_good_scenario_is_good(command: Command, here: Path) -> None:
     command.done("run", "good.toml", "--out", "result")
     assert (here / "result" / "manifest.json").exists()
     assert FILES.is_dir()
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
+    said = command(verb, "sweep.toml", "--out", "s3://bucket/results")
+    assert said.code == 2
+    [line] = said.lines
+    assert "given 's3://bucket/results', a URL; allowed is a directory" in line
+    assert names(here) == ["good.toml", "sweep.toml"]

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
@@ -28,7 +27,7 @@ Algorithm = Annotated[
     | NoisyStatistics
     | GossipGraph
     | Polar,
-    Field(discriminator="kind"),
+    FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""
 

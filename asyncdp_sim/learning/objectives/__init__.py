@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives.constants import Constants, constants
 from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
 from asyncdp_sim.learning.objectives.linear import LinearObjective
@@ -21,7 +20,7 @@ from asyncdp_sim.learning.objectives.ridge import Ridge
 from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
-Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, Field(discriminator="kind")]
+Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, FAMILY]
 """Every model; a new one joins the union here."""
 
 __all__ = [

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.availability.always import Always
 from asyncdp_sim.network.availability.bernoulli import Bernoulli
 from asyncdp_sim.network.availability.churn import Churn
@@ -12,9 +11,7 @@ from asyncdp_sim.network.availability.intervals import Intervals
 from asyncdp_sim.network.availability.on_off import OnOff
 from asyncdp_sim.network.availability.outages import Outages
 
-Availability = Annotated[
-    Always | Bernoulli | OnOff | Diurnal | Churn | Outages | Intervals, Field(discriminator="kind")
-]
+Availability = Annotated[Always | Bernoulli | OnOff | Diurnal | Churn | Outages | Intervals, FAMILY]
 """Every kind of availability; a new one joins by its line here."""
 
 __all__ = [

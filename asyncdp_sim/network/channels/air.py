@@ -1,5 +1,6 @@
 """What is on the air of one shared channel: which transmissions overlap, and what is heard."""
 
+import math
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
@@ -49,6 +50,10 @@ class Medium(Protocol):
 
     def on_air_ticks(self, end_tick: int) -> int:
         """Return the total duration of all transmissions in a run that ended at this tick."""
+
+    @property
+    def airs(self) -> "tuple[Air, ...]":
+        """The channels that it consists of."""
 
 
 class Transmission:
@@ -116,6 +121,10 @@ class Air:
             return Fate.kept
         sent = yield from self.send(ticks)
         return Fate.clear if sent.clear else Fate.collided
+
+    def jam(self, ticks: int) -> Waiting[None]:
+        """Transmit now, too strongly for any other to survive it."""
+        yield from self.send(ticks, math.inf)
 
     def busy(self) -> bool:
         """Return whether a station hears a transmission now, its own included."""

@@ -51,6 +51,11 @@ class AlohaMedium:
         """Return the total duration of all transmissions."""
         return self._air.on_air_ticks(end_tick)
 
+    @property
+    def airs(self) -> tuple[Air]:
+        """The one channel."""
+        return (self._air,)
+
 
 class AlohaPort:
     """An owner that sends at once."""

@@ -89,6 +89,11 @@ class CsmaMedium:
         """Return the total duration of all transmissions."""
         return self.air.on_air_ticks(end_tick)
 
+    @property
+    def airs(self) -> tuple[Air]:
+        """The one channel."""
+        return (self.air,)
+
 
 class NonPersistent:
     """An owner that gives up, or comes back later, when it hears another."""

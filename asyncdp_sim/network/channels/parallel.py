@@ -7,9 +7,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
-from asyncdp_sim.network.channels.air import Fate, Medium, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.contended import Contended, Uplink
 from asyncdp_sim.network.channels.csma import Csma
@@ -18,7 +19,7 @@ from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.streams import Scope
 
-Each = Annotated[Aloha | SlottedAloha | Csma | Tdma, Field(discriminator="kind")]
+Each = Annotated[Aloha | SlottedAloha | Csma | Tdma, FAMILY]
 
 
 class Parallel(Uplink):
@@ -90,6 +91,11 @@ class ParallelMedium:
     def on_air_ticks(self, end_tick: int) -> int:
         """Return the total duration of all transmissions, on all channels."""
         return sum(medium.on_air_ticks(end_tick) for medium in self._media)
+
+    @property
+    def airs(self) -> tuple[Air, ...]:
+        """All channels."""
+        return tuple(air for medium in self._media for air in medium.airs)
 
 
 class ParallelPort:

@@ -35,6 +35,11 @@ class SlottedMedium:
         """Return the total duration of all transmissions."""
         return self._air.on_air_ticks(end_tick)
 
+    @property
+    def airs(self) -> tuple[Air]:
+        """The one channel."""
+        return (self._air,)
+
 
 class SlottedPort:
     """An owner that sends when its next slot begins, now if it does so now.

@@ -4,10 +4,11 @@ import random
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.graphs.connected import Edge, GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
@@ -167,9 +168,7 @@ class Edges(GraphKind):
         return found
 
 
-GossipGraph = Annotated[
-    Star | Ring | Complete | Geometric | Edges | EdgeFile, Field(discriminator="kind")
-]
+GossipGraph = Annotated[Star | Ring | Complete | Geometric | Edges | EdgeFile, FAMILY]
 """Every graph; a new one joins by its line here."""
 
 __all__ = [

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring
@@ -16,7 +16,7 @@ from asyncdp_sim.spec import Several
 Neighbours = tuple[tuple[int, ...], ...]
 """By server, the numbers (from 1) of those that it exchanges models with, in order."""
 
-OneGraph = Annotated[Ring | Complete | Geometric | Edges, Field(discriminator="kind")]
+OneGraph = Annotated[Ring | Complete | Geometric | Edges, FAMILY]
 """What may take a turn."""
 
 
@@ -60,9 +60,7 @@ class InTurn(GraphKind):
         ]
 
 
-ServerGraph = Annotated[
-    Ring | Complete | Geometric | Edges | EdgeFile | InTurn, Field(discriminator="kind")
-]
+ServerGraph = Annotated[Ring | Complete | Geometric | Edges | EdgeFile | InTurn, FAMILY]
 """Every graph of servers; a new one joins by its line here."""
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
-
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.laws.drawn import Empirical, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.laws.fixed import Constant, NoTime
@@ -14,7 +13,7 @@ from asyncdp_sim.units import TICKS_PER_UNIT
 
 Law = Annotated[
     NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
-    Field(discriminator="kind"),
+    FAMILY,
 ]
 """Every law; a new one joins by its line here."""
 

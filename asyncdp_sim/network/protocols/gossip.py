@@ -10,10 +10,11 @@ from functools import partial
 from math import fsum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.clocks import (
     Clock,
@@ -35,9 +36,7 @@ from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.theory.prediction import Prediction
 
-EdgeClock = Annotated[
-    PoissonClock | GammaClock | DeterministicClock | ScriptedClock, Field(discriminator="kind")
-]
+EdgeClock = Annotated[PoissonClock | GammaClock | DeterministicClock | ScriptedClock, FAMILY]
 """Clocks that edges can have."""
 _BLOCK = 64
 """Gaps that an edge's clock draws at a time; does not change their values."""

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.geometric import Geometric
 from asyncdp_sim.network.topology.graph_file import GraphFile
@@ -11,7 +10,7 @@ from asyncdp_sim.network.topology.scale_free import ScaleFree
 from asyncdp_sim.network.topology.star import Star
 from asyncdp_sim.network.topology.waxman import Waxman
 
-Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, Field(discriminator="kind")]
+Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, FAMILY]
 """Every kind of topology; a new one joins by its line here."""
 
 __all__ = [

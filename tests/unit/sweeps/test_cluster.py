@@ -16,6 +16,7 @@ from tests.cli.scenes import SWEEP
 from tests.unit.sweeps.conftest import contents
 
 LONGER = SWEEP.replace("updates = 12", "updates = 200").replace("[3, 4]", "[3, 4, 5, 6]")
+KINDS = Path(__file__).parents[3] / "docs" / "kinds"
 DASK = Path(sys.executable).parent / "dask"
 
 
@@ -56,6 +57,21 @@ def test_a_killed_worker_changes_nothing(
     sweep(scenario, tmp_path / "here", workers=2)
     sweep(scenario, tmp_path / "alone")
     assert contents(tmp_path / "far") == contents(tmp_path / "here") == contents(tmp_path / "alone")
+
+
+def test_workers_load_what_a_scenario_names(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    (tmp_path / "momentum.py").write_text((KINDS / "momentum.py").read_text("utf-8"), "utf-8")
+    text = (KINDS / "momentum.toml").read_text("utf-8")
+    (tmp_path / "momentum.toml").write_text(text.replace("replicates = 20", "replicates = 2"))
+    scenario, _ = load(tmp_path / "momentum.toml", allow_code=True)
+    assert sweep(scenario, tmp_path / "far", address=cluster[0]).done == 2
+    sweep(scenario, tmp_path / "here")
+    assert contents(tmp_path / "far") == contents(tmp_path / "here")
+    (tmp_path / "momentum.py").unlink()  # as where a worker does not reach the file
+    with pytest.raises(SpecError, match="there is no such file"):
+        sweep(scenario, tmp_path / "lost", address=cluster[0])
 
 
 def test_a_cluster_that_is_not_there(

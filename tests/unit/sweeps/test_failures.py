@@ -14,7 +14,6 @@ from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
-from asyncdp_sim.sweeps.places import folder
 from tests.unit.sweeps.conftest import contents
 
 prepare = Ready.of.__func__  # type: ignore[attr-defined]
@@ -179,33 +178,3 @@ def test_an_interruption_is_no_pace(scenario: Scenario, tmp_path: Path) -> None:
     for number, when in enumerate((0.0, 1.0, 3.0, 10_000.0)):
         os.utime(out / f"cell-000{number}", (when, when))
     assert status(scenario, out).seconds_left == pytest.approx(2 * 1.5)
-
-
-def test_a_url_holds_the_same(scenario: Scenario, tmp_path: Path) -> None:
-    import fsspec
-
-    url = "memory://of-a-test/results"
-    memory = fsspec.filesystem("memory")
-    stopped = 0
-
-    def interrupt(*_: object) -> None:
-        nonlocal stopped
-        stopped += 1
-        if stopped == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, url, on_cell=interrupt)
-    assert status(scenario, url).done == 3
-    assert sweep(scenario, url).done == 6
-    sweep(scenario, tmp_path / "result")
-    root = "/of-a-test/results/"
-    found = {name.removeprefix(root): memory.cat_file(name) for name in memory.find(root)}
-    memory.rm(root, recursive=True)
-    assert found == contents(tmp_path / "result")
-
-
-def test_a_url_of_no_known_kind_is_said(scenario: Scenario) -> None:
-    with pytest.raises(ResultError, match="given Protocol not known: nowhere"):
-        sweep(scenario, "nowhere://place")
-    assert folder("memory://x").entries() == {}

@@ -1,0 +1,115 @@
+"""The mark of a family's union, by which members are told apart, those from outside among them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import Field, GetCoreSchemaHandler, SerializationInfo
+from pydantic_core import CoreSchema, core_schema
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.outside import Place, is_outside
+from asyncdp_sim.spec import Kind, Spec, kind_of
+
+
+class _Family:
+    """Tells the members of a union by their ``kind``, and takes members that are not listed.
+
+    Such a member is an object whose class has the base that all members listed have in common, or
+    a table whose ``kind`` names one by its file; it is written as that table again.
+    """
+
+    def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
+        marked = Annotated[union, Field(discriminator="kind")] if len(listed) > 1 else union
+        schema = handler(marked)
+        written = core_schema.wrap_serializer_function_ser_schema(
+            partial(_written, listed), info_arg=True, schema=schema
+        )
+        return core_schema.no_info_wrap_validator_function(
+            partial(_taken, listed), schema, serialization=written
+        )
+
+
+FAMILY = _Family()
+"""Stands beside the union of a family: ``Clock = Annotated[PoissonClock | GammaClock, FAMILY]``."""
+
+
+def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
+    """Return the base class of a family: what its members have in common besides being a kind."""
+    for base in reversed(listed[0].__mro__):
+        known = issubclass(base, Spec) and base not in (Spec, Kind)
+        if known and base not in listed and all(issubclass(member, base) for member in listed):
+            return base
+    return None
+
+
+def _taken(listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any], Any]) -> Any:
+    """Return the member that is given, or built from its table."""
+    kind = given.get("kind") if isinstance(given, Mapping) else None
+    if isinstance(kind, str) and kind.startswith("python:"):
+        with _in_words("kind"):
+            member = _found(listed, kind)
+        with _in_words(""):
+            return member(**{name: value for name, value in given.items() if name != "kind"})
+    if _is_from_outside(given, listed):
+        with _in_words(""):
+            _require_member(listed, type(given), f"a {type(given).__name__}")
+        return given
+    return as_listed(given)
+
+
+def _written(
+    listed: tuple[type[Spec], ...],
+    given: Any,
+    as_listed: Callable[[Any], Any],
+    how: SerializationInfo,
+) -> Any:
+    """Return the table of a member; the kind of one from outside is its place."""
+    if not _is_from_outside(given, listed):
+        return as_listed(given)
+    table = given.model_dump(mode=how.mode, by_alias=how.by_alias, exclude_none=how.exclude_none)
+    return {**table, "kind": str(Place.of(type(given)))}
+
+
+def _is_from_outside(given: object, listed: tuple[type[Spec], ...]) -> bool:
+    return isinstance(given, Spec) and type(given) not in listed and is_outside(type(given))
+
+
+def _found(listed: tuple[type[Spec], ...], kind: str) -> Any:
+    """Return the class that a kind names by its place."""
+    place = Place.named(kind)
+    if place is None:
+        allowed = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
+        raise SpecError([Fault("", repr(kind), allowed)])
+    member = place.found()
+    _require_member(listed, member, repr(kind))
+    return member
+
+
+def _require_member(listed: tuple[type[Spec], ...], member: Any, given: str) -> None:
+    """Raise unless a class can be a member of the family of those listed."""
+    base = base_of(listed)
+    if base is None:
+        allowed = f"allowed: {', '.join(kind_of(each) for each in listed)}"
+    elif not (isinstance(member, type) and issubclass(member, base)):
+        allowed = f"allowed is a class whose base is {base.__name__}"
+    elif member.model_fields["kind"].is_required():
+        allowed = f"allowed is a class with a kind, beneath {base.__name__}"
+    elif not is_outside(member):
+        allowed = f"allowed is kind = {kind_of(member)!r}, of this package"
+    else:
+        return
+    raise SpecError([Fault("", given, allowed)])
+
+
+@contextmanager
+def _in_words(key: str) -> Iterator[None]:
+    """Hand faults found inside a validator to whoever reports all of them."""
+    try:
+        yield
+    except SpecError as error:
+        raise faults_of([fault.under(key) for fault in error.faults]) from None

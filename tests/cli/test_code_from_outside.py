@@ -1,0 +1,223 @@
+"""A scenario that names a class of a file: nothing is executed unasked, a change is told."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.bad_input.transcript import leaked
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL, SWEEP
+
+GOSSIP = 'kind = "async-gossip"\nrho = 0.01'
+MOMENTUM = 'kind = "python:momentum.py:Momentum"\nstep = 0.01'
+CODE = (Path(__file__).parents[2] / "docs" / "kinds" / "momentum.py").read_text(encoding="utf-8")
+SENTINEL = 'from pathlib import Path\nPath("executed").touch()\n'
+VERBS = ("check", "run", "sweep", "forecast", "audit")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "momentum.py").write_text(CODE + SENTINEL, encoding="utf-8")
+    for name, text in (("small.toml", SMALL), ("sweep.toml", SWEEP)):
+        (tmp_path / name).write_text(text.replace(GOSSIP, MOMENTUM), encoding="utf-8")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_code_is_named_and_not_executed(verb: str, command: Command, here: Path) -> None:
+    said = command(verb, "sweep.toml")
+    assert said.code == 2
+    [line] = said.lines
+    digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
+    assert line == (
+        f"sweep.toml: algorithm.kind: given 'python:{here}/momentum.py:Momentum'; allowed with "
+        f"--allow-code, which executes its code ({here}/momentum.py, SHA-256 {digest})"
+    )
+    assert sorted(os.listdir(here)) == ["momentum.py", "small.toml", "sweep.toml"]
+
+
+def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None:
+    (here / "plain.toml").write_text(SMALL, encoding="utf-8")
+    setting = "algorithm.kind=python:momentum.py:Momentum"
+    said = command("run", "plain.toml", "--set", setting)
+    assert (said.code, len(said.lines)) == (2, 1)
+    assert "allowed with --allow-code" in said.err
+    assert not (here / "executed").exists()
+    assert not (here / "results").exists()
+    sets = ("--set", setting, "--set", "algorithm.step=0.01")
+    command.done("run", "plain.toml", *sets, "--allow-code", "--out", "one")
+    command.done("run", "small.toml", "--allow-code", "--out", "other")
+    assert (here / "one/curve.parquet").read_bytes() == (here / "other/curve.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["check", "forecast", "audit"])
+def test_every_command_takes_it_when_it_is_allowed(verb: str, command: Command, here: Path) -> None:
+    more = ["--runs", 100, "--answers", 100] if verb == "audit" else []
+    assert "Momentum" not in command.done(verb, "small.toml", "--allow-code", *more).out
+    assert (here / "executed").exists()
+
+
+def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--allow-code", "--out", "results/one")
+    digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
+    written = (here / "results/one/scenario.toml").read_text(encoding="utf-8")
+    assert 'kind = "python:../../momentum.py:Momentum"' in written
+    manifest = (here / "results/one/manifest.json").read_text(encoding="utf-8")
+    assert f'"kind": "python:momentum.py:Momentum sha256:{digest}"' in manifest
+    assert str(here) not in manifest
+    (here / "executed").unlink()
+    assert command("replay", "results/one").code == 2
+    assert not (here / "executed").exists()
+    command.done("replay", "results/one", "--allow-code")
+    again = command.done("run", "small.toml", "--allow-code", "--out", "results/one")
+    assert "finished before" in again.out
+
+
+def test_a_changed_file_is_told(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--allow-code", "--out", "one")
+    with (here / "momentum.py").open("a", encoding="utf-8") as file:
+        file.write("# another\n")
+    said = command("replay", "one", "--allow-code")
+    assert said.code == 3
+    [line] = said.lines
+    assert "algorithm.kind" in line
+    said = command("run", "small.toml", "--allow-code", "--out", "one")
+    assert (said.code, len(said.lines)) == (2, 1)
+    assert "another result" in said.err
+
+
+def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--allow-code", "--out", "one")
+    (here / "kept").mkdir()
+    (here / "momentum.py").rename(here / "kept" / "momentum.py")
+    said = command("replay", "one", "--allow-code")
+    assert (said.code, len(said.lines)) == (2, 1)
+    assert "there is no such file" in said.err
+    command.done(
+        "replay", "one", "--allow-code", "--set",
+        "algorithm.kind=python:kept/momentum.py:Momentum",
+    )  # fmt: skip
+
+
+def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
+    command.done("sweep", "sweep.toml", "--allow-code", "--workers", "2", "--out", "two")
+    command.done("sweep", "sweep.toml", "--allow-code", "--out", "one")
+    assert contents(here / "two") == contents(here / "one")
+    assert pq.read_table(here / "two" / "cells.parquet")["status"].to_pylist() == ["done"] * 6
+    assert command("replay", "two").code == 2
+    command.done("replay", "two", "--allow-code")
+    assert command("sweep", "two", "--status").code == 2
+    assert "done       6" in command.done("sweep", "two", "--status", "--allow-code").out
+
+
+def test_a_sweep_over_code(command: Command, here: Path) -> None:
+    """Over a kind, which drops fields that the other lacks, and over tables."""
+    kinds = 'algorithm.kind" = ["python:momentum.py:Momentum", "fedasync"]'
+    swept = SMALL.replace(GOSSIP, 'kind = "fedasync"\nstep = 0.01\nmixing = 1.0')
+    (here / "kinds.toml").write_text(f'{swept}\n[sweep]\n"{kinds}\n', encoding="utf-8")
+    assert command("check", "kinds.toml").code == 2
+    command.done("sweep", "kinds.toml", "--allow-code", "--out", "kinds")
+    tables = '"algorithm" = [{ kind = "python:momentum.py:Momentum", step = 0.01 }]'
+    (here / "tables.toml").write_text(f"{swept}\n[sweep]\n{tables}\n", encoding="utf-8")
+    command.done("sweep", "tables.toml", "--allow-code", "--out", "tables")
+    one, other = (here / name / "cell-0000/curve.parquet" for name in ("kinds", "tables"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+HEAD = "from typing import Literal\nfrom asyncdp_sim.network.clocks import PoissonClock\n"
+WRONG = {
+    "there is no such file": None,
+    "there is nothing named Momentum": "x = 1\n",
+    "Momentum; allowed is a class whose base is": "Momentum = 3\n",
+    "allowed is a class whose base is": HEAD
+    + "class Momentum(PoissonClock):\n    kind: Literal['m'] = 'm'\n",
+    "allowed is kind = 'fedasync', of this package": (
+        "from asyncdp_sim.learning.algorithms import FedAsync as Momentum\n"
+    ),
+    "ZeroDivisionError: division by zero, line 2": "x = 1\nx / 0\n",
+    "SystemExit: 3, line 1": "raise SystemExit(3)\n",
+    "SyntaxError: ": "x = (\n",
+    "ModuleNotFoundError: No module named 'nowhere'": "import nowhere\n",
+}
+
+
+@pytest.mark.parametrize("wanted", WRONG)
+@pytest.mark.parametrize("verb", ["check", "run", "replay"])
+def test_wrong_code_is_one_line(verb: str, wanted: str, command: Command, here: Path) -> None:
+    code = WRONG[wanted]
+    if verb == "replay":
+        command.done("run", "small.toml", "--allow-code", "--out", "one")
+    (here / "momentum.py").unlink()
+    if code is not None:
+        (here / "momentum.py").write_text(code, encoding="utf-8")
+    said = command(verb, "one" if verb == "replay" else "small.toml", "--allow-code")
+    assert said.code == 2
+    [line] = said.lines
+    assert wanted.removeprefix("Momentum; ") in line
+    assert "algorithm.kind" in line
+    assert leaked(said.err) == []
+
+
+FIELDS = {
+    "unknown": ("spin = 2", "algorithm.spin: given an unknown key 'spin'; "),
+    "a bad number": ("exponent = -1.0", "algorithm.exponent: given -1.0; allowed is a number ≥ 0"),
+    "a text": ('momentum = "much"', "algorithm.momentum: given 'much'; allowed is a number"),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_wrong_fields_are_one_line(case: str, command: Command, here: Path) -> None:
+    setting, wanted = FIELDS[case]
+    text = (here / "small.toml").read_text(encoding="utf-8")
+    (here / "small.toml").write_text(text.replace(MOMENTUM, f"{MOMENTUM}\n{setting}"), "utf-8")
+    said = command("check", "small.toml", "--allow-code")
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith(f"small.toml: {wanted}")
+    assert leaked(said.err) == []
+
+
+NAMES = ("python:", "python:momentum.py", "python:momentum.py:", "python::Momentum", "python:a b")
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_no_name_of_a_class(kind: str, command: Command, here: Path) -> None:
+    text = (here / "small.toml").read_text(encoding="utf-8")
+    (here / "small.toml").write_text(text.replace("python:momentum.py:Momentum", kind), "utf-8")
+    said = command("check", "small.toml", "--allow-code")
+    assert said.code == 2
+    [line] = said.lines
+    asked = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
+    assert line == f"small.toml: algorithm.kind: given {kind!r}; {asked}"
+
+
+def test_an_installed_module(command: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = here / "installed" / "steps_of_ours"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(SENTINEL, encoding="utf-8")
+    (package / "momentum.py").write_text(CODE, encoding="utf-8")
+    monkeypatch.syspath_prepend(here / "installed")
+    text = (here / "small.toml").read_text(encoding="utf-8")
+    text = text.replace("python:momentum.py:", "python:steps_of_ours.momentum:")
+    (here / "small.toml").write_text(text, encoding="utf-8")
+    said = command("run", "small.toml", "--out", "one")
+    assert said.code == 2
+    assert (
+        f"({package}/momentum.py, SHA-256 {hashlib.sha256(CODE.encode()).hexdigest()})" in said.err
+    )
+    assert not (here / "executed").exists()
+    command.done("run", "small.toml", "--allow-code", "--out", "one", "--workers", "2")
+    command.done("replay", "one", "--allow-code")
+    (here / "small.toml").write_text(text.replace("steps_of_ours", "steps_of_none"), "utf-8")
+    said = command("run", "small.toml", "--allow-code")
+    assert (said.code, len(said.lines)) == (2, 1)
+    assert "there is no such file, or installed module" in said.err

@@ -1,0 +1,179 @@
+"""Members of families that are not part of the package, from Python and in other processes."""
+
+import pickle
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from asyncdp_sim import outside
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.network.channels import Aloha, Csma, Ideal
+from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
+from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.outside import Place
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario, dump, load, parse
+from tests.cli.scenes import SMALL
+
+KINDS = Path(__file__).parents[3] / "docs" / "kinds"
+
+
+class TwinClock(DeterministicClock):
+    """Ticks as the deterministic clock does: its results must be the same."""
+
+    kind: Literal["twin"] = "twin"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    return load(tmp_path / "small.toml")[0]
+
+
+@pytest.fixture
+def momentum() -> Any:
+    place = Place(str(KINDS / "momentum.py"), "Momentum")
+    place.execute()
+    return place.found()
+
+
+def curve(scenario: Scenario, **how: Any) -> bytes:
+    return run(scenario, **how).learned.curve.tobytes()
+
+
+def test_an_object_takes_the_place_of_a_part(scenario: Scenario) -> None:
+    ours, theirs = (
+        scenario.replace(clock=TwinClock(rate=3.0)),
+        scenario.replace(clock=DeterministicClock(rate=3.0)),
+    )
+    assert isinstance(ours.clock, TwinClock)
+    assert ours.clock.outside
+    assert not theirs.clock.outside
+    assert curve(ours) == curve(theirs)
+    assert ours.network.digest(1, 1) != theirs.network.digest(1, 1)
+
+
+def test_a_table_changes_what_it_names(scenario: Scenario) -> None:
+    changed = scenario.replace(privacy={"epsilon": 3.0, "sensitivity": {"bound": 2.0}}, title="t")
+    assert (changed.privacy.epsilon, changed.privacy.sensitivity.bound) == (3.0, 2.0)
+    assert changed.title == "t"
+    before = {"privacy": {"epsilon": 1.0, "sensitivity": {"bound": 1.0}}, "title": scenario.title}
+    assert changed.replace(**before) == scenario
+    assert scenario.replace(clock={"kind": "poisson"}).clock == PoissonClock()
+    twins = scenario.replace(clock=TwinClock(phase=0.5))
+    assert twins.replace(clock={"rate": 2.0}).clock == TwinClock(rate=2.0, phase=0.5)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"clocks": PoissonClock()}, "clocks: given an unknown key 'clocks'; did you mean"),
+        ({"privacy": {"epsilon": -1.0}}, "privacy.epsilon: given -1.0; allowed is a number > 0"),
+        ({"privacy": {"epsilons": 1.0}}, "privacy.epsilons: given an unknown key"),
+        ({"clock": NoTime()}, "clock.kind: given 'none'; allowed: "),
+        ({"channel": TwinClock()}, "channel: given a TwinClock; allowed"),
+        ({"clock": TwinClock(phase=(0.0, 1.0))}, "clock.phase: given 2 values; allowed is one"),
+        ({"clock": TwinClock}, "clock.kind: given nothing"),
+        ({"run": {"updates": 0}}, "run.updates: given 0; allowed is a whole number ≥ 1"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(scenario: Scenario, parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError) as error:
+        scenario.replace(**parts)
+    [line] = error.value.lines()
+    assert line.startswith(said)
+
+
+def test_a_narrower_family_stays_narrow() -> None:
+    narrow = TypeAdapter(Annotated[PoissonClock | DeterministicClock, FAMILY])
+    assert narrow.validate_python(TwinClock()) == TwinClock()
+    with pytest.raises(ValueError, match="saturated"):
+        narrow.validate_python(SaturatedClock())
+
+
+def test_nothing_is_executed_by_validation(tmp_path: Path) -> None:
+    (tmp_path / "kinds.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"kind: given .*; allowed with --allow-code"):
+        parse(Clock, {"kind": f"python:{tmp_path}/kinds.py:Toy"})
+
+
+def test_a_class_of_no_file_runs_but_has_no_name(scenario: Scenario, tmp_path: Path) -> None:
+    class Local(DeterministicClock):
+        kind: Literal["local"] = "local"
+
+    here = scenario.replace(clock=Local())
+    assert curve(here) == curve(scenario.replace(clock=DeterministicClock()))
+    assert "python:(no file):Local" in dump(here, tmp_path)
+    with pytest.raises(SpecError, match="a result names the file of its kinds"):
+        here.network.digest(1, 1)
+
+
+def test_the_text_of_a_scenario_is_kept(tmp_path: Path) -> None:
+    scenario, _ = load(KINDS / "momentum.toml", allow_code=True)
+    (tmp_path / "inner").mkdir()
+    text = dump(scenario, tmp_path / "inner")
+    (tmp_path / "inner" / "again.toml").write_text(text, encoding="utf-8")
+    again, _ = load(tmp_path / "inner" / "again.toml", allow_code=True)
+    assert again == scenario
+    assert dump(again, tmp_path / "inner") == text
+    assert dump(scenario, KINDS).count('kind = "python:momentum.py:Momentum"') == 1
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [Ideal(loss=0.1), Aloha(airtime=0.05), Csma(airtime=0.05, propagation_delay=0.01)],
+    ids=lambda channel: channel.kind,
+)
+@pytest.mark.parametrize("beta", [0.0, 0.6])
+def test_an_algorithm_of_a_file_is_the_same_live_and_replayed(
+    scenario: Scenario, momentum: Any, channel: Any, beta: float
+) -> None:
+    each = scenario.replace(
+        algorithm=momentum(step=0.01, momentum=beta), channel=channel, run={"updates": 60}
+    )
+    found = curve(each)
+    assert found == curve(each.replace(run={"learning": "live"}))
+    other = each.replace(algorithm=momentum(step=0.01, momentum=0.3))
+    assert found != curve(other)
+
+
+def test_momentum_of_none_is_a_plain_step(scenario: Scenario, momentum: Any) -> None:
+    """θ ← θ − η (σθ + N (n_i/n) Q), FedAsync with α = 1, as answers are never stale here."""
+    plain = {"kind": "fedasync", "step": 0.01, "mixing": 1.0}
+    ours = run(scenario.replace(algorithm=momentum(step=0.01, momentum=0.0))).learned
+    theirs = run(scenario.replace(algorithm=plain)).learned
+    assert np.allclose(ours.models, theirs.models, rtol=1e-12, atol=0)
+    heavy = run(scenario.replace(algorithm=momentum(step=0.01, momentum=0.5))).learned
+    assert not np.allclose(heavy.models, theirs.models, rtol=1e-3, atol=0)
+
+
+def test_other_processes_load_the_file(scenario: Scenario, momentum: Any) -> None:
+    each = scenario.replace(algorithm=momentum(step=0.01))
+    assert curve(each, workers=2) == curve(each)
+
+
+def test_another_file_is_not_loaded_in_its_stead(tmp_path: Path) -> None:
+    file = tmp_path / "kinds.py"
+    file.write_text("class Toy:\n    pass\n", encoding="utf-8")
+    place = Place(str(file), "Toy")
+    place.execute()
+    work = outside.packed((repr, (place.found()(),), {}))
+    assert "Toy" in outside.call(work)
+    file.write_text("class Toy:\n    size = 2\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"its SHA-256 is .*, and .* was meant"):
+        outside.call(work)
+    place.execute()
+    assert place.found().size == 2
+    file.unlink()
+    with pytest.raises(SpecError, match="there is no such file"):
+        outside.call(outside.packed((repr, (place.found()(),), {})))
+
+
+def test_what_is_of_the_package_is_pickled_as_ever() -> None:
+    clock = PoissonClock(rate=2.0)
+    assert pickle.loads(outside.packed(clock)) == clock
+    assert outside.packed(3) == pickle.dumps(3)
