@@ -21,7 +21,11 @@ DASK = Path(sys.executable).parent / "dask"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+def cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    # Processes that have just been started may be long in coming where the machine is busy.
+    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
