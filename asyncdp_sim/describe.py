@@ -47,7 +47,9 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     run = scenario.run
     until = "" if run.until is None else f" or until {run.until:g} time units"
     until += "" if run.target is None else f" or down to ψ = {run.target:g}"
-    yield f"run: {run.replicates} replicates of T = {run.updates} updates{until}, seed {run.seed}"
+    runs = f"{run.replicates} replicate{'s' * (run.replicates > 1)}"
+    updates = f"{run.updates} update{'s' * (run.updates > 1)}"
+    yield f"run: {runs} of T = {updates}{until}, seed {run.seed}"
 
 
 def _network(scenario: Scenario) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A result in words: what the screen shows after a run or a sweep."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.label import (
 )
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.words import number
+from asyncdp_sim.words import aligned, number
 
 
 def report(directory: Path) -> list[str]:
@@ -191,7 +191,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 *[_figure(said.delta)] * with_delta,
             ]
         )
-    return _aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
+    return aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
 
 
 def _swept_value(value: Any) -> str:
@@ -201,14 +201,6 @@ def _swept_value(value: Any) -> str:
         rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
         return ", ".join(kind + rest)
     return value if isinstance(value, str) else show(value)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
 
 
 def _figure(value: float | str | None) -> str:

@@ -1,9 +1,11 @@
-"""Numbers as a reader wants them, and as a manifest holds them."""
+"""Numbers and tables as a reader wants them, and numbers as a manifest holds them."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
+from itertools import accumulate, chain, groupby
 from math import inf, isnan
 
+SCREEN = 80  # columns
 MOST_NUMBERS = 6  # more values than this are said as a range
 
 
@@ -39,6 +41,44 @@ def ranges(counts: Sequence[int]) -> str:
     runs = [[count for _, count in run] for _, run in rows]
     parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
     return ", ".join(chain(*parts))
+
+
+def aligned(rows: Sequence[Sequence[str]], width: int = SCREEN) -> list[str]:
+    """Return a table as lines of right-aligned columns.
+
+    One that is wider than the screen is cut between columns into several tables, one below
+    another, each of which begins with the first column; a cell wider than half the screen is
+    folded.
+    """
+    columns = list(zip(*rows, strict=True))
+    if sum(max(map(len, column)) + 2 for column in columns) - 2 <= width:
+        return _lines(columns)
+    folded = [[textwrap.wrap(cell, width // 2) or [""] for cell in column] for column in columns]
+    heights = [max(map(len, row)) for row in zip(*folded, strict=True)]
+    tall = [_stretched(column, heights) for column in folded]
+    first, rest = tall[0], tall[1:]
+    lines: list[str] = []
+    while len(rest) > 0:
+        room = width - max(map(len, first))
+        wide = accumulate(max(map(len, column)) + 2 for column in rest)
+        count = max(1, sum(end <= room for end in wide))
+        lines += [""] * (len(lines) > 0) + _lines([first, *rest[:count]])
+        rest = rest[count:]
+    return lines
+
+
+def _lines(columns: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _stretched(column: Sequence[list[str]], heights: Sequence[int]) -> list[str]:
+    """Return the lines of folded cells, as many of each as the tallest cell of its row has."""
+    filled = (cell + [""] * (n - len(cell)) for cell, n in zip(column, heights, strict=True))
+    return list(chain(*filled))
 
 
 def as_float(value: object) -> float | None:

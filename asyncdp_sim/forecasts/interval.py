@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+LARGEST = 1e100
+"""A number whose cube floating point holds."""
 
 
 def half_width(values: Array) -> float:
@@ -40,6 +42,9 @@ def half_width(values: Array) -> float:
 
     if not np.isfinite(values).all():
         return float("inf")
+    largest = float(np.abs(values).max())
+    if largest > LARGEST:
+        return largest * half_width(values / largest)
     runs, apart = len(values), values - values.mean()
     spread = float(values.std(ddof=1))
     if spread == 0.0:

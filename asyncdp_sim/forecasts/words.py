@@ -11,9 +11,12 @@ from asyncdp_sim.forecasts import Forecast, OwnerForecast, Point
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import spoken
+from asyncdp_sim.words import aligned
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
+DIVERGED = 1e3
+"""Times ψ of the start, or 1: a model without noise beyond that is no slow or biased one."""
 
 
 def lines(found: Forecast) -> list[str]:
@@ -21,6 +24,7 @@ def lines(found: Forecast) -> list[str]:
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
         ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
+        *_divergence(found),
         *(
             [("bound", f"{_figure(found.psi_bound)} ({found.psi_bound_of})")]
             if found.psi_bound is not None
@@ -74,7 +78,16 @@ def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
         ),
     ]
     more = len(owners) - MOST
-    return _aligned(table) + ([f"and {more} more; --json has all of them"] if more > 0 else [])
+    return aligned(table) + ([f"and {more} more; --json has all of them"] if more > 0 else [])
+
+
+def _divergence(found: Forecast) -> list[tuple[str, str]]:
+    """Say that steps are too long, where the model would leave without noise too."""
+    start = float(found.curve[0])
+    if found.noise_free <= DIVERGED * max(1.0, start):
+        return []
+    grows = f"from {_figure(start)} to {_figure(found.noise_free)}"
+    return [("diverges", f"without noise ψ grows {grows}: take shorter steps")]
 
 
 def as_json(found: Forecast) -> str:
@@ -104,20 +117,12 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
         table.append([*swept, *told])
         said += [f"no exact moments where {doubt}" for doubt in point.doubts]
     marked = [RELEASE] if any(point.not_for_release for point in points) else []
-    return [*_aligned(table), *dict.fromkeys(said), *marked]
+    return [*aligned(table), *dict.fromkeys(said), *marked]
 
 
 def grid_json(points: Sequence[Point]) -> str:
     """Return the forecasts of a grid as JSON."""
     return json.dumps(_plain([asdict(point) for point in points]), ensure_ascii=False, indent=1)
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        for row in table
-    ]
 
 
 def _plain(value: Any) -> Any:

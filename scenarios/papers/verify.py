@@ -1,6 +1,7 @@
 """Every figure of the papers run, drawn, and held against what was published."""
 
 import shutil
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from asyncdp_sim.provenance import described, digest
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (
     OVERVIEW,
@@ -143,6 +145,11 @@ def as_text(found: Sequence[Judged]) -> list[str]:
     ]
     said = [""] + [each.because for each in found]
     return [
-        line + (f"\n    because {because}" if because else "")
+        "\n".join(_wrapped(line) + (_wrapped(f"    because {because}") if because else []))
         for line, because in zip(aligned, said, strict=True)
     ]
+
+
+def _wrapped(line: str) -> list[str]:
+    """Return a line on as many of the screen as it takes, further ones indented."""
+    return textwrap.wrap(line, SCREEN, subsequent_indent="    ", break_on_hyphens=False)

@@ -189,7 +189,8 @@ class ProtocolKind(Kind):
         if rates is None:
             yield f"network: {network.clock.kind} clocks, {said}"
             return
-        yield f"network: {fsum(rates):.4g} ticks per unit, {said}"
+        ticks = f"{fsum(rates):.4g}"
+        yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {said}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
         load = fsum(map(mul, rates, online)) * service
         yield f"offered load: {load:.4g} (ticks met online per unit times that, were none dropped)"

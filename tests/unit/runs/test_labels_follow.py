@@ -122,7 +122,7 @@ def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> Non
 
 def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     sweep(load(file)[0], tmp_path / "sweep")
-    header, pure, gaussian, together = report(tmp_path / "sweep")
+    *_, header, pure, gaussian, together = report(tmp_path / "sweep")
     assert header.split()[-3:] == ["private", "ε", "δ"]
     assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
     assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]

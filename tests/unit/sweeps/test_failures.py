@@ -48,13 +48,8 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert table["private"][2] is None
     assert table["psi_final.mean"][2] is None
     assert set(read_manifest(out)["failed"]) == {"cell-0002", "cell-0003"}
-    assert [line.split()[0] for line in report(out)[:-1]] == [
-        "cell",
-        "0000",
-        "0001",
-        "0004",
-        "0005",
-    ]
+    first = ["cell", "0000", "0001", "0004", "0005"]
+    assert [line[:4] for line in report(out)[:-1]] == [*first, "", *first]
 
     before = {path: path.stat().st_mtime_ns for path in out.glob("cell-*/*")}
     assert sweep(scenario, out).failed == {}

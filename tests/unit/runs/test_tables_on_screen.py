@@ -1,0 +1,25 @@
+"""Tables on the screen: columns aligned, and none wider than 80."""
+
+from asyncdp_sim.words import SCREEN, aligned
+
+
+def test_a_narrow_table_is_one() -> None:
+    assert aligned([["cell", "x"], ["0000", "12"]]) == ["cell   x", "0000  12"]
+
+
+def test_a_wide_table_is_several_that_begin_with_the_first_column() -> None:
+    names = [f"a rather long name {n}" for n in range(6)]
+    rows = [["cell", *names], ["0000", *"123456"], ["0001", *"789abc"]]
+    lines = aligned(rows)
+    assert max(map(len, lines)) <= SCREEN
+    assert [line[:4] for line in lines] == ["cell", "0000", "0001", "", "cell", "0000", "0001"]
+    assert lines[1].split() == ["0000", "1", "2", "3"]
+    assert lines[5].split() == ["0000", "4", "5", "6"]
+
+
+def test_a_cell_wider_than_half_the_screen_is_folded() -> None:
+    long = ", ".join(f"{n}.5" for n in range(40))
+    lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
+    assert max(map(len, lines)) <= SCREEN
+    told = " ".join(" ".join(lines).split())
+    assert told == f"cell owners 0000 {long} 0001 1"
