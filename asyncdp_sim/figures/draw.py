@@ -30,6 +30,7 @@ from asyncdp_sim.figures.sweeps import (
     rivals,
     throughput,
 )
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 
 Shown = tuple[Picture, Sequence[Result]]
 MOST_LINES = 10
@@ -38,7 +39,12 @@ NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
     timing.by_time,
     gaps.survival,
 )
-BEYOND = (collaboration, coalition, fairness, collision_price)
+BEYOND: tuple[SweepFigure[Any], ...] = (
+    collaboration.FIGURE,
+    coalition.FIGURE,
+    fairness.FIGURE,
+    collision_price.FIGURE,
+)
 """Pictures of sweeps that ask one question; each says why it does not apply to another."""
 NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (diagram.diagram, utilisation.over_time)
 
@@ -218,15 +224,18 @@ def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
 
 def _of_guarantees(sweep: Sweep) -> list[Shown]:
     """Draw ψ against ε for several ways to hide records, if they are compared so."""
-    if isinstance(guarantees.series_of(sweep), str):
-        return []
-    return [(guarantees.by_epsilon(sweep), [cell.result for cell in sweep.cells])]
+    return _drawn(sweep, (guarantees.FIGURE,))
 
 
 def _beyond(sweep: Sweep) -> list[Shown]:
     """Draw who profits, what coalitions are worth, whom a model serves, what collisions cost."""
+    return _drawn(sweep, BEYOND)
+
+
+def _drawn(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Shown]:
+    """Draw those figures that a sweep has."""
     results = [cell.result for cell in sweep.cells]
-    return [(each.picture(sweep), results) for each in BEYOND if each.why_not(sweep) is None]
+    return [(each.picture(sweep), results) for each in figures if each.why_not(sweep) is None]
 
 
 def _of_rivals(sweep: Sweep) -> list[Shown]:

@@ -1,28 +1,28 @@
 """The value of a coalition: what the first m owners learn together, as ever more of them join."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import (
     FEW_OWNERS,
     MARKERS,
     THEORY,
     colours,
-    panels,
     plain_numbers,
-    style,
 )
+from asyncdp_sim.figures.kit.style import (
+    panels as stacked_panels,
+)
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, as_columns, strokes
 
 Array = npt.NDArray[np.float64]
 MEMBERS = "availability.probability"
@@ -30,16 +30,7 @@ LEAST, MOST_SERIES = 3, 5  # coalitions, and lines
 FIRST = 0  # whose own held-out rows judge every coalition, from 0
 
 
-@dataclass(frozen=True)
-class CoalitionSeries:
-    """The coalitions of one line, from the smallest to the largest."""
-
-    name: str
-    members: tuple[int, ...]
-    results: tuple[Result, ...]
-
-
-def series_of(sweep: Sweep) -> list[CoalitionSeries] | str:
+def select(sweep: Sweep) -> list[Series] | str:
     """Return a sweep's coalitions, or in words why it has none.
 
     A coalition is the owners that are always online, where all others never are; each must hold
@@ -62,63 +53,46 @@ def series_of(sweep: Sweep) -> list[CoalitionSeries] | str:
     sizes = [_of_owners(cell.result, "records") for cell in sweep.cells]
     if not all(np.array_equal(each, sizes[0]) for each in sizes):
         return "owners are not the same in all cells"
-    return [
-        CoalitionSeries(name, tuple(sorted(line)), tuple(line[count] for count in sorted(line)))
-        for name, line in found.items()
-    ]
+    return Series.sorted(found)
 
 
-def why_not(sweep: Sweep) -> str | None:
-    """Return in words why a sweep has no coalitions to compare; None if it has."""
-    found = series_of(sweep)
-    return found if isinstance(found, str) else None
+def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+    """Draw ψ of all records, and the first owner's held-out loss, against who has joined."""
+    both = _judged_twice(rows)
+    figure, shown = stacked_panels((1.0, 1.0) if both else (1.0,), height=5.8 if both else 3.8)
+    looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
+    keys = []
+    for place, (some, (shade, marker)) in enumerate(zip(rows, looks, strict=False)):
+        size = 4 + 1.8 * (len(rows) - 1 - place)  # lines that coincide remain visible
+        look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": size}
+        for axes, what in zip(shown, ("psi_final_mean", "first"), strict=False):
+            _draw(axes, some, what, look)
+        keys.append(Line2D([], [], label=str(some["line"][0]) or "model", **look))
+    ring: dict[str, Any] = {"marker": "o", "markersize": 10, "markerfacecolor": "none"}
+    ring |= {"linestyle": "none", "color": "#444444", "label": "the best coalition"}
+    keys.append(Line2D([], [], **ring))
+    shown[0].set_ylabel("mean $\\psi$ on all owners' records")
+    if both:
+        keys += _alone(shown[1], found[0].results[0])
+        shown[1].set_ylabel("loss on owner 1's\nheld-out rows, over that of θ*")
+    for axes in shown:
+        axes.set_yscale("log")
+        plain_numbers(axes)
+        axes.grid(axis="y")
+    _joined(shown[-1], found)
+    figure.legend(handles=keys, loc="outside upper left", ncols=2)
+    return figure
 
 
-def picture(sweep: Sweep) -> Picture:
-    """Draw ψ on all owners' records, and the first owner's held-out loss, against who has joined.
-
-    Raises
-    ------
-    ResultError
-        If there are no coalitions, or a table is damaged.
-    """
-    found = series_of(sweep)
-    if isinstance(found, str):
-        raise not_a_result(sweep.directory, found)
-    results = [result for each in found for result in each.results]
-    both = all("held_out_optimum" in result.summary for result in results)
-    rows = [_rows(each, unseen=both) for each in found]
-    with style():
-        figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.8 if both else 3.8)
-        looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
-        keys = []
-        for place, (some, (shade, marker)) in enumerate(zip(rows, looks, strict=False)):
-            size = 4 + 1.8 * (len(rows) - 1 - place)  # lines that coincide remain visible
-            look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": size}
-            for axes, what in zip(shown, ("psi_final_mean", "first"), strict=False):
-                _draw(axes, some, what, look)
-            keys.append(Line2D([], [], label=str(some["line"][0]) or "model", **look))
-        ring: dict[str, Any] = {"marker": "o", "markersize": 10, "markerfacecolor": "none"}
-        ring |= {"linestyle": "none", "color": "#444444", "label": "the best coalition"}
-        keys.append(Line2D([], [], **ring))
-        shown[0].set_ylabel("mean $\\psi$ on all owners' records")
-        if both:
-            keys += _alone(shown[1], results)
-            shown[1].set_ylabel("loss on owner 1's\nheld-out rows, over that of θ*")
-        for axes in shown:
-            axes.set_yscale("log")
-            plain_numbers(axes)
-            axes.grid(axis="y")
-        _joined(shown[-1], found)
-        figure.legend(handles=keys, loc="outside upper left", ncols=2)
-    table = {name: np.concatenate([some[name] for some in rows]) for name in rows[0]}
-    return Picture("coalition", figure, table, _caption(rows, both=both), label(results))
+def _judged_twice(rows: Sequence[Table]) -> bool:
+    """Whether held-out rows judge the coalitions too."""
+    return "held_out" in rows[0]
 
 
-def _draw(axes: Axes, rows: Mapping[str, npt.NDArray[Any]], what: str, look: Any) -> None:
+def _draw(axes: Axes, rows: Table, what: str, look: Any) -> None:
     """Draw one line, and a ring around its least value."""
     value, low, high = (rows[f"{what}{end}"] for end in ("", "_low", "_high"))
-    errors = np.nan_to_num(np.abs([value - low, high - value]))
+    errors = strokes(value, low, high)
     errors[0] = np.minimum(errors[0], 0.9 * value)  # a logarithmic axis has no place for less
     axes.errorbar(
         rows["members"], value, yerr=errors, linewidth=1.2, elinewidth=1.1, capsize=2, **look
@@ -130,21 +104,21 @@ def _draw(axes: Axes, rows: Mapping[str, npt.NDArray[Any]], what: str, look: Any
     )  # fmt: skip
 
 
-def _alone(axes: Axes, results: Sequence[Result]) -> list[Line2D]:
+def _alone(axes: Axes, result: Result) -> list[Line2D]:
     """Draw what owner 1's own optimum loses on its held-out rows, where it is known."""
-    if "profits_held_out" not in results[0].summary:
+    if "profits_held_out" not in result.summary:
         return []
-    own, best = (_of_owners(results[0], f"held_out_{name}")[FIRST] for name in ("alone", "optimum"))
+    own, best = (_of_owners(result, f"held_out_{name}")[FIRST] for name in ("alone", "optimum"))
     look: dict[str, Any] = {"color": THEORY, "linestyle": ":", "linewidth": 1.2}
     axes.axhline(own / best, **look)
     return [Line2D([], [], label="θ_1*: owner 1 alone, without privacy", **look)]
 
 
-def _joined(axes: Axes, found: Sequence[CoalitionSeries]) -> None:
+def _joined(axes: Axes, found: Sequence[Series]) -> None:
     """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
     largest = found[0].results[-1]
     records, epsilon = _of_owners(largest, "records"), _of_owners(largest, "epsilon")
-    counts = sorted({count for each in found for count in each.members})
+    counts = sorted({count for each in found for count in each.at})
     if len(records) <= FEW_OWNERS:
         names = [f"{m}\n{number(records[m - 1])}\n{number(epsilon[m - 1])}" for m in counts]
         axes.set_xticks(counts, names)
@@ -157,10 +131,16 @@ def _joined(axes: Axes, found: Sequence[CoalitionSeries]) -> None:
         axes.set_xlabel("owners 1 to $m$ have joined")
 
 
-def _rows(series: CoalitionSeries, *, unseen: bool) -> dict[str, npt.NDArray[Any]]:
+def _all_rows(found: Sequence[Series]) -> list[Table]:
+    results = [result for each in found for result in each.results]
+    unseen = all("held_out_optimum" in result.summary for result in results)
+    return [_rows(each, unseen=unseen) for each in found]
+
+
+def _rows(series: Series, *, unseen: bool) -> Table:
     """Return what is drawn of one line: a row for every coalition."""
     rows: list[dict[str, Any]] = []
-    for members, result in zip(series.members, series.results, strict=True):
+    for members, result in zip(series.at, series.results, strict=True):
         psi, low, high = mean_psi_at_end(result)
         records, epsilon = _of_owners(result, "records"), _of_owners(result, "epsilon")
         row: dict[str, Any] = {"line": series.name, "members": members}
@@ -177,7 +157,7 @@ def _rows(series: CoalitionSeries, *, unseen: bool) -> dict[str, npt.NDArray[Any
             row |= {"first": middle, "first_low": middle - error, "first_high": middle + error}
             row["held_out"] = float(result.summary["held_out_final"]["mean"])
         rows.append(row)
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return as_columns(rows)
 
 
 def _members(result: Result) -> int | None:
@@ -196,7 +176,8 @@ def _of_owners(result: Result, name: str) -> Array:
     return np.asarray(values[: result.n_owners])
 
 
-def _caption(rows: Sequence[Mapping[str, npt.NDArray[Any]]], *, both: bool) -> str:
+def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
+    del found  # the rows have all
     told = []
     for some in rows:
         psi = some["psi_final_mean"]
@@ -211,7 +192,7 @@ def _caption(rows: Sequence[Mapping[str, npt.NDArray[Any]]], *, both: bool) -> s
     held = (
         " Below: the mean loss of the final model on owner 1's own held-out rows, over that of θ* "
         "(strokes: standard errors), beside that of owner 1's own optimum."
-        if both
+        if _judged_twice(rows)
         else ""
     )
     return (
@@ -221,3 +202,6 @@ def _caption(rows: Sequence[Mapping[str, npt.NDArray[Any]]], *, both: bool) -> s
         f"last model (strokes: 95 % intervals).{held} Rings: the least value of each line. "
         f"{'; '.join(told)}."
     )
+
+
+FIGURE = SweepFigure("coalition", select, _all_rows, panels, _caption)

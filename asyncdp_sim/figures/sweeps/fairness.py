@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, colours, panels, style
+from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.figures.kit.style import MARKERS, THEORY, colours
+from asyncdp_sim.figures.kit.style import panels as stacked_panels
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, of_owners
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
@@ -38,6 +39,8 @@ class SeedSeries:
     ----------
     name : str
     results : tuple of Result
+    online : array (N,)
+        The probability that an owner is online.
     relative : array (S, N)
         The mean loss on an owner's own held-out rows, over that of θ*, per seed and owner.
     share : array (S, N)
@@ -48,6 +51,7 @@ class SeedSeries:
 
     name: str
     results: tuple[Result, ...]
+    online: Array
     relative: Array
     share: Array
     psi: float
@@ -56,17 +60,21 @@ class SeedSeries:
     def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
-            np.stack([_of_owners(each, f"held_out_{what}") for each in results])
+            np.stack([of_owners(each, f"held_out_{what}") for each in results])
             for what in ("loss", "optimum")
         )
-        used = np.stack([_of_owners(each, "updates") for each in results])
+        used = np.stack([of_owners(each, "updates") for each in results])
         psi = float(np.concatenate([psi_of_replicates(each) for each in results]).mean())
         share = used / used.sum(axis=1, keepdims=True)
-        return cls(name, tuple(results), joint / best, share, psi)
+        online = np.array(_online(results[0]))
+        return cls(name, tuple(results), online, joint / best, share, psi)
 
 
-def why_not(sweep: Sweep) -> str | None:
-    """Return in words why a sweep does not tell whom a model serves; None if it does."""
+def select(sweep: Sweep) -> list[SeedSeries] | str:
+    """Return a sweep's lines, or in words why it does not tell whom a model serves.
+
+    Cells that differ in their seed alone have owners of their own; their mean is the line.
+    """
     results = [cell.result for cell in sweep.cells]
     if not all("held_out_optimum" in result.summary for result in results):
         return "no rows were held out"
@@ -79,54 +87,41 @@ def why_not(sweep: Sweep) -> str | None:
         return "some owners are never online"
     if len(_groups(sweep)) > MOST_SERIES:
         return f"more than {MOST_SERIES} lines"
-    return None
+    return [SeedSeries.of(name, results) for name, results in _groups(sweep).items()]
 
 
-def picture(sweep: Sweep) -> Picture:
-    """Draw each owner's held-out loss, over that of θ*, against how often it is online.
-
-    Cells that differ in their seed alone have owners of their own; their mean is the line.
-
-    Raises
-    ------
-    ResultError
-        If this is not known, or a table is damaged.
-    """
-    reason = why_not(sweep)
-    if reason is not None:
-        raise not_a_result(sweep.directory, reason)
-    found = [SeedSeries.of(name, results) for name, results in _groups(sweep).items()]
-    results = [result for each in found for result in each.results]
-    online = np.array(_online(results[0]))
-    with style():
-        figure, (above, below) = panels((1.0, 2.2), height=5.0)
-        looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
-        keys = []
-        alike = all(np.array_equal(each.share, found[0].share) for each in found)
-        if alike:
-            above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
-        for each, (shade, marker) in zip(found, looks, strict=False):
-            look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
-            if not alike:
-                above.plot(online, each.share.mean(axis=0), linestyle="none", **look)
-            _draw(below, online, each, look)
-            name = f"{each.name} (mean $\\psi$ {number(each.psi)})"
-            keys.append(Line2D([], [], label=name, linewidth=1.3, **look))
-        equal = 1 / len(online)
-        above.axhline(equal, color=THEORY, linestyle="--", linewidth=1)
-        below.axhline(1.0, color=THEORY, linestyle="--", linewidth=1)
-        said = "equal shares; as well as θ*: all together, without privacy"
-        keys.append(Line2D([], [], color=THEORY, linestyle="--", linewidth=1, label=said))
-        above.set_ylim(bottom=0)
-        above.set_ylabel("share of\nthe updates")
-        below.set_ylabel("loss on the owner's own held-out rows,\nover that of θ*")
-        below.set_xlabel("share of the time that the owner is online")
-        for axes in (above, below):
-            axes.grid(axis="y")
-        below.xaxis.set_major_formatter(PercentFormatter(1.0))
-        below.set_xticks(sorted(set(online.tolist())))
-        figure.legend(handles=keys, loc="outside upper left", ncols=1)
-    return Picture("fairness", figure, _table(found, online), _caption(found), label(results))
+def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
+    """Draw each owner's held-out loss, over that of θ*, against how often it is online."""
+    del rows  # every seed is drawn, not their mean alone
+    online = found[0].online
+    figure, (above, below) = stacked_panels((1.0, 2.2), height=5.0)
+    looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
+    keys = []
+    alike = all(np.array_equal(each.share, found[0].share) for each in found)
+    if alike:
+        above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
+    for each, (shade, marker) in zip(found, looks, strict=False):
+        look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
+        if not alike:
+            above.plot(online, each.share.mean(axis=0), linestyle="none", **look)
+        _draw(below, online, each, look)
+        name = f"{each.name} (mean $\\psi$ {number(each.psi)})"
+        keys.append(Line2D([], [], label=name, linewidth=1.3, **look))
+    equal = 1 / len(online)
+    above.axhline(equal, color=THEORY, linestyle="--", linewidth=1)
+    below.axhline(1.0, color=THEORY, linestyle="--", linewidth=1)
+    said = "equal shares; as well as θ*: all together, without privacy"
+    keys.append(Line2D([], [], color=THEORY, linestyle="--", linewidth=1, label=said))
+    above.set_ylim(bottom=0)
+    above.set_ylabel("share of\nthe updates")
+    below.set_ylabel("loss on the owner's own held-out rows,\nover that of θ*")
+    below.set_xlabel("share of the time that the owner is online")
+    for axes in (above, below):
+        axes.grid(axis="y")
+    below.xaxis.set_major_formatter(PercentFormatter(1.0))
+    below.set_xticks(sorted(set(online.tolist())))
+    figure.legend(handles=keys, loc="outside upper left", ncols=1)
+    return figure
 
 
 def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> None:
@@ -167,26 +162,22 @@ def _online(result: Result) -> list[float] | None:
     return [float(each) for each in given] if isinstance(given, list) else None
 
 
-def _of_owners(result: Result, name: str) -> Array:
-    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
-    (values,) = result.columns("owners", name)
-    return np.asarray(values.reshape(-1, result.n_owners).mean(axis=0))
-
-
-def _table(found: Sequence[SeedSeries], online: Array) -> dict[str, npt.NDArray[Any]]:
-    n_owners = len(online)
+def _rows(each: SeedSeries) -> Table:
+    """Return what is drawn of one line: a row for every owner."""
+    n_owners = len(each.online)
     return {
-        "line": np.repeat([each.name for each in found], n_owners),
-        "owner": np.tile(np.arange(1, n_owners + 1), len(found)),
-        "online": np.tile(online, len(found)),
-        "share": np.concatenate([each.share.mean(axis=0) for each in found]),
-        "relative_loss": np.concatenate([each.relative.mean(axis=0) for each in found]),
-        "relative_loss_se": np.concatenate([_error(each.relative) for each in found]),
-        "seeds": np.repeat([len(each.relative) for each in found], n_owners),
+        "line": np.repeat([each.name], n_owners),
+        "owner": np.arange(1, n_owners + 1),
+        "online": each.online,
+        "share": each.share.mean(axis=0),
+        "relative_loss": each.relative.mean(axis=0),
+        "relative_loss_se": _error(each.relative),
+        "seeds": np.repeat(len(each.relative), n_owners),
     }
 
 
-def _caption(found: Sequence[SeedSeries]) -> str:
+def _caption(found: Sequence[SeedSeries], rows: Sequence[Table]) -> str:
+    del rows
     told = "; ".join(
         f"{each.name}: {', '.join(f'{value:.2f}' for value in each.relative.mean(axis=0))}"
         for each in found
@@ -198,3 +189,6 @@ def _caption(found: Sequence[SeedSeries]) -> str:
         "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
         f"serves the owner better than θ* does, above it worse. Owner by owner, {told}."
     )
+
+
+FIGURE = SweepFigure("fairness", select, lambda found: list(map(_rows, found)), panels, _caption)

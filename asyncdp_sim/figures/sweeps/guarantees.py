@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.numbers import as_float, number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
-from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
-from asyncdp_sim.figures.kit.style import BAND, MARKERS, canvas, colours, plain_numbers, style
+from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.figures.kit.style import BAND, MARKERS, canvas, colours, plain_numbers
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, as_columns
 
 Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
@@ -29,12 +30,8 @@ BOUNDS = "in the domain record gradients"
 
 
 @dataclass(frozen=True)
-class PrivacySeries:
+class PrivacySeries(Series):
     """The cells that hide records in the same way, in ascending order of ε."""
-
-    name: str
-    epsilon: tuple[float, ...]
-    results: tuple[Result, ...]
 
     @property
     def private(self) -> bool:
@@ -64,59 +61,44 @@ def series_of(sweep: Sweep) -> list[PrivacySeries] | str:
         return "lines that hide records in the same way"
     if min(map(len, found.values())) < LEAST:
         return f"fewer than {LEAST} budgets"
-    return [
-        PrivacySeries(name, tuple(sorted(line)), tuple(line[epsilon] for epsilon in sorted(line)))
-        for name, line in found.items()
-    ]
+    return PrivacySeries.sorted(found)
 
 
-def by_epsilon(sweep: Sweep) -> Picture:
-    """Draw mean and quartiles of ψ of the last model against ε, each line with its guarantee.
-
-    Raises
-    ------
-    ResultError
-        If nothing is compared over ε, or a curve is absent or damaged.
-    """
-    found = series_of(sweep)
-    if isinstance(found, str):
-        raise not_a_result(sweep.directory, found)
-    results = [result for each in found for result in each.results]
-    table = _table(found)
-    with style():
-        figure, axes = canvas(height=3.9 + 0.2 * len(found))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        keys: list[Artist] = []
-        for each, shade, marker in zip(found, colours(len(found)), MARKERS * 2, strict=False):
-            look: dict[str, Any] = {
-                "color": shade,
-                "marker": marker,
-                "markersize": 4.5,
-                "linewidth": 1.2,
-            }
-            if not each.private:
-                look |= {"linestyle": "--", "markerfacecolor": "white"}
-            rows = table["line"] == each.name
-            _draw(axes, {name: column[rows] for name, column in table.items()}, look)
-            keys.append(Line2D([], [], label=wrapped(each.legend), **look))
-        still = _before(results)
-        if still is not None:
-            axes.axhline(still, color="black", linestyle=":", linewidth=0.9, zorder=0)
-            keys.append(_line("before the first update", color="black", linestyle=":"))
-        keys.append(Patch(color=BAND, alpha=0.4, linewidth=0, label="25–75 % of replicates"))
-        budgets = np.unique(table["epsilon"]).tolist()
-        axes.set_xticks(budgets, list(map(number, budgets)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        plain_numbers(axes)
-        axes.grid(axis="y")
-        axes.set_xlabel("stated privacy budget $\\epsilon$ per owner")
-        axes.set_ylabel("mean $\\psi$ at the end")
-        figure.legend(handles=keys, loc="outside upper left", ncols=1)
-    return Picture("guarantees", figure, table, _caption(found), label(results))
+def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
+    """Draw mean and quartiles of ψ of the last model against ε, each line with its guarantee."""
+    figure, axes = canvas(height=3.9 + 0.2 * len(found))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    keys: list[Artist] = []
+    looks = zip(colours(len(found)), MARKERS * 2, strict=False)
+    for each, some, (shade, marker) in zip(found, rows, looks, strict=False):
+        look: dict[str, Any] = {
+            "color": shade,
+            "marker": marker,
+            "markersize": 4.5,
+            "linewidth": 1.2,
+        }
+        if not each.private:
+            look |= {"linestyle": "--", "markerfacecolor": "white"}
+        _draw(axes, some, look)
+        keys.append(Line2D([], [], label=wrapped(each.legend), **look))
+    still = _before([result for each in found for result in each.results])
+    if still is not None:
+        axes.axhline(still, color="black", linestyle=":", linewidth=0.9, zorder=0)
+        keys.append(_line("before the first update", color="black", linestyle=":"))
+    keys.append(Patch(color=BAND, alpha=0.4, linewidth=0, label="25–75 % of replicates"))
+    budgets = np.unique(np.concatenate([some["epsilon"] for some in rows])).tolist()
+    axes.set_xticks(budgets, list(map(number, budgets)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain_numbers(axes)
+    axes.grid(axis="y")
+    axes.set_xlabel("stated privacy budget $\\epsilon$ per owner")
+    axes.set_ylabel("mean $\\psi$ at the end")
+    figure.legend(handles=keys, loc="outside upper left", ncols=1)
+    return figure
 
 
-def _draw(axes: Axes, rows: Mapping[str, npt.NDArray[Any]], look: Mapping[str, Any]) -> None:
+def _draw(axes: Axes, rows: Table, look: Mapping[str, Any]) -> None:
     """Draw one line and its band; what is not finite is left out."""
     low, mean, high = (
         np.where(np.isfinite(rows[name]), rows[name], np.nan)
@@ -130,32 +112,24 @@ def _line(name: str, **look: Any) -> Line2D:
     return Line2D([], [], linewidth=0.9, label=name, **look)
 
 
-def _table(found: Sequence[PrivacySeries]) -> dict[str, npt.NDArray[Any]]:
+def _rows(each: PrivacySeries) -> Table:
+    """Return what is drawn of one line: a row for every ε."""
     rows = []
-    for each in found:
-        for epsilon, result in zip(each.epsilon, each.results, strict=True):
-            mean, low, high = mean_psi_at_end(result)
-            quartiles = np.quantile(psi_of_replicates(result), (0.25, 0.75), method="nearest")
-            said = label([result]).values()
-            rows.append(
-                {
-                    "line": each.name,
-                    "epsilon": epsilon,
-                    "psi_final_mean": mean,
-                    "psi_final_mean_low": low,
-                }
-                | {
-                    "psi_final_mean_high": high,
-                    "psi_final_q25": quartiles[0],
-                    "psi_final_q75": quartiles[1],
-                }
-                | {"projected": _projected(result), "noise_bound": _xi(result)}
-                | said
-            )
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    for epsilon, result in zip(each.at, each.results, strict=True):
+        mean, low, high = mean_psi_at_end(result)
+        quartiles = np.quantile(psi_of_replicates(result), (0.25, 0.75), method="nearest")
+        rows.append(
+            {"line": each.name, "epsilon": epsilon, "psi_final_mean": mean}
+            | {"psi_final_mean_low": low, "psi_final_mean_high": high}
+            | {"psi_final_q25": quartiles[0], "psi_final_q75": quartiles[1]}
+            | {"projected": _projected(result), "noise_bound": _xi(result)}
+            | label([result]).values()
+        )
+    return as_columns(rows)
 
 
-def _caption(found: Sequence[PrivacySeries]) -> str:
+def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
+    del rows  # the results say more
     said = (
         "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
         "of replicates), for ways to hide the records that otherwise learn alike, each with its "
@@ -167,7 +141,7 @@ def _caption(found: Sequence[PrivacySeries]) -> str:
     active = [
         f"{100 * share:.2g} % of the updates of {each.name} at ε = {number(epsilon)}"
         for each in found
-        for epsilon, result in zip(each.epsilon, each.results, strict=True)
+        for epsilon, result in zip(each.at, each.results, strict=True)
         if (share := _projected(result)) > 0
     ]
     said += f". Mean ψ over that of {found[0].name}: {_ratios(found)}"
@@ -178,7 +152,7 @@ def _caption(found: Sequence[PrivacySeries]) -> str:
 def _ratios(found: Sequence[PrivacySeries]) -> str:
     """Return each line's mean ψ over the first line's, at the ε that both have."""
     means = [
-        {e: mean_psi_at_end(r).value for e, r in zip(each.epsilon, each.results, strict=True)}
+        {e: mean_psi_at_end(r).value for e, r in zip(each.at, each.results, strict=True)}
         for each in found
     ]
     first = means[0]
@@ -227,3 +201,8 @@ def _before(results: Sequence[Result]) -> float | None:
     known = np.concatenate(starts)
     same = len(known) > 0 and np.allclose(known, known[0], rtol=1e-3)
     return float(known[0]) if same and 0 < known[0] < np.inf else None
+
+
+FIGURE = SweepFigure(
+    "guarantees", series_of, lambda found: list(map(_rows, found)), panels, _caption
+)

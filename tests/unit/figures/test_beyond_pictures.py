@@ -69,7 +69,7 @@ def of_budgets(directory: Path, **summary: Any) -> Sweep:
 
 def test_who_profits_is_told_for_each_budget_and_by_size(tmp_path: Path) -> None:
     sweep = of_budgets(tmp_path)
-    picture = collaboration.picture(sweep)
+    picture = collaboration.FIGURE.picture(sweep)
     table = picture.table
     assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
     assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2
@@ -89,16 +89,16 @@ def test_nobody_profits_is_said(tmp_path: Path) -> None:
         curve = pq.read_table(cell.result.directory / "curve.parquet").to_pydict()
         curve["relative_fitness"] = [1e3] * 4
         pq.write_table(pa.table(curve), cell.result.directory / "curve.parquet")
-    assert "all: nobody at any ε" in collaboration.picture(sweep).caption
+    assert "all: nobody at any ε" in collaboration.FIGURE.picture(sweep).caption
 
 
 def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path: Path) -> None:
     sweep = of_budgets(tmp_path)
     for cell in sweep.cells:
         del cell.result.manifest["summary"]["profits_psi"]
-    assert collaboration.why_not(sweep) == "owners alone are not known: run.alone"
+    assert collaboration.FIGURE.why_not(sweep) == "owners alone are not known: run.alone"
     with pytest.raises(ResultError):
-        collaboration.picture(sweep)
+        collaboration.FIGURE.picture(sweep)
 
 
 def of_coalitions(directory: Path, members: Sequence[Sequence[float]]) -> Sweep:
@@ -121,7 +121,7 @@ def of_coalitions(directory: Path, members: Sequence[Sequence[float]]) -> Sweep:
 
 def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path: Path) -> None:
     sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    picture = coalition.picture(sweep)
+    picture = coalition.FIGURE.picture(sweep)
     assert picture.table["members"].tolist() == [1, 2, 3]
     np.testing.assert_allclose(picture.table["psi_final_mean"], [4, 2, 8])
     np.testing.assert_allclose(picture.table["first"], [2, 1, 4])
@@ -145,7 +145,7 @@ def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path:
 def test_what_is_no_coalition_is_not_drawn(
     members: list[list[float]], said: str, tmp_path: Path
 ) -> None:
-    assert str(coalition.why_not(of_coalitions(tmp_path, members))).startswith(said)
+    assert str(coalition.FIGURE.why_not(of_coalitions(tmp_path, members))).startswith(said)
 
 
 def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Sweep:
@@ -162,7 +162,7 @@ def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Swee
 
 
 def test_losses_of_owners_are_means_over_seeds(tmp_path: Path) -> None:
-    picture = fairness.picture(of_seeds(tmp_path))
+    picture = fairness.FIGURE.picture(of_seeds(tmp_path))
     table = picture.table
     step = "step divided by the owner's share"
     assert table["line"].tolist() == ["published step"] * 3 + [step] * 3
@@ -182,7 +182,7 @@ def test_losses_of_owners_are_means_over_seeds(tmp_path: Path) -> None:
 def test_fairness_needs_owners_that_are_online_unequally(
     online: tuple[float, ...], said: str, tmp_path: Path
 ) -> None:
-    assert fairness.why_not(of_seeds(tmp_path, online)) == said
+    assert fairness.FIGURE.why_not(of_seeds(tmp_path, online)) == said
 
 
 def of_channels(directory: Path, budget: str = "per-owner-cap") -> Sweep:
@@ -202,7 +202,7 @@ def of_channels(directory: Path, budget: str = "per-owner-cap") -> Sweep:
 
 
 def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
-    picture = collision_price.picture(of_channels(tmp_path))
+    picture = collision_price.FIGURE.picture(of_channels(tmp_path))
     table = picture.table
     assert table["channel"].tolist() == ["ideal"] * 2 + ["pure ALOHA"] * 2
     np.testing.assert_allclose(table["load"], [0.15, 0.6] * 2)  # N λ airtime, also where ideal
@@ -213,16 +213,16 @@ def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
 
 
 def test_a_budget_of_as_many_answers_as_updates_is_not_spent(tmp_path: Path) -> None:
-    said = collision_price.why_not(of_channels(tmp_path, "horizon"))
+    said = collision_price.FIGURE.why_not(of_channels(tmp_path, "horizon"))
     assert str(said).startswith("budgets hold T answers each")
 
 
 def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) -> None:
     sweeps = {
-        collaboration: of_budgets(tmp_path / "a"),
-        coalition: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
-        fairness: of_seeds(tmp_path / "c"),
-        collision_price: of_channels(tmp_path / "d"),
+        collaboration.FIGURE: of_budgets(tmp_path / "a"),
+        coalition.FIGURE: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
+        fairness.FIGURE: of_seeds(tmp_path / "c"),
+        collision_price.FIGURE: of_channels(tmp_path / "d"),
     }
     assert tuple(sweeps) == BEYOND
     for owner, sweep in sweeps.items():

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.captions import caption
 from asyncdp_sim.figures.kit.source import Sweep
-from asyncdp_sim.figures.sweeps.guarantees import by_epsilon, series_of
+from asyncdp_sim.figures.sweeps.guarantees import FIGURE, series_of
 
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
 WAYS: dict[str, dict[str, Any]] = {
@@ -58,7 +58,7 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
 
 
 def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
-    picture = by_epsilon(swept(tmp_path / "sweep"))
+    picture = FIGURE.picture(swept(tmp_path / "sweep"))
     [legend] = picture.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "pure (Ξ₁ = 4): ε-DP, pure, Laplace noise",
@@ -74,7 +74,7 @@ def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
 
 
 def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) -> None:
-    table = by_epsilon(swept(tmp_path / "sweep")).labelled()
+    table = FIGURE.picture(swept(tmp_path / "sweep")).labelled()
     assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
     np.testing.assert_allclose(table["psi_final_mean"], 3.0 * np.arange(1, 7))
     np.testing.assert_array_equal(table["private"], [True] * 4 + [False] * 2)
@@ -87,7 +87,7 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) ->
 
 def test_the_caption_states_bounds_ratios_and_projections(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "sweep")
-    said = caption(1, by_epsilon(sweep), [cell.result for cell in sweep.cells])
+    said = caption(1, FIGURE.picture(sweep), [cell.result for cell in sweep.cells])
     assert BOUNDS in said
     assert "weaker 3 at ε = 1, 2 at ε = 4; hoped 5 at ε = 1, 3 at ε = 4" in said
     assert "changed a model in 50 % of the updates of pure at ε = 1." in said
@@ -99,7 +99,7 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
     curve: dict[str, Any] = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0]}
     curve["relative_fitness"] = [20.0, np.nan]
     pq.write_table(pa.table(curve), sweep.cells[0].result.directory / "curve.parquet")
-    picture = by_epsilon(sweep)
+    picture = FIGURE.picture(sweep)
     assert np.isinf(picture.table["psi_final_mean"][0])
     assert np.isnan(np.asarray(picture.figure.axes[0].lines[0].get_ydata())[0])
 
@@ -121,7 +121,7 @@ def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
     sweep = Sweep.read(sweep.directory)
     assert series_of(sweep) == said
     with pytest.raises(ResultError, match=said.partition(",")[0]):
-        by_epsilon(sweep)
+        FIGURE.picture(sweep)
 
 
 def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
