@@ -187,11 +187,7 @@ def _of_events(result: Result) -> list[Shown]:
 
 def _against(sweep: Sweep, notes: list[str]) -> list[Shown]:
     """Draw what changes with a swept number, where there is one."""
-    axis = overview.varied(sweep)
-    if isinstance(axis, str):
-        notes.append(f"what changes with a swept number: {axis}")
-        return []
-    return [(overview.against(sweep), [cell.result for cell in sweep.cells])]
+    return _drawn_or_told(sweep, overview.FIGURE, "what changes with a swept number", notes)
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:
@@ -215,11 +211,7 @@ def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
     """Draw ψ against the number of owners that lie, where that is swept."""
     if adversaries.OWNERS not in sweep.paths:
         return []
-    axis = adversaries.varied(sweep)
-    if isinstance(axis, str):
-        notes.append(f"ψ against owners that lie: {axis}")
-        return []
-    return [(adversaries.by_liars(sweep), [cell.result for cell in sweep.cells])]
+    return _drawn_or_told(sweep, adversaries.FIGURE, "ψ against owners that lie", notes)
 
 
 def _of_guarantees(sweep: Sweep) -> list[Shown]:
@@ -230,6 +222,16 @@ def _of_guarantees(sweep: Sweep) -> list[Shown]:
 def _beyond(sweep: Sweep) -> list[Shown]:
     """Draw who profits, what coalitions are worth, whom a model serves, what collisions cost."""
     return _drawn(sweep, BEYOND)
+
+
+def _drawn_or_told(
+    sweep: Sweep, figure: SweepFigure[Any], what: str, notes: list[str]
+) -> list[Shown]:
+    """Draw a figure, or note why a sweep does not have it."""
+    reason = figure.why_not(sweep)
+    if reason is not None:
+        notes.append(f"{what}: {reason}")
+    return _drawn(sweep, (figure,))
 
 
 def _drawn(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Shown]:

@@ -7,24 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import (
     MARKERS,
     THEORY,
     colours,
     plain_numbers,
     small_panels,
-    style,
 )
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, key, strokes
 
 Array = npt.NDArray[np.float64]
-Row = tuple[str, float, int, float, float, float]
+PSI = "psi_final_median"
 OWNERS, FACTOR = "adversary.owners", "adversary.factor"
 MOST_SERIES = 8
 MOST_PANELS = 4
@@ -48,6 +47,20 @@ class Varied:
     other: str | None
 
 
+@dataclass(frozen=True)
+class LiarSeries:
+    """One line of a panel: its cells, from the fewest owners that lie to the most."""
+
+    name: str
+    factor: float | None
+    cells: tuple[Cell, ...]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results that are shown."""
+        return tuple(cell.result for cell in self.cells)
+
+
 def varied(sweep: Sweep) -> Varied | str:
     """Return what is drawn against the number of liars, or in words why nothing is."""
     values = {p: list(dict.fromkeys(c.values[p] for c in sweep.cells)) for p in sweep.paths}
@@ -69,42 +82,42 @@ def liars(cell: Cell) -> int:
     return len(json.loads(given) if isinstance(given, str) else given)
 
 
-def by_liars(sweep: Sweep) -> Picture:
-    """Draw the median of ψ after the last update against the number of owners that lie.
-
-    Raises
-    ------
-    ResultError
-        If the sweep has no such number, or a cell's curve is absent or damaged.
-    """
+def select(sweep: Sweep) -> list[LiarSeries] | str:
+    """Return the lines of all panels, or in words why nothing is drawn against liars."""
     axis = varied(sweep)
     if isinstance(axis, str):
-        raise not_a_result(sweep.directory, axis)
+        return axis
     names = list(dict.fromkeys(_name(cell, axis) for cell in sweep.cells))
-    shades = colours(len(names))
-    each: Sequence[float | None] = axis.factors or (None,)
-    with style():
-        shown = [wrapped(name, WIDTH) for name in names]
-        room = 0.16 * sum(name.count("\n") + 1 for name in shown) / 2 if len(names) > 1 else 0.0
-        figure, panels = small_panels(len(each), room + 0.9)
-        rows: list[Row] = []
-        for axes, factor in zip(panels, each, strict=True):
-            cells = [c for c in sweep.cells if factor is None or c.values[FACTOR] == factor]
-            for place, (name, shade) in enumerate(zip(names, shades, strict=True)):
-                line = sorted((c for c in cells if _name(c, axis) == name), key=liars)
-                marker, aside = (MARKERS * 2)[place], ASIDE * (place - (len(names) - 1) / 2)
-                rows += _draw(axes, name, factor, line, shade, marker, aside)
-            _finish(axes, cells, factor)
-        top = max(axes.get_ylim()[1] for axes in panels)
-        for axes in panels:
-            axes.set_ylim(min(other.get_ylim()[0] for other in panels), top)
-        panels[0].set_ylabel("$\\psi$ at the end (median)")
-        keys = [_key(*look) for look in zip(shown, shades, MARKERS * 2, strict=False)]
-        if len(names) > 1:
-            figure.legend(handles=[*keys, _turn_key()], loc="outside upper left", ncols=2)
-    return Picture(
-        "liars", figure, _table(rows), _CAPTION, label([cell.result for cell in sweep.cells])
-    )
+    found = []
+    for factor in axis.factors or (None,):
+        cells = [c for c in sweep.cells if factor is None or c.values[FACTOR] == factor]
+        for name in names:
+            line = sorted((c for c in cells if _name(c, axis) == name), key=liars)
+            found.append(LiarSeries(name, factor, tuple(line)))
+    return found
+
+
+def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
+    """Draw the median of ψ after the last update against the number of owners that lie."""
+    names = list(dict.fromkeys(each.name for each in found))
+    factors = list(dict.fromkeys(each.factor for each in found))
+    looks = list(zip(colours(len(names)), MARKERS * 2, strict=False))
+    shown = [wrapped(name, WIDTH) for name in names]
+    room = 0.16 * sum(name.count("\n") + 1 for name in shown) / 2 if len(names) > 1 else 0.0
+    figure, several = small_panels(len(factors), room + 0.9)
+    for axes, factor in zip(several, factors, strict=True):
+        part = [(e, some) for e, some in zip(found, rows, strict=True) if e.factor == factor]
+        for place, ((_, some), look) in enumerate(zip(part, looks, strict=False)):
+            _draw(axes, some, *look, ASIDE * (place - (len(names) - 1) / 2))
+        _finish(axes, [cell for each, _ in part for cell in each.cells], factor)
+    top = max(axes.get_ylim()[1] for axes in several)
+    for axes in several:
+        axes.set_ylim(min(other.get_ylim()[0] for other in several), top)
+    several[0].set_ylabel("$\\psi$ at the end (median)")
+    if len(names) > 1:
+        keys = [key(name, *look) for name, look in zip(shown, looks, strict=False)]
+        figure.legend(handles=[*keys, _turn_key()], loc="outside upper left", ncols=2)
+    return figure
 
 
 _CAPTION = (
@@ -115,26 +128,14 @@ _CAPTION = (
 )
 
 
-def _draw(
-    axes: Axes,
-    name: str,
-    factor: float | None,
-    line: Sequence[Cell],
-    shade: str,
-    marker: str,
-    aside: float,
-) -> list[Row]:
-    """Draw one line and return its rows; what is not finite is left out."""
-    count = [liars(cell) for cell in line]
-    psi = [psi_at_end(cell.result) for cell in line]
-    value, low, high = np.where(np.isfinite(psi), psi, np.nan).T
-    errors = np.nan_to_num(np.abs([value - low, high - value]))
+def _draw(axes: Axes, rows: Table, shade: str, marker: str, aside: float) -> None:
+    """Draw one line; what is not finite is left out."""
+    psi = np.array([rows[f"{PSI}{end}"] for end in ("", "_low", "_high")])
+    value, low, high = np.where(np.isfinite(psi), psi, np.nan)
     axes.errorbar(
-        np.array(count) + aside, value, yerr=errors, fmt=marker, linestyle="-", color=shade,
-        markersize=4, linewidth=1.1, elinewidth=1.2, capsize=2,
+        rows["liars"] + aside, value, yerr=strokes(value, low, high), fmt=marker, linestyle="-",
+        color=shade, markersize=4, linewidth=1.1, elinewidth=1.2, capsize=2,
     )  # fmt: skip
-    said = np.nan if factor is None else factor
-    return [(name, said, m, *found) for m, found in zip(count, psi, strict=True)]
 
 
 def _finish(axes: Axes, cells: Sequence[Cell], factor: float | None) -> None:
@@ -160,24 +161,24 @@ def _name(cell: Cell, axis: Varied) -> str:
     return "" if axis.other is None else cell.label([axis.other])
 
 
-def _key(name: str, shade: str, marker: str) -> Line2D:
-    return Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
-
-
 def _turn_key() -> Line2D:
     name = "lies outweigh answers"
     return Line2D([], [], color=THEORY, linestyle="--", linewidth=0.9, label=name)
 
 
-def _table(rows: Sequence[Row]) -> dict[str, Array]:
-    names = (
-        "series",
-        "factor",
-        "liars",
-        "psi_final_median",
-        "psi_final_median_low",
-        "psi_final_median_high",
-    )
+def _rows(line: LiarSeries) -> Table:
+    """Return what is drawn of one line: a row for every number of owners that lie."""
+    psi = np.array([psi_at_end(cell.result) for cell in line.cells]).reshape(-1, 3)
     return {
-        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+        "series": np.repeat([line.name], len(psi)),
+        "factor": np.full(len(psi), np.nan if line.factor is None else line.factor),
+        "liars": np.array([liars(cell) for cell in line.cells], dtype=np.int64),
+        PSI: psi[:, 0],
+        f"{PSI}_low": psi[:, 1],
+        f"{PSI}_high": psi[:, 2],
     }
+
+
+FIGURE = SweepFigure(
+    "liars", select, lambda found: list(map(_rows, found)), panels, lambda *_: _CAPTION
+)

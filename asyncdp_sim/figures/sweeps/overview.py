@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
-from asyncdp_sim.figures.kit.style import BLUE, MARKERS, colours, plain_numbers, small_panels, style
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.kit.style import BLUE, MARKERS, colours, plain_numbers, small_panels
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, key, strokes
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # values of the swept number
@@ -56,8 +55,10 @@ class FigureSeries:
     """The cells that share a line: its name, its numbers in ascending order, and its figures."""
 
     name: str
+    path: str
     x: Array
     figures: Mapping[str, Array]  # by name: value, low and high in every cell
+    results: tuple[Result, ...]
 
     @classmethod
     def of(cls, name: str, cells: Sequence[Cell], path: str) -> "FigureSeries":
@@ -67,7 +68,8 @@ class FigureSeries:
             what: np.array([figure(cell.result) for cell in ordered])
             for what, (_, figure) in FIGURES.items()
         }
-        return cls(name, np.array([float(cell.values[path]) for cell in ordered]), read)
+        x = np.array([float(cell.values[path]) for cell in ordered])
+        return cls(name, path, x, read, tuple(cell.result for cell in ordered))
 
 
 def varied(sweep: Sweep) -> Varied | str:
@@ -92,43 +94,39 @@ def varied(sweep: Sweep) -> Varied | str:
     return Varied(path, others[0] if others else None)
 
 
-def against(sweep: Sweep) -> Picture:
-    """Draw small panels of what matters most against the swept number, with 95 % intervals.
-
-    Raises
-    ------
-    ResultError
-        If no number is swept, or a cell's curve is absent or damaged.
-    """
+def select(sweep: Sweep) -> list[FigureSeries] | str:
+    """Return the lines against the swept number, or in words why there is none."""
     axis = varied(sweep)
     if isinstance(axis, str):
-        raise not_a_result(sweep.directory, axis)
+        return axis
     groups: dict[str, list[Cell]] = {}
     for cell in sweep.cells:
         groups.setdefault("" if axis.other is None else cell.label([axis.other]), []).append(cell)
-    series = [FigureSeries.of(name, cells, axis.path) for name, cells in groups.items()]
-    shown = [what for what in FIGURES if _worth_drawing(what, series)]
+    return [FigureSeries.of(name, cells, axis.path) for name, cells in groups.items()]
+
+
+def panels(series: Sequence[FigureSeries], rows: Sequence[Table]) -> Figure:
+    """Draw small panels of what matters most against the swept number, with 95 % intervals."""
+    del rows  # the series have them by figure
+    shown = _shown(series)
     shades = [BLUE] if len(series) == 1 else colours(len(series))
     names = [wrapped(each.name) for each in series]
-    with style():
-        room = 0.16 * sum(name.count("\n") + 1 for name in names) if len(series) > 1 else 0.0
-        figure, panels = small_panels(len(shown), room)
-        x = np.unique(np.concatenate([each.x for each in series]))
-        for axes, what in zip(panels, shown, strict=True):
-            _draw(axes, what, series, shades, x)
-            axes.set_ylabel(FIGURES[what][0])
-        for axes in panels[-2:]:
-            axes.set_xlabel(NAMES.get(axis.path, axis.path))
-        if len(series) > 1:
-            keys = [_key(*look) for look in zip(names, shades, MARKERS * 2, strict=False)]
-            figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
-    return Picture(
-        "against",
-        figure,
-        _table(axis, series),
-        _caption(axis, series, shown),
-        label([cell.result for cell in sweep.cells]),
-    )
+    room = 0.16 * sum(name.count("\n") + 1 for name in names) if len(series) > 1 else 0.0
+    figure, several = small_panels(len(shown), room)
+    x = np.unique(np.concatenate([each.x for each in series]))
+    for axes, what in zip(several, shown, strict=True):
+        _draw(axes, what, series, shades, x)
+        axes.set_ylabel(FIGURES[what][0])
+    for axes in several[-2:]:
+        axes.set_xlabel(NAMES.get(series[0].path, series[0].path))
+    if len(series) > 1:
+        keys = [key(*look) for look in zip(names, shades, MARKERS * 2, strict=False)]
+        figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
+    return figure
+
+
+def _shown(series: Sequence[FigureSeries]) -> list[str]:
+    return [what for what in FIGURES if _worth_drawing(what, series)]
 
 
 def _draw(
@@ -140,10 +138,9 @@ def _draw(
         looks = [(series[0], SHARED, ".")]
     for each, shade, marker in looks:
         value, low, high = np.where(np.isfinite(each.figures[what]), each.figures[what], np.nan).T
-        errors = np.nan_to_num(np.abs([value - low, high - value]))
         axes.errorbar(
-            _places(each.x, x), value, yerr=errors, fmt=marker, linestyle="-", color=shade,
-            markersize=4, linewidth=1.1, elinewidth=1.2, capsize=2,
+            _places(each.x, x), value, yerr=strokes(value, low, high), fmt=marker,
+            linestyle="-", color=shade, markersize=4, linewidth=1.1, elinewidth=1.2, capsize=2,
         )  # fmt: skip
     numbers = np.concatenate([each.figures[what].ravel() for each in series])
     known = numbers[np.isfinite(numbers)]
@@ -192,10 +189,6 @@ def _is_wide(finite: Array) -> bool:
     return bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
 
 
-def _key(name: str, shade: str, marker: str) -> Line2D:
-    return Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
-
-
 def _worth_drawing(what: str, series: Sequence[FigureSeries]) -> bool:
     """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
     values = np.concatenate([each.figures[what][:, 0] for each in series])
@@ -226,23 +219,23 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _table(axis: Varied, series: Sequence[FigureSeries]) -> dict[str, npt.NDArray[Any]]:
-    names = np.repeat([each.name for each in series], [len(each.x) for each in series])
-    table: dict[str, npt.NDArray[Any]] = {"series": names}
-    table[axis.path] = np.concatenate([each.x for each in series])
-    for what in FIGURES:
-        rows = np.concatenate([each.figures[what] for each in series])
+def _rows(series: FigureSeries) -> Table:
+    """Return what is drawn of one line: a row for every number."""
+    table: Table = {"series": np.repeat([series.name], len(series.x)), series.path: series.x}
+    for what, rows in series.figures.items():
         table |= {what: rows[:, 0], f"{what}_low": rows[:, 1], f"{what}_high": rows[:, 2]}
     return table
 
 
-def _caption(axis: Varied, series: Sequence[FigureSeries], shown: Sequence[str]) -> str:
+def _caption(series: Sequence[FigureSeries], rows: Sequence[Table]) -> str:
+    del rows
+    shown = _shown(series)
     names = [
         FIGURES[what][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
         for what in shown
     ]
     said = (
-        f"What changes with {axis.path}: {', '.join(names)}; strokes: "
+        f"What changes with {series[0].path}: {', '.join(names)}; strokes: "
         "95 % intervals over replicates (of the median of ψ exact ones, and of fewer than six "
         "replicates their whole range)"
     )
@@ -260,3 +253,6 @@ def _caption(axis: Varied, series: Sequence[FigureSeries], shown: Sequence[str])
     if zero:
         said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
     return said + "."
+
+
+FIGURE = SweepFigure("against", select, lambda found: list(map(_rows, found)), panels, _caption)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.numbers import as_float, number
@@ -17,6 +16,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, colours, style
+from asyncdp_sim.figures.sweeps.sweep_figure import key, strokes
 
 Array = npt.NDArray[np.float64]
 MOST_PANELS = 4
@@ -109,10 +109,7 @@ def rivals(sweeps: Sequence[Sweep]) -> Picture:
             grid[1, column].set_xlabel("privacy budget $\\epsilon$")
         grid[0, 0].set_ylabel("$\\psi$ at the end\n(median)")
         grid[1, 0].set_ylabel("time of the last update\n(units, median)")
-        keys = [
-            Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
-            for name, (shade, marker) in looks.items()
-        ]
+        keys = [key(name, *look) for name, look in looks.items()]
         figure.legend(handles=keys, loc="outside upper left", ncols=2)
     said = (
         "ψ of the last model (median; strokes: its 95 % interval over replicates) and the time of "
@@ -135,7 +132,7 @@ def _draw(both: npt.NDArray[Any], line: Sequence[Entry], look: tuple[str, str]) 
     line = sorted(line, key=lambda each: each.epsilon)
     epsilon = [each.epsilon for each in line]
     psi = np.array([each.psi for each in line]).reshape(-1, 3).T
-    errors = np.nan_to_num(np.abs([psi[0] - psi[1], psi[2] - psi[0]]))
+    errors = strokes(*psi)
     plain = {"color": shade, "marker": marker, "markersize": 4, "linewidth": 1.1}
     above, below = both
     above.errorbar(epsilon, psi[0], yerr=errors, elinewidth=1.2, capsize=2, **plain)

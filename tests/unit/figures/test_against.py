@@ -12,7 +12,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.kit.source import Cell
-from asyncdp_sim.figures.sweeps.overview import Varied, against, varied
+from asyncdp_sim.figures.sweeps.overview import FIGURE, Varied, varied
 
 INF = float("inf")
 
@@ -41,7 +41,7 @@ def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Swe
 
 
 def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> None:
-    picture = against(swept(tmp_path / "sweep", {"owners.count": [100, 3, 10]}))
+    picture = FIGURE.picture(swept(tmp_path / "sweep", {"owners.count": [100, 3, 10]}))
     table = picture.table
     assert list(table["owners.count"]) == [3, 10, 100]
     assert list(table["throughput"]) == [2, 3, 1]
@@ -65,7 +65,7 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
 ) -> None:
     columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 1.0, 2.0, 2.0, INF, INF]}
     columns["protocol.busy"] = ["refuse", "queue"] * 3
-    picture = against(swept(tmp_path / "sweep", columns))
+    picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
     [legend] = picture.figure.legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["busy = refuse", "busy = queue"]
@@ -104,7 +104,7 @@ def test_what_is_drawn_against_what(columns: dict[str, list[Any]], expected: Var
     assert varied(sweep) == expected
     if isinstance(expected, str):
         with pytest.raises(ResultError, match=expected):
-            against(sweep)
+            FIGURE.picture(sweep)
 
 
 def test_the_interval_of_the_median_is_exact(tmp_path: Path) -> None:

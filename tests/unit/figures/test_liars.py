@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
-from asyncdp_sim.figures.sweeps.adversaries import Varied, by_liars, varied
+from asyncdp_sim.figures.sweeps.adversaries import FIGURE, Varied, varied
 
 LISTS = ["[]", "[1]", "[1, 2]"]
 
@@ -36,7 +36,7 @@ def swept(directory: Path) -> Sweep:
 
 
 def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) -> None:
-    picture = by_liars(swept(tmp_path / "sweep"))
+    picture = FIGURE.picture(swept(tmp_path / "sweep"))
     left, right = picture.figure.axes
     assert left.get_xlabel() == "owners that send −1 × the answer"
     assert right.get_xlabel() == "owners that send −5 × the answer"
@@ -80,4 +80,4 @@ def test_what_is_drawn_against_what(columns: dict[str, list[Any]], expected: Var
     assert isinstance(found, str)
     assert found.startswith(expected)
     with pytest.raises(ResultError):
-        by_liars(sweep)
+        FIGURE.picture(sweep)
