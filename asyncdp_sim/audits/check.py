@@ -1,4 +1,4 @@
-"""What one attack claims, shows, and says."""
+"""Checks of an audit: the claim of one attack, its result, and both in words."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What a scenario claims, by textbook: worked out from its fields, without what is attacked.
+"""The claims of a scenario, by textbook: worked out from its fields, without what is attacked.
 
 K_i answers, ε_i/K_i of each or the price that the scenario names; Gaussian answers by μ, which
 composes as √K. Nothing here asks the accountant, the budget or the noise of the package.

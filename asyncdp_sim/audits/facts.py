@@ -1,4 +1,4 @@
-"""What a claim rests on besides the noise of an answer, counted and compared in the attacked runs.
+"""Facts that a claim rests on besides the noise, counted and compared in the attacked runs.
 
 An owner that releases more answers than its budget holds has spent more than ε_i, however hard it
 is to see; and what is shown of the mechanism is worth as much as runs use that mechanism.

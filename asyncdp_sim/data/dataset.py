@@ -1,4 +1,4 @@
-"""What every kind of data ends in: one array of features and one of targets per owner."""
+"""Data sets: one array of features and one of targets per owner, whatever the kind of data."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

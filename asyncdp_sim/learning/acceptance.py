@@ -1,4 +1,4 @@
-"""What a learner makes of answers that it cannot trust.
+"""Acceptance rules, by which a learner bounds answers that it cannot trust.
 
 It knows, without looking at data, how long an honest answer can be, and can bound what it takes by
 that. A bound stops answers that are too long; it does not stop those of honest length that point

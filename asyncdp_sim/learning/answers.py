@@ -1,4 +1,4 @@
-"""What owners answer: gradients, noise, and what becomes of them on both sides."""
+"""Owners' answers: gradients, noise, and what becomes of them on both sides."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What makes owners answer: without a trigger they always do.
+"""Triggers, which make owners answer or keep silent: without one they always answer.
 
 Whether an owner answers then depends on its records, and so does all that follows from it. No
 budget pays for that.

@@ -1,4 +1,4 @@
-"""How long the learner waits for an answer."""
+"""Timeout of the learner's wait for an answer."""
 
 from asyncdp_sim.kernel import Activity, Moment, Priority
 from asyncdp_sim.network.learner import Learner

@@ -1,4 +1,4 @@
-"""How owners deal with what goes wrong on the way to the learner."""
+"""Delivery policy: an owner's reaction to what goes wrong on the way to the learner."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a network tells whoever trains a model inside it, and what is sent to all owners at once."""
+"""Hooks by which a network tells whoever trains a model inside it."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What a number of answers costs: composition of charges, and noise calibrated to a budget.
+"""Accounting of answers: composition of charges, and noise calibrated to a budget.
 
 An owner's charge per answer is either pure (ε per answer; basic composition adds) or Gaussian
 (a noise multiplier z, the noise's standard deviation over the sensitivity 2Ξ/n_i; K answers are

@@ -1,4 +1,4 @@
-"""How an owner spreads its privacy budget over answers, and when it falls silent."""
+"""Budgets: over how many answers an owner spreads its ε, and when it falls silent."""
 
 from decimal import Decimal
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""What parties learn of an owner when they put together what each of them sees.
+"""Collusion: estimates of an owner by parties that put together what each of them sees.
 
 Steps are public, so that models tell answers. An owner that plays the learner and adds no noise
 to its own gradient (Collab's remark) shows it, exactly, to anybody who sees two successive

@@ -1,4 +1,4 @@
-"""What τ of a POLAR client's servers learn of its gradient when they add up what it sent them.
+"""Curious servers: what τ of them learn of a POLAR client's gradient from what it sent them.
 
 In a window of Δ steps client h sends server J the shares W[i, J] g + d[i, J]; let g be the same
 at all steps. All n = |N_h| servers together have Σ W g + Σ d = M g, and know g exactly. Any τ of

@@ -1,4 +1,4 @@
-"""What one number μ says of Gaussian noise: closed forms, worked out without the accountant.
+"""Gaussian differential privacy: closed forms of one number μ, without the accountant.
 
 Answers of multiplier z are as hard to tell apart as N(0, 1) from N(μ, 1), μ = 1/z; K of them have
 μ√K. The accountant asks dp-accounting for the same numbers; whoever attacks its claims must not.

@@ -1,4 +1,4 @@
-"""How far one record can move an answer: bounds on a record gradient, declared or enforced.
+"""Bounds on a record gradient, declared or enforced: how far one record can move an answer.
 
 Every bound Ξ is the largest norm of one record's gradient; the sensitivity of a mean of n_i
 gradients under replacement of one record is 2Ξ/n_i. For Laplace noise the norm is L1, for

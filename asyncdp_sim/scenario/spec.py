@@ -1,4 +1,4 @@
-"""What decides a run's result: the union of all specifications."""
+"""The union of all specifications: all that decides a run's result."""
 
 import copy
 import itertools

@@ -1,5 +1,6 @@
 """Lint, types, import contracts and start-up: how the code reads is tested like what it does."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -64,3 +65,21 @@ def test_the_wheel_has_every_package_and_the_catalogue():
     found = {".".join(file.parent.relative_to(ROOT).parts) for file in here}
     assert set(settings["packages"]) == found | {"asyncdp_sim.catalogue"}
     assert settings["package-dir"] == {"asyncdp_sim.catalogue": "scenarios/catalogue"}
+
+
+def test_a_module_says_first_what_it_is():
+    """A first line names the thing: not "What it is for", "How it works", "When it happens"."""
+    words = "What|How|When|Who|Whose|Which|Whether|Where|Why"
+    asks = re.compile(rf"({words})\b")
+    modules = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
+    assert len(modules) > 250
+    first = {file: ast.get_docstring(ast.parse(file.read_text("utf-8"))) for file in modules}
+    found = [
+        f"{file.relative_to(ROOT)}: {said.splitlines()[0]}"
+        for file, said in first.items()
+        if said is not None and asks.match(said) is not None
+    ]
+    assert found == []
+
+
+ROOMS = ("asyncdp_sim", "analysis", "scenarios")

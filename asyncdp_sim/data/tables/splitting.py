@@ -1,4 +1,4 @@
-"""Which rows of a table belong to which owner."""
+"""Splitting of a table's rows among owners."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""What algorithms with one model have in common: its start, its queries, weights of stale answers.
+"""Algorithms with one model: its start, its projection, its queries, weights of stale answers.
 
 Owners keep no copies: a query is θ itself, and a step is taken from θ as it was read.
 """

@@ -1,4 +1,4 @@
-"""What synchronous algorithms have in common: a round's answers are averaged, then one step."""
+"""Synchronous algorithms: a round's answers are averaged, then one step is taken along the mean."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the specifications of all algorithms have in common."""
+"""Base of the specifications of all algorithms."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""What an algorithm is, seen from what drives it: a state, queries, answers, updates."""
+"""The steps of an algorithm, seen from what drives them: a state, queries, answers, updates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is minimised: models as scenarios name them, fitness, gradients, optimum, constants."""
+"""Models as scenarios name them: the fitness that is minimised, its gradients and optimum."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What the specs of all models share, and those of all linear models."""
+"""The family of models: what the rest of the house asks of each, and linear ones."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal

@@ -1,4 +1,4 @@
-"""When owners are online, one kind per file."""
+"""Availability of owners, one kind per file."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Whether an owner is online, worked out when its clock ticks."""
+"""Presence of an owner, worked out when its clock ticks."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the rest of the network knows of owners' availability, whichever it is."""
+"""Base of every kind of availability: traits, and methods that the network asks for."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

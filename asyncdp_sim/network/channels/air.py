@@ -1,4 +1,4 @@
-"""What is on the air of one shared channel: which transmissions overlap, and what is heard."""
+"""The air of one shared channel: transmissions that overlap, and what each station hears."""
 
 import math
 from collections.abc import Callable

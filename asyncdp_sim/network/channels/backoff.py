@@ -1,4 +1,4 @@
-"""How long an owner waits before it tries again."""
+"""Waits before an owner tries again."""
 
 from collections.abc import Iterator
 from functools import partial

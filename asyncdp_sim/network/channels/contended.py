@@ -1,4 +1,4 @@
-"""What the specifications of shared channels have in common."""
+"""Base of the specifications of shared channels."""
 
 import math
 from typing import Annotated, Literal, Self

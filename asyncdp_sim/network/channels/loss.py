@@ -1,4 +1,4 @@
-"""What loses messages on their way: each on its own, or in bursts."""
+"""Losses of messages on their way: each on its own, or in bursts."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Who gossips with whom: graphs of owners, or of owners around the learner."""
+"""Gossip graphs: of owners, or of owners around the learner."""
 
 import random
 from collections.abc import Iterable

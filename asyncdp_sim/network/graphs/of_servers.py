@@ -1,4 +1,4 @@
-"""Which servers exchange models when they agree: one graph, or several that take turns."""
+"""Graphs of servers that exchange models when they agree: one, or several that take turns."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the rest of the house knows of a protocol, whichever it is."""
+"""Base of every protocol: traits, and methods that the rest of the house asks for."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""How far owners are from the learner, and which links fail, one kind per file."""
+"""Topology: distances of owners from the learner, and links that fail, one kind per file."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What a file of the network holds: read once, checked row by row, named by its digest."""
+"""Contents of a network's file: read once, checked row by row, named by its digest."""
 
 import csv
 import hashlib

@@ -1,4 +1,4 @@
-"""How far asynchronous learning is from the optimum at most: Theorem 2 of Async, mended.
+"""Upper bound on asynchronous learning's distance from the optimum: Theorem 2 of Async, mended.
 
 Models x_L, x_1 … x_N sit on a star; V_k = E Σ_j ‖x_j − θ*‖² over all N + 1 of them bounds
 E‖θ_L,k − θ*‖². In the proof's terms f = f_L + Σ f_i, f_L = g/2, f_i = g/(2N) + (1/n) Σ_{D_i} ℓ,

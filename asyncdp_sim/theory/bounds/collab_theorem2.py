@@ -1,4 +1,4 @@
-"""How far synchronous private learning is from the optimum: Collab, Theorem 2, printed and mended.
+"""Upper bound on synchronous private learning: Collab, Theorem 2, printed and mended.
 
 Algorithm 1 moves θ⁺ = θ − ρ_k (∇f(θ) + w), ρ_k = ρ/(T²k), w = Σ (n_i/n) w_i the noise of a round
 that all owners answer, E‖w‖² = Σ ν_i²

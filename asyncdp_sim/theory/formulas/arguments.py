@@ -1,4 +1,4 @@
-"""What a formula may be asked: arguments outside its domain are refused by name."""
+"""Domains of formulas: arguments outside of them are refused by name."""
 
 from collections.abc import Sequence
 from math import fsum, isfinite

@@ -1,4 +1,4 @@
-"""Who has contributed after T updates, and how often, when every i_k is uniform on its own."""
+"""Coupon collector: owners that have contributed after T updates, every i_k being uniform."""
 
 from collections.abc import Iterator
 from math import fsum

@@ -1,4 +1,4 @@
-"""How fast gossip on a graph brings models together: the spectrum of E W.
+"""Speed at which gossip on a graph brings models together: the spectrum of E W.
 
 When the edge between nodes i and j wakes, averaging multiplies the nodes' models by
 W = I − (e_i − e_j)(e_i − e_j)ᵀ/2. W is symmetric, doubly stochastic and a projection, WᵀW = W, so

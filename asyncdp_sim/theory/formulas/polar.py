@@ -1,4 +1,4 @@
-"""How far the servers of POLAR-SGD are apart: its Lemma 3, as printed and as it can be derived.
+"""Distance between the servers of POLAR-SGD: its Lemma 3, as printed and as it can be derived.
 
 Windows are counted from 0, as in the lemma (in the algorithm they start at 1, so that its x_{0,1}
 is the lemma's x_{0,0}). In window l server J makes Δ projected steps with α_l, from x_{0,l}^J to

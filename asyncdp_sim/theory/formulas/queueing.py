@@ -1,4 +1,4 @@
-"""How long requests wait for a learner that serves them one at a time, first come first served.
+"""Queueing: waits for a learner that serves one request at a time, first come first served.
 
 Requests form a Poisson process of rate Λ (all owners together: Nλ where every tick is a request
 of its own), service times S are independent with mean m, and the utilisation ρ = Λm is below 1:

@@ -1,4 +1,4 @@
-"""What owners that contend for one channel get through."""
+"""Random access: throughput of owners that contend for one channel."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How many other updates pass between an owner's read and the use of its answer.
+"""Staleness: other updates between an owner's read and the use of its answer.
 
 For owners that push: every tick reads, computes for a time S (latencies included), and sends.
 Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ = λ E S.

@@ -1,4 +1,4 @@
-"""How many answers are lost, and how often they are sent, on channels of their own."""
+"""Shares of answers lost, and how often answers are sent, on channels of their own."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,7 @@
-"""What owners that push get through a channel they share, and for which networks it is known."""
+"""Throughput, collisions and load of a channel that owners share, for the networks that have them.
+
+The formulas are the channel's own; this gathers what they ask of the rest of the network.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

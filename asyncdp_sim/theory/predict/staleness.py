@@ -1,4 +1,4 @@
-"""How stale answers are: the law of the staleness, or at least its mean, where it is known."""
+"""The law of answers' staleness, or at least its mean, where it is known."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
