@@ -15,6 +15,7 @@ from scenarios.papers import FIGURES
 from scenarios.papers import claims as judging
 from scenarios.papers.claims import Claim, Judged, Reason, judge
 from scenarios.papers.resampled import DRAWS, held, redrawn, standard_error
+from scenarios.papers.verify import as_text
 
 
 def swept(directory: Path, psi: Sequence[float]) -> Sweep:
@@ -154,3 +155,13 @@ def test_a_cause_that_a_variant_is_without_is_no_excuse_there() -> None:
         ]
         assert len(there) == 1, (name, claim.quantity, reason.without)
         assert there[0].reason is None, (name, claim.quantity)
+
+
+def test_verdicts_keep_to_the_screen() -> None:
+    why = "moments of the twin's own records, " * 6
+    long = "mean ψ at ε = 10 over that at ε = 1, owners of 250,000 records each"
+    said = as_text([Judged("async-03", "as-published", long, 0.4, 0.39, "agrees", why, 0.01)])
+    lines = "\n".join(said).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join("\n".join(said).split()).endswith(f"because {why.strip()}")
+    assert all(word in " ".join(lines) for word in long.split())

@@ -17,6 +17,7 @@ from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, plain_numbers, style
 from asyncdp_sim.figures.sweeps.overview import NAMES
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
+from asyncdp_sim.figures.sweeps.sweep_figure import strokes
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to
@@ -136,7 +137,7 @@ def markers(
         keys = []
         for each, shade, marker in zip(found, shades, MARKERS * 2, strict=False):
             value, low, high = np.where(np.isfinite(each.psi), each.psi, np.nan).T
-            errors = np.nan_to_num(np.abs([value - low, high - value]))
+            errors = strokes(value, low, high)
             look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
             axes.errorbar(each.x, value, yerr=errors, linestyle="none", capsize=2, **look)
             held = ~each.inside

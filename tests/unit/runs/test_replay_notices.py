@@ -240,3 +240,11 @@ def test_many_differences_are_counted(two: Path) -> None:
     with edited(file, json.dumps(manifest).encode()), pytest.raises(ReplayError) as error:
         require_same(two / "kept", two / "again")
     assert str(error.value).endswith(" more differ")
+
+
+def test_manifests_from_before_warnings_had_fields_are_reproduced(two: Path) -> None:
+    file = two / "kept" / "manifest.json"
+    older = json.loads(file.read_bytes())
+    del older["warning_fields"]
+    with edited(file, json.dumps(older).encode()):
+        assert compared(two) == ("", [])
