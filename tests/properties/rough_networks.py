@@ -9,11 +9,11 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.latency import Payload
-from asyncdp_sim.network.laws import Constant, Law, NoTime
-from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request, Rounds
+from asyncdp_sim.network.laws import Constant, Law
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec import parse
-from tests.properties.networks import LAWS, PERIODS, availabilities, clocks
+from tests.properties.networks import LAWS, PERIODS, availabilities, clocks, domain, possible
 
 Fields = dict[str, Any]
 
@@ -109,60 +109,21 @@ def channels(draw: st.DrawFn, n: int) -> Channel:
     return parse(Channel, several | uplink)
 
 
-OFFLINE = st.sampled_from(["finish", "vanish"])
-
-
 @st.composite
-def requests(draw: st.DrawFn, least: float) -> Protocol:
-    busy = draw(st.sampled_from(["refuse", "queue", "retry"]))
-    timeout = draw(st.sampled_from([least + 0.05, least + 0.5, None]))
-    return Request(
-        busy=busy,
-        retry=draw(PERIODS) if busy == "retry" else None,
-        own_tick=draw(st.sampled_from(["drop", "queue"])) if busy == "queue" else "drop",
-        timeout=timeout,
-        offline="finish" if timeout is None else draw(OFFLINE),
-    )
+def protocols(draw: st.DrawFn, n: int, least: float, in_rounds: bool) -> Protocol:
+    """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
+    def wanted(member: type[Any]) -> bool:
+        return not member.loses_nothing and member.makes_updates == in_rounds
 
-@st.composite
-def broadcasts(draw: st.DrawFn) -> Protocol:
-    answer_at = draw(st.sampled_from(["next-tick", "after-delay"]))
-    return Broadcast(
-        interval=draw(st.sampled_from([0.25, 0.7])),
-        answer_at=answer_at,
-        delay=draw(LAWS) if answer_at == "after-delay" else NoTime(),
-        superseded=draw(st.sampled_from(["apply", "discard"])),
-        payload=draw(st.sampled_from(["central", "all-copies"])),
-        own_tick=draw(st.sampled_from(["drop", "overlap"])),
-        offline=draw(OFFLINE),
-    )
-
-
-def protocols(least: float) -> st.SearchStrategy[Protocol]:
-    pushes = st.builds(Push, own_tick=st.sampled_from(["drop", "overlap"]), offline=OFFLINE)
-    return requests(least) | pushes | broadcasts()
-
-
-def rounds(least: float) -> st.SearchStrategy[Protocol]:
-    return st.builds(Rounds, deadline=st.sampled_from([least + 0.05, least + 0.5, None]))
+    return domain(draw, n, (least + 0.05, least + 0.5, 0.7), PERIODS).of(Protocol, wanted)
 
 
 @st.composite
 def topologies(draw: st.DrawFn, n: int) -> Topology | None:
-    kind = draw(st.sampled_from([None, None, "star", "scale-free"]))
-    if kind is None:
-        return None
-    fields: Fields = {"kind": kind}
     if draw(st.booleans()):
-        fields["failures"] = {"gap": plain(draw(PERIODS)), "length": plain(draw(PERIODS))}
-    if kind == "star":
-        each = st.sampled_from([0.0, 0.01, 0.25])
-        fields["latency"] = draw(each | st.lists(each, min_size=n, max_size=n))
-    else:
-        fields |= {"edges": draw(st.integers(1, n)), "graph": draw(st.integers(1, 5))}
-        fields["latency"] = plain(draw(LAWS))
-    return parse(Topology, fields)
+        return None
+    return domain(draw, n, (0.25, 0.0, 0.01, 1.0, 2.0), PERIODS).of(Topology)
 
 
 @st.composite
@@ -182,7 +143,7 @@ def rough_networks(draw: st.DrawFn, synchronous: st.SearchStrategy[bool] = NEVER
     least = _least(n, channel, stages, compute)
     if draw(st.booleans()):
         stages["rate_bytes"] = draw(st.sampled_from([480.0, (4800.0,) * n]))
-    return Network(
+    return possible(
         answers_allowed=draw(st.lists(st.sampled_from([9, 3, 1, 20]), min_size=n, max_size=n)),
         updates=draw(st.sampled_from([30, 8, 1])),
         answers_per_update=None if in_rounds else 1,
@@ -195,7 +156,7 @@ def rough_networks(draw: st.DrawFn, synchronous: st.SearchStrategy[bool] = NEVER
         payload=Payload(),
         topology=draw(topologies(n)),
         compute=compute,
-        protocol=draw(rounds(least) if in_rounds else protocols(least)),
+        protocol=draw(protocols(n, least, in_rounds)),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Always
+from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import spent
@@ -198,7 +198,8 @@ def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> Non
     elif end != horizon:
         assert np.all(trace.exchanges["outcome"] == ExchangeOutcome.applied)
         for number, allowed in enumerate(network.answers_allowed, 1):
-            if trace.released[number - 1] < allowed and number not in gone:
+            silent = number in gone or number in never_online(network)
+            if trace.released[number - 1] < allowed and not silent:
                 # Not spent, so its clock has run out: every tick of the script was seen.
                 assert network.clock.kind == "scripted"
                 ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
@@ -208,12 +209,27 @@ def test_a_run_ends_for_one_of_three_reasons(network: Network, seed: int) -> Non
         for number, allowed in enumerate(network.answers_allowed, 1):
             if trace.released[number - 1] < allowed:
                 ticks = [to_ticks(t) for t in network.clock.times[number - 1]]
-                until = gone.get(number, horizon)
+                until = min(gone.get(number, horizon), horizon)
                 assert clock_ticks(trace, number) == [t for t in ticks if t < until]
 
 
+def never_online(network: Network) -> set[int]:
+    """Owners whose clocks may tick, though they can never ask."""
+    available, numbers = network.availability, range(1, network.n_owners + 1)
+    if isinstance(available, Intervals):
+        return {number for number in numbers if len(available.periods(number)) == 0}
+    shares = available.online_share(network.n_owners) or (1.0,) * network.n_owners
+    return {number for number, share in zip(numbers, shares, strict=True) if share == 0}
+
+
 def departures(network: Network, trace: Trace) -> dict[int, int]:
-    """When owners left for good: under churn, the last word of an owner that had joined."""
+    """When owners left for good.
+
+    At the end of their last interval; under churn, at the last word of an owner that had joined.
+    """
+    if isinstance(network.availability, Intervals):
+        table = {i: network.availability.periods(i) for i in range(1, network.n_owners + 1)}
+        return {owner: periods[-1][1] for owner, periods in table.items() if len(periods) > 0}
     if network.availability.kind != "churn" or network.availability.lifetime.kind == "none":
         return {}
     joins = network.availability.join.kind != "none"
