@@ -110,7 +110,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         np.array([answer for _, _, answer in heard]).reshape(len(heard), task.steps.answer_size),
         len(live.wire.heard),
         trace,
-        live.path().final[0],
+        live.trajectory().final[0],
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.replay import OwnAnswers, Path
+from asyncdp_sim.learning.replay import OwnAnswers, Trajectory
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -171,9 +171,9 @@ class LiveLearning:
             points = [self._formed[message] for message in reads.messages.tolist()]
             self._watch.take(reads.owners, np.concatenate(points))
 
-    def path(self) -> Path:
+    def trajectory(self) -> Trajectory:
         """Return where the model has gone so far."""
-        return Path(
+        return Trajectory(
             updates=np.array([self._updates]),
             record_every=self._record_every,
             central=np.stack(self._models),

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.algorithms import Algorithm, Setting, Statistics, Step
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
@@ -88,7 +88,7 @@ def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX
     return algorithm.steps(Setting(quadratic.weights, P, T, SIGMA, box, protocol=protocol))
 
 
-def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Path:
+def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Trajectory:
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
@@ -160,7 +160,7 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
         live = LiveLearning(steps, reply_of(algorithm, quadratic), scope, every)
         trace = simulate(network_of(algorithm), scope, learning=live)
         assert trace.exchanges.tolist() == traces_of(algorithm)[r].exchanges.tolist()
-        found = live.path()
+        found = live.trajectory()
         assert np.array_equal(found.ks(0), path.ks(r))
         assert np.array_equal(found.models(0), path.models(r))
         assert found.clipped[0] == path.clipped[r]

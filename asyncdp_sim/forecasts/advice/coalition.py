@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 from asyncdp_sim.forecasts.advice.frontier import candidates
 
 Array = npt.NDArray[np.float64]
@@ -142,20 +142,20 @@ class Classes:
 
 
 def best_coalition(
-    alike: Alike, records: Array, spread: Array, *, exact: int | None = None, shown: int = 5
+    alike: EqualSizeCost, records: Array, spread: Array, *, exact: int | None = None, shown: int = 5
 ) -> Invitation:
     """Return the coalition of least cost.
 
     Up to 15 owners all coalitions are ranked by
-    :class:`~asyncdp_sim.forecasts.advice.coalition_cost.Alike`'s quick cost; beyond, those that
-    :func:`~asyncdp_sim.forecasts.advice.frontier.candidates` collects greedily. The first ``exact``
-    of them, everybody, and as many others over the whole range of ranks are then worked out
+    :class:`~asyncdp_sim.forecasts.advice.coalition_cost.EqualSizeCost`'s quick cost; beyond, those
+    that :func:`~asyncdp_sim.forecasts.advice.frontier.candidates` collects greedily. The first
+    ``exact`` of them, everybody, and as many others over the whole range of ranks are then worked out
     exactly, at the choice of ρ and T that suits their quick cost best; where that is little work,
     all are, at every choice.
 
     Parameters
     ----------
-    alike : Alike
+    alike : EqualSizeCost
     records, spread : array (N,)
         n_i and w_i.
     exact : int, optional
@@ -243,5 +243,5 @@ def _ladder(counts: Whole, quick: Array) -> Whole:
     return np.array([rows[np.argmin(quick[rows])] for rows in found if len(rows) > 0])
 
 
-def _quick(alike: Alike, classes: Classes, counts: Whole) -> tuple[Array, Whole]:
+def _quick(alike: EqualSizeCost, classes: Classes, counts: Whole) -> tuple[Array, Whole]:
     return alike.cost(counts.sum(axis=1), counts @ classes.records, counts @ classes.spread)

@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike, enough_answers, steps, strides
+from asyncdp_sim.forecasts.advice.coalition_cost import (
+    EqualSizeCost,
+    enough_answers,
+    steps,
+    strides,
+)
 from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
@@ -144,7 +149,11 @@ def invite(
 
 
 def _candidates(
-    alike: Alike, clipped: ClippedCourse | None, found: Invitation, spread: Array, clips: bool
+    alike: EqualSizeCost,
+    clipped: ClippedCourse | None,
+    found: Invitation,
+    spread: Array,
+    clips: bool,
 ) -> list[Coalition]:
     """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
     told = [each for each in (*found.ladder, *found.others, found.best) if np.isfinite(each.cost)]
@@ -161,7 +170,11 @@ def _candidates(
 
 
 def _cost(
-    alike: Alike, clipped: ClippedCourse | None, it: Coalition, records: Array, spread: Array
+    alike: EqualSizeCost,
+    clipped: ClippedCourse | None,
+    it: Coalition,
+    records: Array,
+    spread: Array,
 ) -> float | None:
     """Return the cost by moments of a coalition; None where it is not known of this step."""
     who, rho = np.array(it.members) - 1, np.array([it.rho])
@@ -185,7 +198,7 @@ def _cost(
     return cost if np.isfinite(cost) else None
 
 
-def _worth(known: Population, alike: Alike, records: Array, spread: Array) -> Division:
+def _worth(known: Population, alike: EqualSizeCost, records: Array, spread: Array) -> Division:
     untrained = alike.courses[0].untrained
 
     def value(members: Members) -> Array:
@@ -214,7 +227,9 @@ def _step(scenario: Scenario) -> float:
     return step_of(algorithm)
 
 
-def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tuple[str, ...]]:
+def prepared(
+    known: Population, *, tuned: bool
+) -> tuple[EqualSizeCost, Array, Array, tuple[str, ...]]:
     """Return the costs of coalitions, n_i and w_i of every owner, and what is taken for granted."""
     scenario, objective = known.scenario, known.objective
     algorithm, privacy = scenario.algorithm, scenario.privacy
@@ -239,7 +254,7 @@ def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tu
         strided = [(courses[-1], step_of(algorithm))]
         if tuned:
             strided += [(each, c) for each in courses for c in strides(each, schedule)]
-        alike = Alike.in_rounds(strided, n, float(records.sum()), schedule)
+        alike = EqualSizeCost.in_rounds(strided, n, float(records.sum()), schedule)
         return alike, records, spread_of(known), doubts
     courses = [course(updates=length, central_step=algorithm.central_step) for length in lengths]
     choices = [(courses[-1], np.full(n, algorithm.rho))]
@@ -247,7 +262,7 @@ def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tu
         choices += [(each, rho) for each in courses for rho in steps(each, n)]
     horizon = isinstance(privacy.budget, Horizon)
     allowed = (lambda _, length: length) if horizon else enough_answers
-    alike = Alike.one_on_one(choices, allowed, float(records.sum()))
+    alike = EqualSizeCost.one_on_one(choices, allowed, float(records.sum()))
     return alike, records, spread_of(known), doubts
 
 

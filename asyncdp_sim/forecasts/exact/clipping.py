@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.advice.coalition import Coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.objectives import LinearRecords
@@ -48,7 +48,7 @@ def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
 
 
 def retuned(
-    alike: Alike, clipped: ClippedCourse, coalitions: Sequence[Coalition], spread: Array
+    alike: EqualSizeCost, clipped: ClippedCourse, coalitions: Sequence[Coalition], spread: Array
 ) -> list[Coalition]:
     """Return coalitions with the ρ and T of the grid that suit them best with clipped gradients.
 

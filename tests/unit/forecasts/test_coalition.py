@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts.advice.coalition import Classes, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike, enough_answers, steps
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost, enough_answers, steps
 from asyncdp_sim.forecasts.advice.coalition_trial import trial
 from asyncdp_sim.forecasts.advice.contest import Played, ends
 from asyncdp_sim.forecasts.advice.frontier import candidates
@@ -45,7 +45,7 @@ def many(seed, owners, updates=30, choices=3):
     spread = 10 ** g.uniform(0, 4, owners)
     some = course(updates)
     picked = [(some, rho) for rho in steps(some, owners)[:: 20 // choices]]
-    return Alike.one_on_one(picked, enough_answers, float(records.sum())), records, spread
+    return EqualSizeCost.one_on_one(picked, enough_answers, float(records.sum())), records, spread
 
 
 @pytest.mark.parametrize(("central_step", "noise", "initial"), SHAPES)
