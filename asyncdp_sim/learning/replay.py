@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.trajectory import Trajectory
@@ -65,7 +65,7 @@ def fold(
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    apart = isinstance(steps, PolarSteps)
+    apart = steps.several_servers
     answers = (OwnAnswers if apart else Answers)(reply, replicates, steps.answer_size)
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central

@@ -141,7 +141,7 @@ def _live_block(
     for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
         watch = _watch(task)
-        live = LiveLearning(*how, threshold=task.threshold, target=task.target, watch=watch)
+        live = LiveLearning(*how, trigger=task.trigger, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
         live.show(trace)
         traces.append(trace)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Setting, Statistics, Steps, Turn
+from asyncdp_sim.learning.algorithms import Algorithm, Setting, Steps, Turn
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
@@ -67,9 +67,8 @@ def reply_of(algorithm: Algorithm, objective: LinearObjective | Quadratic) -> Re
     sample = None
     if algorithm.sample is not None:
         sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
-    if algorithm.kind == "noisy-statistics" and isinstance(objective, Quadratic):
-        return Reply(Statistics.of(objective, algorithm.units()), NOISE)
-    return Reply(objective, NOISE, sample)
+    setting = Setting(objective.weights, P, T, SIGMA, BOX, protocol=network_of(algorithm).protocol)
+    return Reply(algorithm.steps(setting).answered_with(objective), NOISE, sample)
 
 
 def everybody(algorithm: Algorithm, owners: list[int]) -> Turn:
@@ -138,7 +137,7 @@ def test_models_stay_in_the_box_and_projections_are_counted(
         assert np.abs(found.models(r)[1:]).max() <= BOX
     assert np.all(found.clipped > 0)
     assert np.all(found.clipped <= found.updates)
-    free = steps_of(algorithm, quadratic, 1e6 if algorithm.kind == "polar" else None)
+    free = steps_of(algorithm, quadratic, 1e6)  # wide, since some need one
     wide = replay(traces_of(algorithm), free, reply_of(algorithm, quadratic), scopes(), 1)
     assert not wide.clipped.any()
 

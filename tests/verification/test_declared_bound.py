@@ -158,7 +158,7 @@ def queries(asked: Scenario) -> list[tuple[int, np.ndarray, ExchangeOutcome]]:
     for number in range(1, asked.run.replicates + 1):
         scope = streams.within("replicate", number)
         how = (task.steps, task.reply, scope, 1, task.asks)
-        live = Noting(*how, threshold=task.threshold, target=task.target)
+        live = Noting(*how, trigger=task.trigger, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
             fate = ExchangeOutcome(int(row["outcome"]))

@@ -149,9 +149,9 @@ def best_coalition(
     Up to 15 owners all coalitions are ranked by
     :class:`~asyncdp_sim.forecasts.advice.coalition_cost.EqualSizeCost`'s quick cost; beyond, those
     that :func:`~asyncdp_sim.forecasts.advice.frontier.candidates` collects greedily. The first
-    ``exact`` of them, everybody, and as many others over the whole range of ranks are then worked out
-    exactly, at the choice of ρ and T that suits their quick cost best; where that is little work,
-    all are, at every choice.
+    ``exact`` of them, everybody, and as many others over the whole range of ranks are then worked
+    out exactly, at the choice of ρ and T that suits their quick cost best; where that is little
+    work, all are, at every choice.
 
     Parameters
     ----------

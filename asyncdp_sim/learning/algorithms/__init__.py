@@ -8,6 +8,8 @@ from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
@@ -15,7 +17,16 @@ from asyncdp_sim.learning.algorithms.noisy_statistics import (
 )
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
-from asyncdp_sim.learning.algorithms.steps import Array, Asks, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Asks,
+    Gradients,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    Wrapped,
+)
 
 Algorithm = Annotated[
     AsyncGossip
@@ -33,6 +44,7 @@ Algorithm = Annotated[
 
 __all__ = [
     "Algorithm",
+    "AlgorithmKind",
     "Array",
     "Asks",
     "AsyncGossip",
@@ -48,16 +60,21 @@ __all__ = [
     "GossipGraphSteps",
     "GossipState",
     "GossipSteps",
+    "Gradients",
     "Indices",
     "NoisyStatistics",
     "NoisyStatisticsSteps",
+    "OneOnOne",
     "ParameterServer",
     "ParameterServerSteps",
     "Polar",
     "PolarState",
     "PolarSteps",
+    "Rounds",
+    "Schedule",
     "Setting",
     "Statistics",
     "Steps",
     "Turn",
+    "Wrapped",
 ]

@@ -117,7 +117,7 @@ def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
             super().server_step(server)
             if max(self._state.steps) > ahead:
                 for other in set(range(3)) - {server - 1}:
-                    self._servers.step(self._state, other)
+                    self._steps.advance_server(self._state, other)
 
     net = network("minimum-wait", LATENCIES["one server far away"])
     finals = []
