@@ -97,7 +97,6 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"channels": 2, "each": _TDMA},
         ],
     },
-    },
     Budget: {
         "horizon": [{}],
         "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],

@@ -20,7 +20,6 @@ from asyncdp_sim.forecasts.exact.in_rounds import InRounds
 from asyncdp_sim.forecasts.exact.one_on_one import Expected, Recursions, process_of, shape_of
 from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
 from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
-from asyncdp_sim.forecasts.exact.schedules import Synchronous
 from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
 from asyncdp_sim.forecasts.exact.unlike_owners import Unlike, unlike
 from asyncdp_sim.forecasts.exact.update_times import pace
@@ -107,8 +106,9 @@ def moment_forecast(
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
     several = unlike(known, heterogeneity) if known.common else None
-    if isinstance(known.scenario.algorithm, Synchronous):
-        found = doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+    rounds = known.scenario.algorithm.in_rounds
+    if rounds is not None:
+        found = doubts or _in_rounds(InRounds(known, objective, rounds))
         return _apart(found, several)
     law, ends = answering(known), ending(known)
     if several is not None:

@@ -141,6 +141,7 @@ class AsyncGossip(AlgorithmKind):
     one_model = False
     looks_at_models = True
     obfuscates = False
+    step_field = "rho"
 
     kind: Literal["async-gossip"] = "async-gossip"
     rho: Positive

@@ -99,6 +99,8 @@ class Collab1(CollabKind):
         ρ > 0; the k-th step is ρ/(T²k). The paper leaves it open.
     """
 
+    step_field = "rho"
+
     kind: Literal["collab-1"] = "collab-1"
     rho: Positive
 

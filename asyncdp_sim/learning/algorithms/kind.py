@@ -1,7 +1,7 @@
 """The family of algorithms: what the rest of the house asks of each."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds
@@ -20,6 +20,8 @@ class AlgorithmKind(Kind):
     """Answers depend on the model that was sent, so that it matters how old it is."""
     obfuscates: ClassVar[bool]
     """Answers are obfuscated by the algorithm itself, which is no differential privacy."""
+    step_field: ClassVar[str] = "step"
+    """The field that says how long steps are, which advice may choose."""
     xi: ClassVar[float | None] = None
     """Ξ of an answer that is no gradient; None is for the model and the sensitivity to say."""
 
@@ -64,6 +66,15 @@ class AlgorithmKind(Kind):
         if self.one_on_one is not None or self.in_rounds is not None:
             return None
         return f"algorithm {self.kind} has no exact moments here"
+
+    @property
+    def step_length(self) -> float:
+        """What stands in that field: ρ, c_1, α or η."""
+        return float(getattr(self, self.step_field))
+
+    def with_step(self, step: float) -> Self:
+        """Return the same with other steps."""
+        return self.model_copy(update={self.step_field: step})
 
     def numbers_of_answer(self, numbers: int) -> int:
         """Return how many numbers an answer has, given those of a model."""
