@@ -5,6 +5,7 @@ from typing import Annotated
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
+from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
@@ -37,7 +38,8 @@ Algorithm = Annotated[
     | FedBuff
     | NoisyStatistics
     | GossipGraph
-    | Polar,
+    | Polar
+    | DualAveraging,
     FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""
