@@ -110,8 +110,7 @@ class Scenario(Spec):
 
     def _learner_faults(self) -> list[Fault]:
         """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
-        graph = getattr(self.protocol, "graph", None)
-        if self.privacy.learner is None or graph is None or graph.learner:
+        if self.privacy.learner is None or self.protocol.has_learner:
             return []
         allowed = "allowed is nothing where owners gossip without a learner: each has a model"
         return [Fault("privacy.learner", "a table", allowed)]
@@ -170,11 +169,10 @@ class Scenario(Spec):
     @property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
-        each = getattr(self.protocol, "answers_each", 1)
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
         return Network(
             answers_allowed=self.privacy.answers_allowed(
-                self.owners.count, self.run.updates * each
+                self.owners.count, self.run.updates * self.protocol.answers_each
             ),
             updates=self.run.updates,
             answers_per_update=(

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.exact.schedules import absent
+from asyncdp_sim.forecasts.exact.absent_answers import absent
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts

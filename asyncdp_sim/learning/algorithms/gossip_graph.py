@@ -189,7 +189,7 @@ class GossipGraph(AlgorithmKind):
     @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
         protocol, n_owners = setting.protocol, setting.n_owners
-        if getattr(protocol, "kind", None) != "gossip":
+        if protocol is None or protocol.kind not in self.protocols:
             raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         often = np.zeros(n_owners + 1)

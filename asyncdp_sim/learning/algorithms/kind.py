@@ -86,7 +86,7 @@ class AlgorithmKind(Kind):
         if protocol.kind not in self.protocols:
             allowed = f"algorithm {self.kind} runs on {' or '.join(self.protocols)}"
             found.append(Fault("protocol.kind", repr(protocol.kind), allowed))
-        if self.one_model and getattr(protocol, "payload", "central") != "central":
+        if self.one_model and protocol.sends_copies:
             allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
             found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
         return found

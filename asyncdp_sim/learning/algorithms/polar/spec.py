@@ -120,7 +120,8 @@ class Polar(AlgorithmKind):
     @override
     def steps(self, setting: Setting) -> PolarSteps:
         protocol, clients = setting.protocol, range(1, setting.n_owners + 1)
-        if setting.theta_max is None or getattr(protocol, "kind", None) != "servers":
+        fits = protocol is not None and protocol.kind in self.protocols
+        if setting.theta_max is None or not fits:
             raise ValueError("polar needs a box of models and protocol servers")
         return PolarSteps(
             weights=setting.weights,

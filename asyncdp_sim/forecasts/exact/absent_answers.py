@@ -3,9 +3,6 @@
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 
-RETURNING = ("always", "on-off", "outages")
-"""Kinds of availability under which whoever is asked answers, if late."""
-
 
 def absent(scenario: Scenario) -> list[str]:
     """Return why rounds are not linear in the answers of all owners, a reason each."""
@@ -15,7 +12,7 @@ def absent(scenario: Scenario) -> list[str]:
         found.append("answers are over some of an owner's records, drawn anew for each")
     if rounds is not None and rounds.trim > 0:
         found.append("a trimmed mean is not linear in the answers")
-    deadline = getattr(scenario.protocol, "deadline", None)
+    deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
         found.append("answers that miss the deadline are not in their round")
     lacking = facts.unreliable
@@ -25,7 +22,7 @@ def absent(scenario: Scenario) -> list[str]:
         found.append(f"rounds may lack answers: {facts.shared}")
     online = scenario.availability.online_share(scenario.owners.count)
     surely = online is not None and min(online) == 1
-    if scenario.availability.kind not in RETURNING and not surely:
+    if not (scenario.availability.all_return or surely):
         found.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
     if least < network.updates:
         found.append(f"a budget of {least} answers is spent before round {network.updates}")
