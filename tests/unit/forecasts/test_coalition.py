@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecasts.advice.coalition import Classes, best_coalition
+from asyncdp_sim.forecasts.advice.coalition import best_coalition
 from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost, enough_answers, steps
 from asyncdp_sim.forecasts.advice.coalition_trial import trial
 from asyncdp_sim.forecasts.advice.contest import Played, ends
 from asyncdp_sim.forecasts.advice.frontier import candidates
 from asyncdp_sim.forecasts.advice.invite import invite
+from asyncdp_sim.forecasts.advice.ranking import Classes
 from asyncdp_sim.forecasts.advice.shapley import sampled, shapley
 from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
