@@ -84,10 +84,13 @@ def fold(
             if watched is not None:
                 watched.read(k, state)
             for use, turn in schedule.turns(k):
-                points = steps.query(state, turn)
-                asked = stale.points(use, points if asks_average else ask(state, turn))
+                fresh = ask(state, turn)
+                asked = stale.points(use, fresh)
                 found = answers.give(turn, asked)
-                steps.apply(state, turn, points if from_now else asked, found)
+                points = asked
+                if from_now:
+                    points = fresh if asks_average else steps.query(state, turn)
+                steps.apply(state, turn, points, found)
             steps.update(state, schedule.rows(k))
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
