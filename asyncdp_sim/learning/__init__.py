@@ -1,1 +1,1 @@
-"""What is learned, and how: objectives, algorithms, replay over traces, live inside the network."""
+"""Learning: objectives, algorithms, replay over traces, live inside the network."""

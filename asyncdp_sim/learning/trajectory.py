@@ -1,4 +1,4 @@
-"""Where a central model went, and how that is recorded."""
+"""The trajectory of a central model, and its recording."""
 
 from dataclasses import dataclass
 

@@ -16,12 +16,14 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
+ON_EACH = [(m.examples()[0], kind) for m in members(Algorithm) for kind in m.protocols]
 N, P, T, R = 3, 4, 30, 5
 SIGMA, BOX = 0.3, 0.5
 NETWORK = Network(
@@ -51,10 +53,11 @@ def quadratic() -> Quadratic:
     return Quadratic.from_records(*RECORDS, SIGMA, BOX)
 
 
-def network_of(algorithm: Algorithm) -> Network:
-    kind = algorithm.protocols[0]
+def network_of(algorithm: Algorithm, kind: str | None = None) -> Network:
+    """A network under one of its protocols, the first unless told otherwise."""
+    kind = algorithm.protocols[0] if kind is None else kind
     protocol = next(each for each in examples(Protocol) if each.kind == kind)
-    several = algorithm.answers_per_update
+    several = None if protocol.makes_updates else algorithm.answers_per_update
     changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
     if kind == "rounds":  # some of which lack some answers, or all
         changed |= {"channel": Ideal(loss=0.4), "until": 6.0, "answers_allowed": (T,) * N}
@@ -163,6 +166,22 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
         assert np.array_equal(found.ks(0), path.ks(r))
         assert np.array_equal(found.models(0), path.models(r))
         assert found.clipped[0] == path.clipped[r]
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
+def test_live_equals_replay_on_each_of_its_protocols(
+    algorithm: Algorithm, kind: str, quadratic: Quadratic
+) -> None:
+    network = network_of(algorithm, kind)
+    setting = Setting(quadratic.weights, P, T, SIGMA, BOX, protocol=network.protocol)
+    steps, asks = algorithm.steps(setting), network.protocol.asks
+    reply = Reply(steps.answered_with(quadratic), NOISE)
+    lives = [LiveLearning(steps, reply, scope, 1, asks) for scope in scopes(2)]
+    pairs = zip(lives, scopes(2), strict=True)
+    traces = [simulate(network, scope, learning=live) for live, scope in pairs]
+    trajectory = replay(traces, steps, reply, scopes(2), 1, asks)
+    for r, live in enumerate(lives):
+        assert np.array_equal(live.trajectory().models(0), trajectory.models(r))
 
 
 @EACH

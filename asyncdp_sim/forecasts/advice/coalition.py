@@ -1,4 +1,4 @@
-"""Whom to invite: the coalition whose model is forecast to be the best for everybody."""
+"""The coalition to invite: that whose model is forecast to be the best for everybody."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""Whom a scenario's learner should invite, and what each of its owners adds."""
+"""Advice on whom a scenario's learner should invite, and on what each of its owners adds."""
 
 from dataclasses import replace
 from functools import partial

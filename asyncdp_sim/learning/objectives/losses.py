@@ -1,4 +1,4 @@
-"""What a loss of a linear model has to say: ℓ(θ; x, y) = φ(θᵀx, y), so that ∇ℓ = φ'(θᵀx, y) x."""
+"""The loss of a linear model: ℓ(θ; x, y) = φ(θᵀx, y), so that ∇ℓ = φ'(θᵀx, y) x."""
 
 from dataclasses import dataclass
 from typing import Protocol

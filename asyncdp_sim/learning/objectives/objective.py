@@ -1,4 +1,4 @@
-"""What judges models: fitness, optimum and gradients, whatever the loss."""
+"""The judge of models: fitness, optimum and gradients, whatever the loss."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What each owner's noise costs in expected fitness: one recursion for all budgets."""
+"""The cost of each owner's noise in expected fitness: one recursion for all budgets."""
 
 import numpy as np
 import numpy.typing as npt

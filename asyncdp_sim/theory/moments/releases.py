@@ -1,4 +1,4 @@
-"""How often owners release answers, of which some are lost, and when their budgets end."""
+"""The law by which owners release answers, of which some are lost, until their budgets end."""
 
 from dataclasses import dataclass
 from math import ceil, fsum, log2, sqrt

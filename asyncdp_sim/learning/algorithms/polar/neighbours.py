@@ -1,4 +1,4 @@
-"""How POLAR's servers average on a graph that is not complete: each with its neighbours, openly.
+"""POLAR's servers average on a graph that is not complete: each with its neighbours, openly.
 
 Secure consensus needs every server to hear every other. Where only neighbours talk, the models of
 servers are multiplied by a doubly stochastic matrix B (POLAR, section V-A), here by Metropolis

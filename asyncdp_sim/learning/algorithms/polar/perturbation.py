@@ -1,4 +1,4 @@
-"""What a POLAR client multiplies its gradients by, and adds to them, towards each server.
+"""Perturbations of a POLAR client: factors of its gradients, and terms, towards each server.
 
 In a window of Δ steps client h sends server J of its own servers N_h, at step i, W[i, J] g +
 d[i, J] instead of a gradient g (POLAR, equation 1). Two conditions bind what it draws:
