@@ -5,12 +5,13 @@ budget pays for that.
 """
 
 from abc import abstractmethod
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms import AlgorithmKind, Array
 from asyncdp_sim.spec import Kind, Positive
 
@@ -65,5 +66,5 @@ class LargeGradient(TriggerKind):
         return f"owners withhold answers whose gradients are shorter than {self.threshold:g} (L2)"
 
 
-Trigger = LargeGradient
-"""Everything that may make owners answer; a second kind makes a union of it."""
+Trigger = Annotated[LargeGradient, FAMILY]
+"""Everything that may make owners answer; a new one joins by its line here."""

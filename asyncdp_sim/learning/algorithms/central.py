@@ -115,7 +115,7 @@ class CentralSteps(Steps):
         return 1 / (self.exponent * beyond + 1)
 
 
-class MixedKind(AlgorithmKind):
+class CentralKind(AlgorithmKind):
     """One model to which local steps are added, the less the staler they are.
 
     Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import CentralState, CentralSteps, MixedKind
+from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn
 from asyncdp_sim.streams import Scope
 
@@ -49,7 +49,7 @@ class FedAsyncSteps(CentralSteps):
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
 
-class FedAsync(MixedKind):
+class FedAsync(CentralKind):
     """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import CentralState, CentralSteps, MixedKind
+from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
 from asyncdp_sim.spec import Count, Positive
 from asyncdp_sim.streams import Scope
@@ -70,7 +70,7 @@ class FedBuffSteps(CentralSteps):
         state.buffer = np.zeros_like(state.central)
 
 
-class FedBuff(MixedKind):
+class FedBuff(CentralKind):
     """Buffered asynchronous learning (Nguyen et al. 2022), under DP.
 
     Attributes
