@@ -14,10 +14,10 @@ from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
-    Statistics,
 )
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
+from asyncdp_sim.learning.algorithms.second_moments import Statistics
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Asks,
