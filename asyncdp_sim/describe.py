@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.privacy import Gaussian
@@ -110,7 +109,7 @@ def _online(scenario: Scenario) -> Iterator[str]:
 def _privacy(scenario: Scenario) -> Iterator[str]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if privacy.mechanism == "none":
-        exact = not isinstance(scenario.algorithm, Polar)
+        exact = not scenario.algorithm.obfuscates
         said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
         yield f"privacy: {said}"
         return

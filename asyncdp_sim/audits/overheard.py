@@ -66,7 +66,7 @@ class Overhearing(LiveLearning):
     def __init__(self, task: Task, replicate: Scope) -> None:
         self.points: dict[int, Array] = {}
         how = (task.steps, task.reply, replicate, task.record_every, task.asks)
-        super().__init__(*how, threshold=task.threshold, target=task.target)
+        super().__init__(*how, trigger=task.trigger, target=task.target)
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
@@ -110,7 +110,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         np.array([answer for _, _, answer in heard]).reshape(len(heard), task.steps.answer_size),
         len(live.wire.heard),
         trace,
-        live.path().final[0],
+        live.trajectory().final[0],
     )
 
 

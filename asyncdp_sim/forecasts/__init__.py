@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
-from asyncdp_sim.forecasts.exact.moment_forecast import Worked, worked_out
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
 from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.population import Moments, Population, population
@@ -133,8 +133,8 @@ def forecast(
         says.
     """
     known = population(scenario.base(), moments, private=private)
-    found = worked_out(known, heterogeneity)
-    if isinstance(found, Worked):
+    found = moment_forecast(known, heterogeneity)
+    if isinstance(found, MomentForecast):
         said = _by_moments(known, found, target)
     else:
         doubts = [*found, *[RECORDS] * known.common]
@@ -143,7 +143,7 @@ def forecast(
     return replace(said, unsound=scenario.base().data.unsound)
 
 
-def _by_moments(known: Population, found: Worked, target: float | None) -> Forecast:
+def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:
     mean = float(found.psi[-1])
     return Forecast(
         psi=mean,

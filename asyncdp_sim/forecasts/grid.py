@@ -11,7 +11,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.who_profits import value_alone
 from asyncdp_sim.forecasts.exact.choose import exact
-from asyncdp_sim.forecasts.exact.moment_forecast import Worked, worked_out
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.provenance import digest
@@ -97,8 +97,8 @@ def _point(
         return Point(values, None, None, None, doubts, known.private)
     psi, quiet, half, apart = float(found.psi[-1]), float(found.noise_free[-1]), 0.0, 0.0
     if known.common:
-        several = worked_out(known, heterogeneity)
-        if not isinstance(several, Worked):
+        several = moment_forecast(known, heterogeneity)
+        if not isinstance(several, MomentForecast):
             return Point(values, None, None, None, tuple(several), known.private)
         psi, quiet = float(several.psi[-1]), several.noise_free
         half, apart = several.half_width, several.apart

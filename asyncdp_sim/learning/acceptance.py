@@ -5,18 +5,20 @@ that. A bound stops answers that are too long; it does not stop those of honest 
 the wrong way.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol, Self
+from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Positive, Spec
+from asyncdp_sim.spec import Kind, Positive
 
 QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
@@ -105,26 +107,52 @@ class Trimming:
         return np.where(fits[:, None], answers, 0.0)
 
 
-class AcceptAll(Spec):
+class AcceptanceKind(Kind):
+    """A learner's rule for answers."""
+
+    takes_all: ClassVar[bool]
+    """Answers are taken as they come."""
+
+    @abstractmethod
+    def rule(self, honest: HonestAnswers) -> Clipping | Trimming | None:
+        """Return what the learner does to answers; None where it does nothing."""
+
+    @abstractmethod
+    def faults(self, mechanism: str) -> list[Fault]:
+        """Return what does not fit a mechanism."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return what becomes of answers."""
+
+
+class AcceptAll(AcceptanceKind):
     """The learner takes answers as they come, as published."""
+
+    takes_all = True
 
     kind: Literal["all"] = "all"
 
-    def rule(self, honest: HonestAnswers) -> None:  # noqa: ARG002
-        """Return None: nothing is done to answers."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def rule(self, honest: HonestAnswers) -> None:
         return
 
-    def faults(self, mechanism: str) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: it fits any mechanism."""
+    @override
+    def faults(self, mechanism: str) -> list[Fault]:
         return []
 
+    @override
     def words(self) -> str:
-        """Return what becomes of answers."""
         return "answers are taken as they come"
 
 
-class Bounded(Spec):
-    """What the kinds that bound answers have in common.
+class BoundedKind(AcceptanceKind):
+    """A rule by which answers have a bound on their length.
 
     Attributes
     ----------
@@ -134,6 +162,8 @@ class Bounded(Spec):
     quantile : float, optional
         q in (0, 1), where there is no ``bound``; 0.99.
     """
+
+    takes_all = False
 
     bound: Positive | None = None
     quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -151,8 +181,9 @@ class Bounded(Spec):
             return np.full(len(honest.noise.scale), self.bound)
         return honest.length(QUANTILE if self.quantile is None else self.quantile)
 
+    @override
     def faults(self, mechanism: str) -> list[Fault]:
-        """Return a fault where the bound is to be worked out and there is no noise."""
+        # a bound is worked out from the noise
         if self.bound is not None or mechanism != "none":
             return []
         allowed = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
@@ -167,7 +198,7 @@ class Bounded(Spec):
         return Counted(f"answers longer (L1) than {usual} {what}", most=most)
 
 
-class ClipAnswers(Bounded):
+class ClipAnswers(BoundedKind):
     """Longer answers are scaled down to the bound.
 
     Noise makes answers long, so that a bound near the gradient's own size clips honest ones and
@@ -176,16 +207,21 @@ class ClipAnswers(Bounded):
 
     kind: Literal["clip"] = "clip"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(bound=2.0))
+
+    @override
     def rule(self, honest: HonestAnswers) -> Clipping:
-        """Return what the learner does."""
         return Clipping(self.bounds(honest))
 
+    @override
     def words(self) -> str:
-        """Return what becomes of answers."""
         return self._told("are scaled down")
 
 
-class TrimAnswers(Bounded):
+class TrimAnswers(BoundedKind):
     """Longer answers count as zero gradients; their updates and rounds take place all the same.
 
     (``algorithm.trim`` of Collab is another thing: a trimmed mean over the answers of a round.)
@@ -193,14 +229,19 @@ class TrimAnswers(Bounded):
 
     kind: Literal["trim"] = "trim"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(quantile=0.9), cls(bound=2.0))
+
+    @override
     def rule(self, honest: HonestAnswers) -> Trimming:
-        """Return what the learner does."""
         return Trimming(self.bounds(honest))
 
+    @override
     def words(self) -> str:
-        """Return what becomes of answers."""
         return self._told("count as zero")
 
 
-AcceptanceSpec = Annotated[AcceptAll | ClipAnswers | TrimAnswers, FAMILY]
+Acceptance = Annotated[AcceptAll | ClipAnswers | TrimAnswers, FAMILY]
 """Everything that a learner may do to answers; a new one joins by its line here."""

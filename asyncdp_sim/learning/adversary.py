@@ -1,23 +1,25 @@
-"""Owners that lie: they multiply what they send, noise and all.
+"""Adversaries, owners that lie: they multiply what they send, noise and all.
 
 What they send is a function of noisy answers, so their own ε is what it was; what suffers is the
 model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it.)
 """
 
-from typing import Annotated, Literal
+from abc import abstractmethod
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.notices import Counted, Listed
-from asyncdp_sim.spec import NonNegative, Positive, Spec
+from asyncdp_sim.spec import Kind, NonNegative, Positive
 
 
-class Liars(Spec):
+class AdversaryKind(Kind):
     """Owners that multiply what they send.
 
     Attributes
@@ -26,13 +28,12 @@ class Liars(Spec):
         Their numbers, 1…N, each once, and not all; ``[]`` is nobody.
     """
 
-    kind: str
     owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
 
     @property
+    @abstractmethod
     def multiplier(self) -> float:
         """What they multiply their noisy answers by."""
-        raise TypeError(f"{self.kind} has no multiplier")
 
     def factors(self, n_owners: int) -> Array:
         """Return a_i per owner, shape (N,): 1 where owner i is honest."""
@@ -63,7 +64,7 @@ class Liars(Spec):
         )
 
 
-class Flip(Liars):
+class Flip(AdversaryKind):
     """They answer the opposite, ``factor`` > 0 times as long: a_i = −``factor``.
 
     With alike owners and a share λ of them that flip, the learner follows (1 − λ − λ·factor) ∇f:
@@ -73,21 +74,31 @@ class Flip(Liars):
     kind: Literal["flip"] = "flip"
     factor: Positive = 1.0
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(owners=(2,)), cls(owners=(), factor=10.0))
+
     @property
+    @override
     def multiplier(self) -> float:
-        """−``factor``."""
         return -self.factor
 
 
-class Scale(Liars):
+class Scale(AdversaryKind):
     """They answer ``factor`` ≥ 0 times what they should: a_i = ``factor``; 0 says nothing."""
 
     kind: Literal["scale"] = "scale"
     factor: NonNegative
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(owners=(1, 3), factor=0.0), cls(owners=(3,), factor=4.0))
+
     @property
+    @override
     def multiplier(self) -> float:
-        """``factor``."""
         return self.factor
 
 

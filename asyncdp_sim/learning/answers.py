@@ -6,20 +6,13 @@ from typing import Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Indices, Turn
+from asyncdp_sim.learning.algorithms import Array, Gradients, Indices, Turn
 from asyncdp_sim.streams import Scope
 
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
-
-
-class Gradients(Protocol):
-    """Mean record gradients, one owner (from 0) and one point per row."""
-
-    def gradient(self, owners: Indices, points: Array) -> Array:
-        """Return the gradients, shape (r, p)."""
 
 
 class Batches(Protocol):
@@ -63,7 +56,7 @@ class Noise(Protocol):
         """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
 
 
-class Acceptance(Protocol):
+class AcceptanceRule(Protocol):
     """What the learner makes of an answer that it does not trust."""
 
     def accept(self, owners: Indices, answers: Array) -> Array:
@@ -99,7 +92,7 @@ class Reply:
         Where ∇f_i is over some of the owner's records, other ones for each answer.
     factors : array (N,), optional
         a_i; 1 is honest.
-    acceptance : Acceptance, optional
+    acceptance : AcceptanceRule, optional
         What the learner does to answers that it does not trust.
     copy : int
         Which of several copies of the algorithm over the same records this is, from 1; 0 where
@@ -111,7 +104,7 @@ class Reply:
     noise: Noise
     sample: Sample | None = None
     factors: Array | None = None
-    acceptance: Acceptance | None = None
+    acceptance: AcceptanceRule | None = None
     copy: int = 0
 
     def noise_of(self, replicates: Sequence[Scope]) -> list[np.random.Generator]:
@@ -216,4 +209,4 @@ class _Rows:
             self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
 
 
-__all__ = ["Acceptance", "Answers", "Batches", "Gradients", "Noise", "Reply"]
+__all__ = ["AcceptanceRule", "Answers", "Batches", "Gradients", "Noise", "Reply"]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.replay import OwnAnswers, Path
+from asyncdp_sim.learning.replay import OwnAnswers, Trajectory
+from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -51,9 +52,8 @@ class LiveLearning:
         Distance in k between recorded models, ≥ 1.
     asks : str
         Where gradients are taken.
-    threshold : float, optional
-        L2 norm below which an owner's gradient is not worth an answer; see
-        :class:`~asyncdp_sim.learning.trigger.LargeGradient`.
+    trigger : TriggerKind, optional
+        What makes owners answer; absent, they always do.
     target : Target, optional
         How good the model has to become.
     watch : Watch, optional
@@ -68,19 +68,18 @@ class LiveLearning:
         record_every: int,
         asks: Asks = "average",
         *,
-        threshold: float | None = None,
+        trigger: TriggerKind | None = None,
         target: Target | None = None,
         watch: Watch | None = None,
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
-        self._servers = steps if isinstance(steps, PolarSteps) else None
         self._answers = self.answers(reply, replicate)
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
         self._gradients = reply.gradients
-        self._threshold = threshold
+        self._trigger = trigger
         self._target = target
         self._record_every = record_every
         self._state = steps.init([replicate])
@@ -92,7 +91,7 @@ class LiveLearning:
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives the owners' answers."""
-        kind = Answers if self._servers is None else OwnAnswers
+        kind = OwnAnswers if self._steps.several_servers else Answers
         return kind(reply, [replicate], self._steps.answer_size)
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
@@ -140,13 +139,13 @@ class LiveLearning:
             self._models.append(self._state.central.copy())
 
     def withholds(self, owner: int, message: int) -> bool:
-        """Return whether ‖∇f_i‖₂ at the query of this message is below the threshold."""
-        if self._threshold is None:
+        """Return whether an owner keeps its answer to the query of this message to itself."""
+        if self._trigger is None:
             return False
         points, _ = self._asked[message]
         with np.errstate(over="ignore", invalid="ignore"):
             gradient = self._gradients.gradient(np.array([owner - 1]), points)
-            return bool(np.linalg.norm(gradient) < self._threshold)
+            return self._trigger.withholds(gradient)
 
     def reached(self) -> bool:
         """Return whether the model meets the target."""
@@ -154,9 +153,8 @@ class LiveLearning:
 
     def server_step(self, server: int) -> None:
         """Let a server (from 1) make its next step."""
-        if self._servers is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._servers.step(self._state, server - 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._steps.advance_server(self._state, server - 1)
 
     def _turn(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
         late, peers = np.array([staleness]), np.array([peer])
@@ -171,9 +169,9 @@ class LiveLearning:
             points = [self._formed[message] for message in reads.messages.tolist()]
             self._watch.take(reads.owners, np.concatenate(points))
 
-    def path(self) -> Path:
+    def trajectory(self) -> Trajectory:
         """Return where the model has gone so far."""
-        return Path(
+        return Trajectory(
             updates=np.array([self._updates]),
             record_every=self._record_every,
             central=np.stack(self._models),

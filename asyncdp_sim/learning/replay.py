@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, Indices, PolarSteps, Steps, Turn
+from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
-from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
-from asyncdp_sim.learning.trajectory import Path
+from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -23,7 +23,7 @@ def replay(
     record_every: int,
     asks: Asks = "average",
     watch: Watch | None = None,
-) -> Path:
+) -> Trajectory:
     """Learn over traces, by the fused loop where there is one: to the bit, what folding gives.
 
     A stale answer is taken at the point that the learner read, so many updates ago. Answers that
@@ -49,29 +49,29 @@ def replay(
     ValueError
         If a trace made its updates of another number of answers than the algorithm does.
     """
-    lesson = Lesson(steps, reply, record_every, watch)
-    if fused(traces, lesson, asks) is not None:
-        return next(learn(traces, [lesson], lambda: replicates))
-    return fold(traces, lesson, replicates, asks)
+    cell = CellTask(steps, reply, record_every, watch)
+    if fused(traces, cell, asks) is not None:
+        return next(learn(traces, [cell], lambda: replicates))
+    return fold(traces, cell, replicates, asks)
 
 
 def fold(
-    traces: Sequence[Trace], lesson: Lesson, replicates: Sequence[Scope], asks: Asks = "average"
-) -> Path:
+    traces: Sequence[Trace], cell: CellTask, replicates: Sequence[Scope], asks: Asks = "average"
+) -> Trajectory:
     """Fold an algorithm over traces, answer by answer; the definition of :func:`replay`."""
-    steps, reply, record_every = lesson.steps, lesson.reply, lesson.record_every
+    steps, reply, record_every = cell.steps, cell.reply, cell.record_every
     per_update = steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    apart = isinstance(steps, PolarSteps)
+    apart = steps.several_servers
     answers = (OwnAnswers if apart else Answers)(reply, replicates, steps.answer_size)
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
     schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
     stale = _Stale([] if per_update is None else traces, ask)
-    watched = None if lesson.watch is None else _Watched(lesson.watch, traces, ask)
+    watched = None if cell.watch is None else _Watched(cell.watch, traces, ask)
     shape = (len(traces), horizon // record_every + 1, steps.n_features)
     central = np.empty(shape).transpose(1, 0, 2)  # a replicate's models are judged together
     central[0] = state.central
@@ -84,10 +84,13 @@ def fold(
             if watched is not None:
                 watched.read(k, state)
             for use, turn in schedule.turns(k):
-                points = steps.query(state, turn)
-                asked = stale.points(use, points if asks_average else ask(state, turn))
+                fresh = ask(state, turn)
+                asked = stale.points(use, fresh)
                 found = answers.give(turn, asked)
-                steps.apply(state, turn, points if from_now else asked, found)
+                points = asked
+                if from_now:
+                    points = fresh if asks_average else steps.query(state, turn)
+                steps.apply(state, turn, points, found)
             steps.update(state, schedule.rows(k))
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
@@ -98,7 +101,7 @@ def fold(
             watched.read(horizon, state)
     for column, last in enumerate(updates.tolist()):
         central[last // record_every + 1 :, column] = final[column]
-    return Path(updates, record_every, central, final, clipped)
+    return Trajectory(updates, record_every, central, final, clipped)
 
 
 class _Schedule:
@@ -244,4 +247,4 @@ class _Watched:
             self._watch.take(due.owners, self._ask(state, turn))
 
 
-__all__ = ["OwnAnswers", "Path", "fold", "replay"]
+__all__ = ["OwnAnswers", "Trajectory", "fold", "replay"]

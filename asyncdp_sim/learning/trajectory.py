@@ -8,7 +8,7 @@ from asyncdp_sim.learning.algorithms import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Trajectory:
     """Where the central model went.
 
     Attributes
@@ -47,7 +47,7 @@ class Path:
 
 
 class Recording:
-    """A path in the making, filled in block by block.
+    """A trajectory in the making, filled in block by block.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ class Recording:
         ended = np.flatnonzero((first < updates) & (updates <= first + count))
         self._final[some][ended] = models[ended, updates[ended] - first - 1]
 
-    def path(self, clipped: Indices) -> Path:
-        """Return the path; rows past a replicate's end repeat its last model."""
+    def trajectory(self, clipped: Indices) -> Trajectory:
+        """Return the trajectory; rows past a replicate's end repeat its last model."""
         for row, last in enumerate(self._updates.tolist()):
             self._models[row, last // self._every + 1 :] = self._final[row]
         central = self._models.transpose(1, 0, 2)
-        return Path(self._updates, self._every, central, self._final, clipped)
+        return Trajectory(self._updates, self._every, central, self._final, clipped)

@@ -4,13 +4,35 @@ Whether an owner answers then depends on its records, and so does all that follo
 budget pays for that.
 """
 
-from typing import Literal
+from abc import abstractmethod
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.spec import Positive, Spec
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.learning.algorithms import AlgorithmKind, Array
+from asyncdp_sim.spec import Kind, Positive
 
 
-class LargeGradient(Spec):
+class TriggerKind(Kind):
+    """A rule by which owners answer."""
+
+    @abstractmethod
+    def withholds(self, gradient: Array) -> bool:
+        """Return whether an owner with this gradient, shape (1, p), keeps its answer to itself."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return when owners answer."""
+
+    @abstractmethod
+    def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
+        """Return what does not suit it in an algorithm."""
+
+
+class LargeGradient(TriggerKind):
     """An owner answers only where its gradient is large; else it withholds its answer.
 
     Attributes
@@ -23,17 +45,26 @@ class LargeGradient(Spec):
     kind: Literal["large-gradient"] = "large-gradient"
     threshold: Positive
 
-    def faults(self, algorithm: str) -> list[Fault]:
-        """Return a fault where answers are no gradients."""
-        if algorithm != "noisy-statistics":
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(threshold=0.5),)
+
+    @override
+    def withholds(self, gradient: Array) -> bool:
+        return bool(np.linalg.norm(gradient) < self.threshold)
+
+    @override
+    def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
+        if algorithm.looks_at_models:
             return []
         allowed = "a trigger needs owners that answer with gradients"
-        return [Fault("algorithm.kind", repr(algorithm), allowed)]
+        return [Fault("algorithm.kind", repr(algorithm.kind), allowed)]
 
+    @override
     def words(self) -> str:
-        """Return when owners answer."""
         return f"owners withhold answers whose gradients are shorter than {self.threshold:g} (L2)"
 
 
-Trigger = LargeGradient
-"""Everything that may make owners answer; a second kind makes a union of it."""
+Trigger = Annotated[LargeGradient, FAMILY]
+"""Everything that may make owners answer; a new one joins by its line here."""

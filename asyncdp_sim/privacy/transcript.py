@@ -1,13 +1,12 @@
 """Everything that owners and learner send each other, noted while an algorithm runs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import Array, Indices, Steps, Turn
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.learning.algorithms import Array, Indices, Steps, Turn, Wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,7 @@ class Transcript:
     answers: Array
 
 
-class Tap:
+class Tap(Wrapped):
     """An algorithm that notes all exchanges and is otherwise what it was.
 
     Parameters
@@ -40,50 +39,18 @@ class Tap:
     """
 
     def __init__(self, steps: Steps) -> None:
-        self.steps = steps
+        super().__init__(steps)
         self._seen: list[tuple[int, Turn, Array, Array]] = []
         self._updates = 0
 
-    @property
-    def n_features(self) -> int:
-        """Number of coordinates p."""
-        return self.steps.n_features
-
-    @property
-    def answer_size(self) -> int:
-        """How many numbers an answer has."""
-        return self.steps.answer_size
-
-    @property
-    def answers_per_update(self) -> int | None:
-        """How many answers make one update."""
-        return self.steps.answers_per_update
-
-    @property
-    def apply_at(self) -> Literal["current", "as-read"]:
-        """Where a stale answer's step is taken from."""
-        return self.steps.apply_at
-
-    def init(self, replicates: Sequence[Scope]) -> Any:
-        """Return the state at k = 0."""
-        return self.steps.init(replicates)
-
-    def query(self, state: Any, turn: Turn) -> Array:
-        """Return the points that are sent to the owners, shape (r, p)."""
-        return self.steps.query(state, turn)
-
-    def central(self, state: Any, turn: Turn) -> Array:
-        """Return the central models, shape (r, p)."""
-        return self.steps.central(state, turn)
-
+    @override
     def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
-        """Note one answer for each replicate of the turn, and take it."""
         self._seen.append((self._updates, turn, points.copy(), answers.copy()))
-        self.steps.apply(state, turn, points, answers)
+        super().apply(state, turn, points, answers)
 
+    @override
     def update(self, state: Any, rows: Indices | None = None) -> None:
-        """Complete an update."""
-        self.steps.update(state, rows)
+        super().update(state, rows)
         self._updates += 1
 
     def transcript(self, replicate: int) -> Transcript:

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.algorithms import Polar
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
@@ -37,7 +36,7 @@ def judge(
         dataset.public_rows_of_owner,
         problem.task.objective.records,
         diverged=int(np.count_nonzero(~finite)),
-        obfuscated=isinstance(scenario.algorithm, Polar),
+        obfuscated=scenario.algorithm.obfuscates,
         timing=scenario.timing_unaccounted,
         unsound=scenario.data.unsound,
     )
@@ -90,7 +89,7 @@ def owner_columns(
         "collided": collided.astype(np.int32),
         "lost": lost.astype(np.int32),
         "online_fraction": tables["online"],
-        **({} if problem.task.threshold is None else {"withheld": withheld.astype(np.int32)}),
+        **({} if problem.task.trigger is None else {"withheld": withheld.astype(np.int32)}),
     }
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import blank, only_labels, void
-from asyncdp_sim.learning.objectives import LinearModel, Loss, Model, Norm, Squared
+from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
 from asyncdp_sim.privacy import Domain
 
 Array = npt.NDArray[np.float64]
@@ -101,7 +101,7 @@ def held_out(
     if isinstance(sensitivity, Domain):
         features, _ = sensitivity.confine(features, targets, norm)
     features = blank(model.design(features), nothing)
-    predict = np.matmul if isinstance(model, LinearModel) else model.predictions
+    predict = np.matmul if model.linear else model.predictions
     pairs = zip(features, targets, strict=True)
     each = [HeldOut.of(x, y, model.phi, predict) for x, y in pairs]
     return tuple(each), _together(each)

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.fused.sweep import Lesson, replay_together
+from asyncdp_sim.learning.fused.sweep import CellTask, replay_together
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
@@ -89,13 +89,13 @@ def learn_together(
 ) -> list[Learned]:
     """Learn several tasks over traces of one network, in this process: together, if they can."""
     watches = [_watch(task) for task in tasks]
-    lessons = [
-        Lesson(task.steps, task.reply, task.record_every, watch)
+    cells = [
+        CellTask(task.steps, task.reply, task.record_every, watch)
         for task, watch in zip(tasks, watches, strict=True)
     ]
     found: dict[int, Learned] = {}
     for place, path in replay_together(
-        traces, lessons, lambda: _scopes(seed, numbers), tasks[0].asks
+        traces, cells, lambda: _scopes(seed, numbers), tasks[0].asks
     ):
         found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
@@ -141,11 +141,11 @@ def _live_block(
     for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
         watch = _watch(task)
-        live = LiveLearning(*how, threshold=task.threshold, target=task.target, watch=watch)
+        live = LiveLearning(*how, trigger=task.trigger, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
         live.show(trace)
         traces.append(trace)
-        learned.append(_judged(task, live.path(), [trace], [number], watch))
+        learned.append(_judged(task, live.trajectory(), [trace], [number], watch))
     return traces, _joined(learned)
 
 
@@ -154,7 +154,7 @@ def _watch(task: Task) -> Watch | None:
 
 
 def _judged(
-    task: Task, path: Path, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
+    task: Task, path: Trajectory, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
 ) -> Learned:
     curves = []
     for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):

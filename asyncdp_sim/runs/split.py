@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import ParameterServer, Steps
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
+from asyncdp_sim.learning.algorithms import AlgorithmKind, Steps, Wrapped
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Numbers, blocks
@@ -23,8 +23,6 @@ REPETITIONS = 200
 """How often the owners' sequence is gone through at most."""
 PATIENCE = 20
 """Repetitions in which moves must halve; large steps may go round in circles instead."""
-ALIKE = ("async-gossip", "fedasync", "fedbuff", "gossip-graph", "parameter-server")
-"""Algorithms that treat every update alike, the last one with ``exponent`` 0."""
 SETTLED = 1e-5
 """How much of ψ at the end a settled model may still have to go."""
 
@@ -69,7 +67,7 @@ class Split:
 
 
 def split_psi(
-    algorithm: AlgorithmSpec,
+    algorithm: AlgorithmKind,
     task: Task,
     seed: int,
     numbers: Numbers,
@@ -88,7 +86,7 @@ def split_psi(
 
     Parameters
     ----------
-    algorithm : AlgorithmSpec
+    algorithm : AlgorithmKind
     task : Task
     seed : int
     numbers : sequence of int
@@ -134,33 +132,29 @@ def split_psi(
     )
 
 
-def _no_limit(algorithm: AlgorithmSpec, traces: Sequence[Trace]) -> str | None:
+def _no_limit(algorithm: AlgorithmKind, traces: Sequence[Trace]) -> str | None:
     """Return why going on over the same owners has no limit; None where it may have one."""
     if algorithm.sample is not None:
         return "answers over random batches have no limit"
-    falling = isinstance(algorithm, ParameterServer) and algorithm.exponent > 0
-    if algorithm.kind not in ALIKE or falling:
+    if not algorithm.treats_updates_alike:
         return f"the updates of {algorithm.kind} are not alike: repeating them has no limit"
     if min(trace.n_updates for trace in traces) == 0:
         return "a replicate has no updates to repeat"
     return None
 
 
-class _Onward:
+class _Onward(Wrapped):
     """An algorithm that starts where it ended the last time."""
 
     def __init__(self, steps: Steps) -> None:
-        self._steps = steps
+        super().__init__(steps)
         self._state: Any = None
 
+    @override
     def init(self, replicates: Sequence[Scope]) -> Any:
-        """Return the state as it is, which the fold advances in place."""
-        if self._state is None:
-            self._state = self._steps.init(replicates)
+        if self._state is None:  # the fold advances it in place
+            self._state = super().init(replicates)
         return self._state
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._steps, name)
 
 
 def _go_on(
@@ -182,7 +176,7 @@ def _go_on(
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         alike = [traces[row] for row in rows.tolist()]
-        steps = cast(Steps, _Onward(task.steps))
+        steps = _Onward(task.steps)
         psi, moved, least = (np.full(len(rows), np.inf) for _ in range(3))
         waited = np.zeros(len(rows), dtype=np.int64)
         for count in range(1, most + 1):

@@ -208,7 +208,7 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
         yield DeltaNotUsed(privacy.mechanism)
     if adversary is not None and len(adversary.owners) > 0:
         yield Noted.of(adversary.words(), "{}; f and θ* are of all owners' records")
-    if acceptance is not None and acceptance.kind != "all":
+    if acceptance is not None and not acceptance.takes_all:
         yield Noted.of(acceptance.words(), "the learner's acceptance: {}")
 
 

@@ -12,10 +12,9 @@ from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.data.tables.splitting import ByColumn
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.learning.acceptance import AcceptanceSpec, HonestAnswers, Lengths
+from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers, Lengths
 from asyncdp_sim.learning.adversary import Adversary
-from asyncdp_sim.learning.algorithms import Algorithm, NoisyStatistics, Polar
-from asyncdp_sim.learning.algorithms.noisy_statistics import answer_numbers
+from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Always, Availability
@@ -73,7 +72,7 @@ class Scenario(Spec):
     protocol: Protocol = Request()
     algorithm: Algorithm
     adversary: Adversary | None = None
-    acceptance: AcceptanceSpec | None = None
+    acceptance: Acceptance | None = None
     trigger: Trigger | None = None
     privacy: Privacy
     sweep: Annotated[dict[str, list[Any]], AfterValidator(canonical)] = Field(default_factory=dict)
@@ -93,43 +92,46 @@ class Scenario(Spec):
         return self
 
     def _conflicts(self) -> list[Fault]:
-        n_owners = self.owners.count
+        """Gather what the parts find wrong with each other."""
+        n_owners, algorithm = self.owners.count, self.algorithm
         found = conflicts(n_owners, self)
-        of_privacy = self.privacy.faults(n_owners, self.model)
-        found += of_privacy
-        graph = getattr(self.protocol, "graph", None)
-        if self.privacy.learner is not None and graph is not None and not graph.learner:
-            allowed = "allowed is nothing where owners gossip without a learner: each has a model"
-            found.append(Fault("privacy.learner", "a table", allowed))
-        found += self._label_faults() + self._timing_faults()
-        found += self.model.start_faults(getattr(self.algorithm, "initial", None))
-        found += self.algorithm.faults(self.protocol)
-        if isinstance(self.algorithm, NoisyStatistics) and len(of_privacy) == 0:
-            found += self.algorithm.misfits(self.model, self.privacy, n_owners, self.run.updates)
-        if self.adversary is not None:
-            found += self.adversary.faults(n_owners)
+        found += self.privacy.faults(n_owners, self.model)
+        found += self._learner_faults() + self._label_faults() + self._timing_faults()
+        found += self.model.start_faults(algorithm.starts_at)
+        found += algorithm.faults(self.protocol) + algorithm.misfits(self)
+        found += [] if self.adversary is None else self.adversary.faults(n_owners)
         if self.acceptance is not None:
             found += self.acceptance.faults(self.privacy.mechanism)
-        if isinstance(self.algorithm, Polar):
-            found += self.algorithm.misfits(self)
-        elif self.algorithm.sample is not None and self.privacy.mechanism != "none":
-            allowed = "noise is scaled for all of an owner's records: allowed is nothing"
-            found.append(Fault("algorithm.batch", str(self.algorithm.sample), allowed))
-        records = self.owners.records
-        found += wrong_length("owners.records", records, n_owners)
+        found += wrong_length("owners.records", self.owners.records, n_owners)
         found += held_out.faults(self.data.held_out, self.records or ())
-        if len(found) == 0 and self.algorithm.needs_shares:
-            known = shares(self.network)
-            if isinstance(known, Unknown):
-                allowed = f"it needs each owner's share of the updates, which is not known: {known}"
-                found.append(Fault("algorithm.selection", "inverse-rate", allowed))
-        by_column = _splits_by_column(self.data)
+        if len(found) == 0 and algorithm.needs_shares:
+            found += self._share_faults()
+        return found + self._record_faults()
+
+    def _learner_faults(self) -> list[Fault]:
+        """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
+        if self.privacy.learner is None or self.protocol.has_learner:
+            return []
+        allowed = "allowed is nothing where owners gossip without a learner: each has a model"
+        return [Fault("privacy.learner", "a table", allowed)]
+
+    def _share_faults(self) -> list[Fault]:
+        """Return a fault where nobody knows how often each owner's answers are used."""
+        known = shares(self.network)
+        if not isinstance(known, Unknown):
+            return []
+        allowed = f"it needs each owner's share of the updates, which is not known: {known}"
+        return [Fault("algorithm.selection", "inverse-rate", allowed)]
+
+    def _record_faults(self) -> list[Fault]:
+        """Return a fault where both or neither of scenario and data say how many records."""
+        records, by_column = self.owners.records, _splits_by_column(self.data)
         if records is None and not by_column:
-            found.append(Fault("owners.records", "nothing", "this field is required"))
+            return [Fault("owners.records", "nothing", "this field is required")]
         if records is not None and by_column:
             allowed = "allowed is nothing where the data are split by a column"
-            found.append(Fault("owners.records", str(records), allowed))
-        return found
+            return [Fault("owners.records", str(records), allowed)]
+        return []
 
     def _label_faults(self) -> list[Fault]:
         """Return a fault where it is plain from the scenario that targets are no labels."""
@@ -140,7 +142,7 @@ class Scenario(Spec):
 
     def _timing_faults(self) -> list[Fault]:
         """Return what keeps timing from depending on the model, where it is to."""
-        found = [] if self.trigger is None else self.trigger.faults(self.algorithm.kind)
+        found = [] if self.trigger is None else self.trigger.faults(self.algorithm)
         asked = "run.target" if self.run.target is not None else "[trigger]"
         if self.timing_unaccounted is not None and self.run.learning == "replay":
             allowed = (
@@ -167,10 +169,10 @@ class Scenario(Spec):
     @property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
-        each = getattr(self.protocol, "answers_each", 1)
+        unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
         return Network(
             answers_allowed=self.privacy.answers_allowed(
-                self.owners.count, self.run.updates * each
+                self.owners.count, self.run.updates * self.protocol.answers_each
             ),
             updates=self.run.updates,
             answers_per_update=(
@@ -187,7 +189,7 @@ class Scenario(Spec):
             payload=self.payload,
             topology=self.topology,
             numbers=self.answer_numbers if self._sizes_matter else 1,
-            query_numbers=self.numbers if self._sizes_matter and self._one_shot else None,
+            query_numbers=self.numbers if self._sizes_matter and unlike else None,
             compute=self.compute,
             protocol=self.protocol,
         )
@@ -199,13 +201,8 @@ class Scenario(Spec):
 
     @property
     def answer_numbers(self) -> int:
-        """Numbers in an answer: p, or those of second moments."""
-        return answer_numbers(self.numbers) if self._one_shot else self.numbers
-
-    @property
-    def _one_shot(self) -> bool:
-        """Whether owners answer with statistics and not with gradients."""
-        return isinstance(self.algorithm, NoisyStatistics)
+        """Numbers in an answer: p, those of a gradient, unless the algorithm says otherwise."""
+        return self.algorithm.numbers_of_answer(self.numbers)
 
     @property
     def xi(self) -> float | None:
@@ -213,7 +210,7 @@ class Scenario(Spec):
         sensitivity = self.privacy.sensitivity
         if sensitivity is None:
             return None
-        if isinstance(self.algorithm, NoisyStatistics):
+        if self.algorithm.xi is not None:
             return self.algorithm.xi
         return sensitivity.xi(self.model, self.data.features, self.privacy.norm)
 

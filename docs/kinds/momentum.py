@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 
 
 @dataclass(eq=False)
@@ -37,11 +37,8 @@ class MomentumSteps(CentralSteps):
         model[rows] -= state.velocity[rows]
         state.move(model, self.theta_max)
 
-    def update(self, state, rows=None):
-        """Do nothing: every answer is an update."""
 
-
-class Momentum(CentralSpec):
+class Momentum(CentralKind):
     """Stochastic heavy ball: ``momentum`` is β in [0, 1), ``step`` is η."""
 
     kind: Literal["momentum"] = "momentum"

@@ -19,10 +19,11 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.theory.moments.synchronous import Schedule, moments
+from asyncdp_sim.theory.moments.synchronous import moments
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
@@ -65,10 +66,9 @@ def curvatures(found: Result) -> Array:
 
 def steps(scenario: Scenario) -> Schedule:
     """Return the steps that a scenario names."""
-    algorithm: Any = scenario.algorithm
-    if algorithm.kind == "collab-1":
-        return Schedule.collab_1(algorithm.rho, scenario.run.updates)
-    return Schedule.server(algorithm.step, scenario.run.updates, algorithm.exponent)
+    rounds: Any = scenario.algorithm.in_rounds
+    found: Schedule = rounds.schedule(rounds.step, scenario.run.updates)
+    return found
 
 
 def exact(found: Result) -> Array:

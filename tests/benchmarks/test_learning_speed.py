@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused.learn import Lesson, learn
+from asyncdp_sim.learning.fused.learn import CellTask, learn
 from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -57,7 +57,7 @@ def test_live_beats_recomputing_gradients(problem, record_property):
         streams = Streams(1).within("replicate", 1)
         learning = LiveLearning(steps, Reply(objective, noise), streams, 1)
         simulate(network, streams, learning=learning, events=True)
-        return objective.relative_fitness(learning.path().models(0))
+        return objective.relative_fitness(learning.trajectory().models(0))
 
     loop, ours = best_times(recompute, live)
     what = "1000 updates learned live with events, N = 86, p = 10, n_i = 10,000"
@@ -73,12 +73,12 @@ def test_live_beats_recomputing_gradients(problem, record_property):
 
 @pytest.fixture(scope="module")
 def recorded(problem):
-    """The traces of all replicates, and one cell's lesson over them."""
+    """The traces of all replicates, and one cell's cell over them."""
     _, _, objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
     streams = Streams(1)
     traces = [simulate(network, streams.within("replicate", r)) for r in range(REPLICATES)]
-    return traces, Lesson(steps, Reply(objective, noise), record_every=1)
+    return traces, CellTask(steps, Reply(objective, noise), record_every=1)
 
 
 def scopes(count=REPLICATES):
@@ -95,7 +95,7 @@ REPLAYED = "1000 updates replayed, each of 100 replicates, N = 86, p = 10"
 
 def test_replay_against_bare_lockstep(problem, recorded, record_property):
     _, _, objective, steps, noise = problem
-    traces, lesson = recorded
+    traces, cell = recorded
     owners = owners_of(traces).T.copy()
     gram, moment = objective.gram, objective.moment
     rows = np.arange(REPLICATES)
@@ -116,7 +116,7 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
         return central
 
     def ours():
-        return next(learn(traces, [lesson], scopes, numpy_loop.LOOP))
+        return next(learn(traces, [cell], scopes, numpy_loop.LOOP))
 
     loop, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * loop / REPLICATES}
@@ -126,7 +126,7 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
 
 def test_compiled_replay_against_bare_compiled_loop(problem, recorded, record_property):
     _, _, objective, steps, noise = problem
-    traces, lesson = recorded
+    traces, cell = recorded
     owners = owners_of(traces)
 
     @numba.njit
@@ -156,7 +156,7 @@ def test_compiled_replay_against_bare_compiled_loop(problem, recorded, record_pr
         return loop(owners, draws, objective.gram, objective.moment, *numbers)
 
     def ours():
-        return next(learn(traces, [lesson], scopes, numba_loop.LOOP))
+        return next(learn(traces, [cell], scopes, numba_loop.LOOP))
 
     fastest, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * fastest / REPLICATES}
@@ -177,7 +177,7 @@ def test_cells_together_against_one_by_one(record_property):
         Privacy(epsilon=e, sensitivity=Declared(bound=5.0)).noise_for(objective.records, T, 5.0, P)
         for e in np.geomspace(0.1, 10, 100)
     ]
-    cells = [Lesson(steps, Reply(objective, noise), record_every=1) for noise in noises]
+    cells = [CellTask(steps, Reply(objective, noise), record_every=1) for noise in noises]
     alone, together = best_times(
         lambda: [fold(traces, cell, scopes(1)) for cell in cells],
         lambda: list(replay_together(traces, cells, lambda: scopes(1))),

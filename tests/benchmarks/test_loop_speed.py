@@ -40,7 +40,7 @@ def test_against_the_plain_loop(record_property):
         [scope] = scopes(1)
         learning = LiveLearning(steps, Reply(objective, noise), scope, 1)
         simulate(network, scope, learning=learning, events=True)
-        return learning.path()
+        return learning.trajectory()
 
     traces = [simulate(network, scope) for scope in scopes(REPLICATES)]
 

@@ -106,7 +106,7 @@ def test_against_rounds_of_one_client(record_property):
         scope = Streams(1).within("replicate", 1)
         learning = LiveLearning(steps, reply, scope, T)
         simulate(network, scope, learning=learning, events=True)
-        return learning.path()
+        return learning.trajectory()
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)  # its rounds are coroutines

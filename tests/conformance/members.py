@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined
 
-from asyncdp_sim.learning.acceptance import AcceptanceSpec
+from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.objectives import Model
@@ -97,71 +97,6 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"channels": 2, "each": _TDMA},
         ],
     },
-    Algorithm: {
-        "async-gossip": [
-            {"rho": 20.0},
-            {"rho": 20.0, "central_step": "text", "initial": "uniform"},
-            {"rho": 5.0, "initial": "ones"},
-        ],
-        "collab-1": [{"rho": 400.0}, {"rho": 400.0, "trim": 1, "initial": "uniform"}],
-        "collab-2": [{"step": 0.4}, {"step": 0.4, "trim": 1, "initial": "ones"}],
-        "parameter-server": [
-            {"step": 0.5},
-            {"step": 0.5, "exponent": 0.75, "batch": 4, "initial": "uniform"},
-        ],
-        "fedasync": [
-            {"step": 0.5, "mixing": 0.9},
-            {"step": 0.5, "mixing": 0.9, "weighting": "constant", "initial": "uniform"},
-            {"step": 0.5, "mixing": 1.0, "weighting": "hinge", "patience": 2.0, "initial": "ones"},
-        ],
-        "fedbuff": [
-            {"step": 0.5, "server_step": 1.0, "buffer": 1},
-            {"step": 0.5, "server_step": 0.8, "buffer": 2, "initial": "uniform"},
-            {"step": 0.7, "server_step": 1.0, "buffer": 3, "weighting": "constant"},
-            {"step": 0.6, "server_step": 1.0, "buffer": 2, "weighting": "hinge", "patience": 2.0},
-        ],
-        "noisy-statistics": [{}, {"gram_share": 0.8, "caution": 0.5}],
-        "polar": [
-            _POLAR,
-            {**_POLAR, "every_step": True, "per_coordinate": True, "initial": "ones"},
-            {**_POLAR, "weight_bound": 2.0, "batch": 4, "initial": "uniform"},
-        ],
-        "gossip-graph": [
-            {"rho": 20.0},
-            {"rho": 20.0, "initial": "uniform", "judged": "owner"},
-            {"rho": 5.0, "initial": "ones"},
-        ],
-    },
-    Adversary: {
-        "flip": [{"owners": [2]}, {"owners": [], "factor": 10.0}],
-        "scale": [{"owners": [1, 3], "factor": 0.0}, {"owners": [3], "factor": 4.0}],
-    },
-    AcceptanceSpec: {
-        "all": [{}],
-        "clip": [{}, {"bound": 2.0}],
-        "trim": [{"quantile": 0.9}, {"bound": 2.0}],
-    },
-    Trigger: {"large-gradient": [{"threshold": 0.5}]},
-    Model: {
-        "ridge": [
-            {"regularisation": 0.1},
-            {"regularisation": 1e-5, "regulariser": "square", "theta_max": 2.0},
-        ],
-        "logistic": [
-            {"regularisation": 0.1},
-            {"regularisation": 0.1, "theta_max": 0.2},
-            {"regularisation": 1e-5, "regulariser": "square"},
-        ],
-        "svm": [{"regularisation": 1.0}, {"regularisation": 0.01, "theta_max": 0.2}],
-        "huber": [
-            {"regularisation": 0.1, "delta": 0.5},
-            {"regularisation": 1e-3, "delta": 3.0, "theta_max": 0.2},
-        ],
-        "mlp": [
-            {"regularisation": 0.1, "hidden": 3},
-            {"regularisation": 0.01, "hidden": 2, "loss": "logistic", "theta_max": 2.0},
-        ],
-    },
     Budget: {
         "horizon": [{}],
         "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],
@@ -201,7 +136,7 @@ FAMILIES = {
     "topology": Topology,
     "algorithm": Algorithm,
     "adversary": Adversary,
-    "acceptance": AcceptanceSpec,
+    "acceptance": Acceptance,
     "trigger": Trigger,
     "model": Model,
     "budget": Budget,

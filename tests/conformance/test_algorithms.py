@@ -6,22 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Setting, Statistics, Steps, Turn
+from asyncdp_sim.learning.algorithms import Algorithm, Setting, Steps, Turn
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
+ON_EACH = [(m.examples()[0], kind) for m in members(Algorithm) for kind in m.protocols]
 N, P, T, R = 3, 4, 30, 5
 SIGMA, BOX = 0.3, 0.5
 NETWORK = Network(
@@ -51,10 +53,11 @@ def quadratic() -> Quadratic:
     return Quadratic.from_records(*RECORDS, SIGMA, BOX)
 
 
-def network_of(algorithm: Algorithm) -> Network:
-    kind = algorithm.protocols[0]
+def network_of(algorithm: Algorithm, kind: str | None = None) -> Network:
+    """A network under one of its protocols, the first unless told otherwise."""
+    kind = algorithm.protocols[0] if kind is None else kind
     protocol = next(each for each in examples(Protocol) if each.kind == kind)
-    several = algorithm.answers_per_update
+    several = None if protocol.makes_updates else algorithm.answers_per_update
     changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
     if kind == "rounds":  # some of which lack some answers, or all
         changed |= {"channel": Ideal(loss=0.4), "until": 6.0, "answers_allowed": (T,) * N}
@@ -67,9 +70,8 @@ def reply_of(algorithm: Algorithm, objective: LinearObjective | Quadratic) -> Re
     sample = None
     if algorithm.sample is not None:
         sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
-    if algorithm.kind == "noisy-statistics" and isinstance(objective, Quadratic):
-        return Reply(Statistics.of(objective, algorithm.units()), NOISE)
-    return Reply(objective, NOISE, sample)
+    setting = Setting(objective.weights, P, T, SIGMA, BOX, protocol=network_of(algorithm).protocol)
+    return Reply(algorithm.steps(setting).answered_with(objective), NOISE, sample)
 
 
 def everybody(algorithm: Algorithm, owners: list[int]) -> Turn:
@@ -88,7 +90,7 @@ def steps_of(algorithm: Algorithm, quadratic: Quadratic, box: float | None = BOX
     return algorithm.steps(Setting(quadratic.weights, P, T, SIGMA, box, protocol=protocol))
 
 
-def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Path:
+def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Trajectory:
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
@@ -138,7 +140,7 @@ def test_models_stay_in_the_box_and_projections_are_counted(
         assert np.abs(found.models(r)[1:]).max() <= BOX
     assert np.all(found.clipped > 0)
     assert np.all(found.clipped <= found.updates)
-    free = steps_of(algorithm, quadratic, 1e6 if algorithm.kind == "polar" else None)
+    free = steps_of(algorithm, quadratic, 1e6)  # wide, since some need one
     wide = replay(traces_of(algorithm), free, reply_of(algorithm, quadratic), scopes(), 1)
     assert not wide.clipped.any()
 
@@ -160,10 +162,26 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
         live = LiveLearning(steps, reply_of(algorithm, quadratic), scope, every)
         trace = simulate(network_of(algorithm), scope, learning=live)
         assert trace.exchanges.tolist() == traces_of(algorithm)[r].exchanges.tolist()
-        found = live.path()
+        found = live.trajectory()
         assert np.array_equal(found.ks(0), path.ks(r))
         assert np.array_equal(found.models(0), path.models(r))
         assert found.clipped[0] == path.clipped[r]
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
+def test_live_equals_replay_on_each_of_its_protocols(
+    algorithm: Algorithm, kind: str, quadratic: Quadratic
+) -> None:
+    network = network_of(algorithm, kind)
+    setting = Setting(quadratic.weights, P, T, SIGMA, BOX, protocol=network.protocol)
+    steps, asks = algorithm.steps(setting), network.protocol.asks
+    reply = Reply(steps.answered_with(quadratic), NOISE)
+    lives = [LiveLearning(steps, reply, scope, 1, asks) for scope in scopes(2)]
+    pairs = zip(lives, scopes(2), strict=True)
+    traces = [simulate(network, scope, learning=live) for live, scope in pairs]
+    trajectory = replay(traces, steps, reply, scopes(2), 1, asks)
+    for r, live in enumerate(lives):
+        assert np.array_equal(live.trajectory().models(0), trajectory.models(r))
 
 
 @EACH

@@ -126,6 +126,15 @@ def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
     return path[-1]
 
 
+def dual_averaging(spec: Any, trace: Trace, theta: Model) -> Model:
+    path, start, total = [theta], theta, np.zeros(P)
+    for k, (_, _, owner, _, late, *_) in enumerate(trace.updates.tolist(), 1):
+        total = total + N * SHARE[owner - 1] * slope(owner - 1, path[-1 - late])
+        held = k**spec.exponent / spec.step
+        path.append(boxed((held * start - total) / (SIGMA * k + held)))
+    return path[-1]
+
+
 def noisy_statistics(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: ARG001
     answered = trace.updates["owner"] - 1
     share = SHARE[answered] / SHARE[answered].sum()
@@ -145,6 +154,7 @@ REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
     "fedasync": fedasync,
     "fedbuff": fedbuff,
     "noisy-statistics": noisy_statistics,
+    "dual-averaging": dual_averaging,
 }
 ELSEWHERE = {
     "gossip-graph": "tests/unit/learning/test_gossip_graph.py, row by row",

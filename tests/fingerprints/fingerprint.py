@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.forecasts.exact.moment_forecast import worked_out
+from asyncdp_sim.forecasts.exact.moment_forecast import moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
@@ -129,7 +129,7 @@ def of_forecast(scenario: Scenario) -> str:
     """Return the digest of the forecast by moments, or "none": one by training takes long."""
     if scenario.owners.count > MANY:
         return "none"
-    found = worked_out(population(linear(scenario), None, private=False))
+    found = moment_forecast(population(linear(scenario), None, private=False))
     return "none" if isinstance(found, list) else of_text(numbers([*asdict(found).values()]))
 
 

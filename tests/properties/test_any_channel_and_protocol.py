@@ -380,7 +380,7 @@ def test_live_learning_equals_replay(
     asks = network.protocol.asks
     live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, asks)
     trace = simulate(network, scope(seed), learning=live)
-    lived = live.path()
+    lived = live.trajectory()
     again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, asks)
     assert np.array_equal(lived.updates, again.updates)
     assert np.array_equal(lived.models(0), again.models(0))
@@ -404,7 +404,7 @@ def test_live_learning_that_decides_on_timing_equals_its_replay(
     asks, target = network.protocol.asks, Target(gradients, psi)
     live = LiveLearning(steps, reply, scope(seed), 1, asks, threshold=threshold, target=target)
     trace = simulate(network, scope(seed), learning=live)
-    lived = live.path()
+    lived = live.trajectory()
     again = replay([trace], steps, reply, [scope(seed)], 1, asks)
     assert np.array_equal(lived.models(0), again.models(0))
     cut_short = np.isin(
@@ -428,7 +428,7 @@ def test_live_learning_equals_replay_over_buffers(
     noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
     live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, "central")
     trace = simulate(network, scope(seed), learning=live)
-    lived = live.path()
+    lived = live.trajectory()
     again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, "central")
     assert lived.updates.tolist() == again.updates.tolist() == [trace.n_updates]
     assert np.array_equal(lived.models(0), again.models(0))
@@ -448,7 +448,7 @@ def test_live_learning_equals_replay_in_rounds(
     reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
     live = LiveLearning(steps, reply, scope(seed), record_every, "central")
     trace = simulate(network, scope(seed), learning=live)
-    lived = live.path()
+    lived = live.trajectory()
     both = [trace, simulate(network, scope(seed + 1))]
     again = replay(both, steps, reply, [scope(seed), scope(seed + 1)], record_every, "central")
     assert lived.updates.tolist() == again.updates[:1].tolist() == [trace.n_updates]

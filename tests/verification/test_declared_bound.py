@@ -16,7 +16,7 @@ import pytest
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
+from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.largest import largest
@@ -158,7 +158,7 @@ def queries(asked: Scenario) -> list[tuple[int, np.ndarray, ExchangeOutcome]]:
     for number in range(1, asked.run.replicates + 1):
         scope = streams.within("replicate", number)
         how = (task.steps, task.reply, scope, 1, task.asks)
-        live = Noting(*how, threshold=task.threshold, target=task.target)
+        live = Noting(*how, trigger=task.trigger, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
             fate = ExchangeOutcome(int(row["outcome"]))
@@ -244,17 +244,17 @@ def test_every_loop_meets_the_same(part: str, loop: str, monkeypatch: pytest.Mon
     task, streams = outcome.problem.task, Streams(1)
     monkeypatch.setattr(watch, "NUMBERS", 40)
     seen = Watch(task.watched)
-    lesson = Lesson(task.steps, task.reply, 1, seen)
-    assert fused(outcome.traces, lesson, "average") is not None
+    cell = CellTask(task.steps, task.reply, 1, seen)
+    assert fused(outcome.traces, cell, "average") is not None
 
     def scopes() -> list[Any]:
         return [streams.within("replicate", number) for number in outcome.numbers]
 
     if loop == "answer by answer":
-        fold(outcome.traces, lesson, scopes())
+        fold(outcome.traces, cell, scopes())
     else:
         chosen = numpy_loop.LOOP if loop == "numpy" else numba_loop.LOOP
-        next(learn(outcome.traces, [lesson], scopes, replace(chosen, rows=2, numbers=60)))
+        next(learn(outcome.traces, [cell], scopes, replace(chosen, rows=2, numbers=60)))
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
     assert seen.met().queries == len(queries(outcome.scenario))
     if part == "request, losses":
@@ -272,7 +272,7 @@ def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
         unseen = replace(outcome, problem=problem)
         streams = Streams(1)
         scopes = [streams.within("replicate", number) for number in outcome.numbers]
-        path = fold(outcome.traces, Lesson(task.steps, task.reply, 1), scopes, task.asks)
+        path = fold(outcome.traces, CellTask(task.steps, task.reply, 1), scopes, task.asks)
         assert path.final.tobytes() == unseen.learned.models.tobytes()
 
 
@@ -287,7 +287,7 @@ def test_live_learning_meets_what_its_replay_does() -> None:
     assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = Watch(task.watched)
-    fold(live.traces, Lesson(task.steps, task.reply, 1, seen), [scope])
+    fold(live.traces, CellTask(task.steps, task.reply, 1, seen), [scope])
     assert seen.met().largest.tolist() == met.largest.tolist()
 
 

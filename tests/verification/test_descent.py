@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from asyncdp_sim.forecasts.exact.absent_answers import scheduled, step_of
 from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
-from asyncdp_sim.forecasts.exact.schedules import scheduled, step_of
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate

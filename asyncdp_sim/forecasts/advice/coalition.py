@@ -1,23 +1,16 @@
-"""Whom to invite: the coalition whose model is forecast to be the best for everybody."""
+"""The coalition to invite: that whose model is forecast to be the best for everybody."""
 
 from dataclasses import dataclass
-from math import prod
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike
-from asyncdp_sim.forecasts.advice.frontier import candidates
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
+from asyncdp_sim.forecasts.advice.ranking import Classes, Exactly, Quick
 
 Array = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-LADDER = 8
-"""Sizes from one owner to all, in equal ratios, of each of which the best coalition is kept."""
-EXHAUSTIVE = 2**15
-"""Coalitions that are all ranked: of 15 owners, or of more where some are alike."""
-THOROUGH = 200_000
-"""Coalitions × choices × classes² up to which every coalition is worked out at every choice."""
 
 
 @dataclass(frozen=True)
@@ -100,62 +93,21 @@ class Invitation:
         return self.best.cost / self.bound - 1
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """Owners, those with the same size and the same noise put together.
-
-    Attributes
-    ----------
-    records, spread : array (K,)
-        n_i and w_i.
-    owners : tuple of tuple of int
-        Who they are, from 1.
-    """
-
-    records: Array
-    spread: Array
-    owners: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, records: Array, spread: Array) -> "Classes":
-        """Put together the owners, (N,) each."""
-        kinds, which = np.unique(np.stack([records, spread], 1), axis=0, return_inverse=True)
-        owners = tuple(
-            tuple((np.flatnonzero(which.ravel() == c) + 1).tolist()) for c in range(len(kinds))
-        )
-        return cls(kinds[:, 0], kinds[:, 1], owners)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Owners of each class."""
-        return tuple(map(len, self.owners))
-
-    def all_counts(self) -> Whole:
-        """Return all coalitions, as counts of each class, but the empty one."""
-        axes = [np.arange(size + 1) for size in self.sizes]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))[1:]
-
-    def members(self, counts: Whole) -> tuple[int, ...]:
-        """Return a coalition's members; of owners that are alike the first ones."""
-        chosen = (them[:m] for them, m in zip(self.owners, counts.tolist(), strict=True))
-        return tuple(sorted(owner for some in chosen for owner in some))
-
-
 def best_coalition(
-    alike: Alike, records: Array, spread: Array, *, exact: int | None = None, shown: int = 5
+    alike: EqualSizeCost, records: Array, spread: Array, *, exact: int | None = None, shown: int = 5
 ) -> Invitation:
     """Return the coalition of least cost.
 
     Up to 15 owners all coalitions are ranked by
-    :class:`~asyncdp_sim.forecasts.advice.coalition_cost.Alike`'s quick cost; beyond, those that
-    :func:`~asyncdp_sim.forecasts.advice.frontier.candidates` collects greedily. The first ``exact``
-    of them, everybody, and as many others over the whole range of ranks are then worked out
-    exactly, at the choice of ρ and T that suits their quick cost best; where that is little work,
-    all are, at every choice.
+    :class:`~asyncdp_sim.forecasts.advice.coalition_cost.EqualSizeCost`'s quick cost; beyond, those
+    that :func:`~asyncdp_sim.forecasts.advice.frontier.candidates` collects greedily. The first
+    ``exact`` of them, everybody, and as many others over the whole range of ranks are then worked
+    out exactly, at the choice of ρ and T that suits their quick cost best; where that is little
+    work, all are, at every choice.
 
     Parameters
     ----------
-    alike : Alike
+    alike : EqualSizeCost
     records, spread : array (N,)
         n_i and w_i.
     exact : int, optional
@@ -170,78 +122,36 @@ def best_coalition(
         If learning diverges for every coalition.
     """
     classes = Classes.of(np.asarray(records, dtype=float), np.asarray(spread, dtype=float))
-    complete = prod(size + 1 for size in classes.sizes) <= EXHAUSTIVE
-    exact = (64 if complete else 6) if exact is None else exact
-    if complete:
-        counts = classes.all_counts()
-        quick, place = _quick(alike, classes, counts)
-        least = float(quick.min())
-    else:
-        counts, least = candidates(alike, classes.records, classes.spread, classes.sizes)
-        quick, place = _quick(alike, classes, counts)
-    if not np.isfinite(quick).any():
+    quick = Quick.of(alike, classes)
+    if not np.isfinite(quick.cost).any():
         raise SpecError([Fault("algorithm.rho", "a step with which learning diverges", "lower it")])
-    order = np.argsort(quick, kind="stable")
-    everybody = int(np.argmax(counts.sum(axis=1)))
-    ladder = _ladder(counts, quick)
-    if len(order) <= 2 * exact:
-        rows = order
-    else:
-        finite = order[: int(np.isfinite(quick).sum())]
-        spaced = finite[np.linspace(0, len(finite) - 1, exact).astype(np.int64)]
-        rows = np.unique(np.concatenate([order[:exact], spaced, [everybody], ladder]))
-    thorough = complete and len(counts) * alike.free.shape[1] * len(classes.sizes) ** 2 <= THOROUGH
-    if thorough:
-        rows = np.arange(len(counts))
-        cost, place = alike.exactly_best(counts, classes.records, classes.spread)
-    else:
-        cost = alike.exact(counts[rows], classes.records, classes.spread, place[rows])
-    with np.errstate(invalid="ignore"):
-        ratios = (cost / quick[rows])[np.isfinite(cost)]
-    low, high = float(ratios.min()), float(ratios.max())
-    ranked = rows[np.argsort(cost, kind="stable")]
-    worth = dict(zip(rows.tolist(), cost.tolist(), strict=True))
-    proven = thorough or (complete and alike.by_rounds)
-    if complete and len(rows) < len(counts):
-        rest = np.setdiff1d(order, rows)
-        least = float(quick[rest].min())
-    top = worth[int(ranked[0])]
-    bound = top if proven else min(top, least * min(low, 1.0))
-
-    def coalition(row: int) -> Coalition:
-        k, at = int(counts[row].sum()), int(place[row])
-        held = float(counts[row] @ classes.records)
-        return Coalition(
-            members=classes.members(counts[row]),
-            records=round(held),
-            cost=worth[row],
-            sampling=float(alike.missing(np.array([held]))[0]),
-            rho=float(alike.rho[k - 1, at]),
-            updates=alike.courses[at].updates,
-            answers=int(alike.answers[k - 1, at]),
-        )
-
+    done = quick.exactly(exact)
+    coalition, best = partial(_coalition, quick, done), done.ranked[0]
     return Invitation(
-        best=coalition(int(ranked[0])),
-        everybody=coalition(everybody),
-        others=tuple(coalition(int(row)) for row in ranked[1 : shown + 1]),
-        ladder=tuple(coalition(int(row)) for row in ladder if np.isfinite(worth[int(row)])),
-        bound=bound,
-        proven=proven,
-        ratio=(low, high),
-        ranked=len(counts),
-        worked_out=len(rows),
-        exhaustive=complete,
+        best=coalition(best),
+        everybody=coalition(quick.everybody),
+        others=tuple(coalition(row) for row in done.ranked[1 : shown + 1]),
+        ladder=tuple(coalition(row) for row in quick.ladder if np.isfinite(done.cost_of(row))),
+        bound=done.bound(quick),
+        proven=done.proven,
+        ratio=done.ratio(quick),
+        ranked=len(quick.counts),
+        worked_out=len(done.rows),
+        exhaustive=quick.complete,
     )
 
 
-def _ladder(counts: Whole, quick: Array) -> Whole:
-    """Return the place of the quickest cost of each of some sizes."""
-    size = counts.sum(axis=1)
-    wanted = np.unique(np.rint(np.geomspace(1, size.max(), LADDER)).astype(np.int64))
-    found = [np.flatnonzero(size == each) for each in wanted.tolist()]
-    return np.array([rows[np.argmin(quick[rows])] for rows in found if len(rows) > 0])
-
-
-def _quick(alike: Alike, classes: Classes, counts: Whole) -> tuple[Array, Whole]:
-    return alike.cost(counts.sum(axis=1), counts @ classes.records, counts @ classes.spread)
+def _coalition(quick: Quick, done: Exactly, row: int) -> Coalition:
+    """Return what is said of a coalition that was worked out exactly."""
+    alike, counts = quick.alike, quick.counts[row]
+    k, at = int(counts.sum()), int(done.place[row])
+    held = float(counts @ quick.classes.records)
+    return Coalition(
+        members=quick.classes.members(counts),
+        records=round(held),
+        cost=done.cost_of(row),
+        sampling=float(alike.missing(np.array([held]))[0]),
+        rho=float(alike.rho[k - 1, at]),
+        updates=alike.courses[at].updates,
+        answers=int(alike.answers[k - 1, at]),
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.many_rounds import rounds
-from asyncdp_sim.theory.moments.synchronous import Schedule
+from asyncdp_sim.learning.algorithms import Schedule
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ def enough_answers(members: int, updates: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class EqualSizeCost:
     """What a coalition costs by its number of members k, its records n_S and its noise W_S.
 
         cost = free[k] + b (1/n_S − 1/n) + noise[k] W_S/n_S²,   W_S = Σ_S w_i,   w_i = n_i² v_i,
@@ -79,7 +79,7 @@ class Alike:
         choices: Sequence[tuple[Course, Array]],
         answers: Callable[[int, int], int],
         total: float,
-    ) -> "Alike":
+    ) -> "EqualSizeCost":
         """Work out all choices: of each a course, and its ρ for k = 1 … N members, (N,)."""
         columns = []
         for course, rho in choices:
@@ -99,7 +99,7 @@ class Alike:
         owners: int,
         total: float,
         scheduled: Callable[[Array, int], Schedule],
-    ) -> "Alike":
+    ) -> "EqualSizeCost":
         """Work out all choices of a synchronous algorithm: a course, and ρ, c_1 or α; K = T."""
         found = [
             rounds(course, scheduled(np.array([step]), course.updates)) for course, step in choices

@@ -68,7 +68,7 @@ def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Da
     changes: dict[str, dict[str, Any]] = {
         "owners": {"count": len(chosen), "records": sizes},
         "run": {"updates": length},
-        "algorithm": {"rho" if hasattr(scenario.algorithm, "rho") else "step": coalition.rho},
+        "algorithm": {scenario.algorithm.step_field: coalition.rho},
         "privacy": {"epsilon": epsilon, "budget": budget, "learner": None},
     }
     alone = scenario.model_copy(

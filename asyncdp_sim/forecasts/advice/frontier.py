@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -14,7 +14,7 @@ ORDERS = 2000
 
 
 def candidates(
-    alike: Alike, records: Array, spread: Array, sizes: Sequence[int]
+    alike: EqualSizeCost, records: Array, spread: Array, sizes: Sequence[int]
 ) -> tuple[Whole, float]:
     """Return coalitions as counts of classes, (B, K), and a bound on every coalition's quick cost.
 
@@ -27,7 +27,7 @@ def candidates(
 
     Parameters
     ----------
-    alike : Alike
+    alike : EqualSizeCost
     records, spread : array (K,)
         n_i and w_i of a class.
     sizes : sequence of int

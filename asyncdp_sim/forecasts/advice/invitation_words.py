@@ -1,4 +1,4 @@
-"""Whom to invite, in figures and in words."""
+"""An invitation in figures and in words."""
 
 from dataclasses import dataclass
 

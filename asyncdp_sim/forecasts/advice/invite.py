@@ -1,4 +1,4 @@
-"""Whom a scenario's learner should invite, and what each of its owners adds."""
+"""Advice on whom a scenario's learner should invite, and on what each of its owners adds."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike, enough_answers, steps, strides
+from asyncdp_sim.forecasts.advice.coalition_cost import (
+    EqualSizeCost,
+    enough_answers,
+    steps,
+    strides,
+)
 from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
@@ -26,9 +31,8 @@ from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, 
 from asyncdp_sim.forecasts.exact.assumptions import broken
 from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
 from asyncdp_sim.forecasts.exact.many_groups import Course
-from asyncdp_sim.forecasts.exact.schedules import Synchronous, scheduled, step_of
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budget import Horizon
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
@@ -101,7 +105,7 @@ def invite(
     tell("ranking coalitions by moments")
     found = best_coalition(alike, records, spread)
     given = replace(
-        found.everybody, rho=_step(own), updates=own.run.updates,
+        found.everybody, rho=own.algorithm.step_length, updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
     clipped = clipped_course(known, CLIPPED_ROWS)
@@ -144,7 +148,11 @@ def invite(
 
 
 def _candidates(
-    alike: Alike, clipped: ClippedCourse | None, found: Invitation, spread: Array, clips: bool
+    alike: EqualSizeCost,
+    clipped: ClippedCourse | None,
+    found: Invitation,
+    spread: Array,
+    clips: bool,
 ) -> list[Coalition]:
     """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
     told = [each for each in (*found.ladder, *found.others, found.best) if np.isfinite(each.cost)]
@@ -161,7 +169,11 @@ def _candidates(
 
 
 def _cost(
-    alike: Alike, clipped: ClippedCourse | None, it: Coalition, records: Array, spread: Array
+    alike: EqualSizeCost,
+    clipped: ClippedCourse | None,
+    it: Coalition,
+    records: Array,
+    spread: Array,
 ) -> float | None:
     """Return the cost by moments of a coalition; None where it is not known of this step."""
     who, rho = np.array(it.members) - 1, np.array([it.rho])
@@ -185,7 +197,7 @@ def _cost(
     return cost if np.isfinite(cost) else None
 
 
-def _worth(known: Population, alike: Alike, records: Array, spread: Array) -> Division:
+def _worth(known: Population, alike: EqualSizeCost, records: Array, spread: Array) -> Division:
     untrained = alike.courses[0].untrained
 
     def value(members: Members) -> Array:
@@ -204,51 +216,59 @@ def _worth(known: Population, alike: Alike, records: Array, spread: Array) -> Di
     return sampled(value, n, PERMUTATIONS, draws)
 
 
-def _step(scenario: Scenario) -> float:
-    """Return ρ, c_1 or α."""
-    algorithm = scenario.algorithm
-    if isinstance(algorithm, AsyncGossip):
-        return algorithm.rho
-    if not isinstance(algorithm, Synchronous):
-        raise TypeError("unlike() lets no such scenario pass")
-    return step_of(algorithm)
-
-
-def prepared(known: Population, *, tuned: bool) -> tuple[Alike, Array, Array, tuple[str, ...]]:
+def prepared(
+    known: Population, *, tuned: bool
+) -> tuple[EqualSizeCost, Array, Array, tuple[str, ...]]:
     """Return the costs of coalitions, n_i and w_i of every owner, and what is taken for granted."""
     scenario, objective = known.scenario, known.objective
-    algorithm, privacy = scenario.algorithm, scenario.privacy
-    if privacy.overlap > 1:
+    if scenario.privacy.overlap > 1:
         said = "allowed is 1: who shares records changes with the coalition"
-        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
+        raise SpecError([Fault("privacy.overlap", str(scenario.privacy.overlap), said)])
     doubts = unlike(known)
     if clips(known):
         linear = "no record's gradient is clipped, so that answers are linear in the model"
         doubts = (*doubts, linear)
-    if objective is None or not isinstance(algorithm, AsyncGossip | Synchronous):
+    if objective is None:
         raise TypeError("unlike() lets no such scenario pass")
-    course = partial(Course.of, objective, noise=privacy.noise, initial=algorithm.initial)
-    n, updates = objective.n_owners, scenario.run.updates
-    records = objective.records.astype(float)
-    lengths = [updates]
+    updates, lengths = scenario.run.updates, [scenario.run.updates]
     if tuned:
         lengths = sorted({max(1, round(share * updates)) for share in SHARES_OF_T})
-    if not isinstance(algorithm, AsyncGossip):
-        schedule = scheduled(algorithm)
-        courses = [course(updates=length) for length in lengths]
-        strided = [(courses[-1], step_of(algorithm))]
-        if tuned:
-            strided += [(each, c) for each in courses for c in strides(each, schedule)]
-        alike = Alike.in_rounds(strided, n, float(records.sum()), schedule)
-        return alike, records, spread_of(known), doubts
-    courses = [course(updates=length, central_step=algorithm.central_step) for length in lengths]
+    costs = _in_rounds if scenario.algorithm.in_rounds is not None else _one_on_one
+    alike = costs(scenario, objective, lengths, tuned=tuned)
+    return alike, objective.records.astype(float), spread_of(known), doubts
+
+
+def _in_rounds(
+    scenario: Scenario, objective: Quadratic, lengths: list[int], *, tuned: bool
+) -> EqualSizeCost:
+    """Return the costs of coalitions that learn in rounds, for these T."""
+    algorithm, total = scenario.algorithm.in_rounds, float(objective.records.sum())
+    if algorithm is None:
+        raise TypeError("unlike() lets no such scenario pass")
+    noise, initial, schedule = scenario.privacy.noise, algorithm.initial, algorithm.schedule
+    courses = [Course.of(objective, updates=t, noise=noise, initial=initial) for t in lengths]
+    choices = [(courses[-1], algorithm.step)]
+    if tuned:
+        choices += [(each, c) for each in courses for c in strides(each, schedule)]
+    return EqualSizeCost.in_rounds(choices, objective.n_owners, total, schedule)
+
+
+def _one_on_one(
+    scenario: Scenario, objective: Quadratic, lengths: list[int], *, tuned: bool
+) -> EqualSizeCost:
+    """Return the costs of coalitions that learn one-on-one, for these T."""
+    algorithm, privacy, n = scenario.algorithm.one_on_one, scenario.privacy, objective.n_owners
+    if algorithm is None:
+        raise TypeError("unlike() lets no such scenario pass")
+    central_step, initial = algorithm.central_step, algorithm.initial
+    course = partial(Course.of, objective, noise=privacy.noise, initial=initial)
+    courses = [course(updates=length, central_step=central_step) for length in lengths]
     choices = [(courses[-1], np.full(n, algorithm.rho))]
     if tuned:
         choices += [(each, rho) for each in courses for rho in steps(each, n)]
     horizon = isinstance(privacy.budget, Horizon)
     allowed = (lambda _, length: length) if horizon else enough_answers
-    alike = Alike.one_on_one(choices, allowed, float(records.sum()))
-    return alike, records, spread_of(known), doubts
+    return EqualSizeCost.one_on_one(choices, allowed, float(objective.records.sum()))
 
 
 def spread_of(known: Population) -> Array:

@@ -8,9 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import AsyncDPError, Fault, SpecError
 from asyncdp_sim.forecasts.exact.assumptions import broken, choice
-from asyncdp_sim.forecasts.exact.schedules import synchronous
 from asyncdp_sim.forecasts.population import Moments, Population, population
-from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
@@ -97,17 +95,17 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     """
     doubts = list(doubts)
     scenario, objective, chosen = known.scenario, known.objective, choice(known)
-    privacy, algorithm = scenario.privacy, scenario.algorithm
+    privacy, algorithm = scenario.privacy, scenario.algorithm.one_on_one
     if privacy.mechanism != "laplace" or privacy.budget.kind == "until-spent":
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
         doubts.append("owners that share records cannot sell budgets one by one")
-    if synchronous(algorithm):
+    if scenario.algorithm.in_rounds is not None:
         doubts.append("budgets of learning in rounds have no prices here")
     if len(doubts) > 0:
         given, why = "a scenario that cannot be priced", "prices are by exact moments, but"
         raise SpecError([Fault("", given, f"{why} {doubt}") for doubt in doubts])
-    if objective is None or isinstance(chosen, Unknown) or not isinstance(algorithm, AsyncGossip):
+    if objective is None or isinstance(chosen, Unknown) or algorithm is None:
         raise TypeError("broken() lets no such scenario pass")
     process = gossip_map_of(
         objective,
@@ -115,7 +113,7 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
         updates=scenario.run.updates,
         central_step=algorithm.central_step,
         probability=chosen,
-        inverse_rate=algorithm.selection == "inverse-rate",
+        inverse_rate=algorithm.inverse_rate,
     )
     quiet = run_moments(process, noise=privacy.noise, initial=algorithm.initial)
     judge = objective if known.judge is None else known.judge

@@ -13,7 +13,6 @@ from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario
@@ -126,8 +125,8 @@ class Search:
         return [self.best_rho(length) for length in sorted({round(t) for t in lengths.tolist()})]
 
     def _course(self, updates: int) -> Course:
-        algorithm, objective = self.known.scenario.algorithm, self.known.objective
-        if not isinstance(algorithm, AsyncGossip) or objective is None:
+        algorithm, objective = self.known.scenario.algorithm.one_on_one, self.known.objective
+        if algorithm is None or objective is None:
             raise TypeError("unlike() lets no such scenario pass")
         return Course.of(
             objective,
@@ -156,7 +155,7 @@ def _answers(scenario: Scenario, updates: int) -> int:
 def with_choice(scenario: Scenario, setting: Setting) -> Scenario:
     """Return the scenario with another ρ, T and K."""
     changed: dict[str, Any] = {
-        "algorithm": scenario.algorithm.model_copy(update={"rho": setting.rho}),
+        "algorithm": scenario.algorithm.with_step(setting.rho),
         "run": scenario.run.model_copy(update={"updates": setting.updates}),
     }
     if not isinstance(scenario.privacy.budget, Horizon):

@@ -23,7 +23,6 @@ from asyncdp_sim.forecasts.advice.step_and_length import Search, Setting, cost_o
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecasts.exact.clipping import clipped_course
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import count
@@ -171,7 +170,8 @@ def tune(
     asked = scenario.base()
     known = population(asked, "own", private=private)
     doubts, own = unlike(known), known.scenario
-    if not isinstance(own.algorithm, AsyncGossip):
+    given = own.algorithm.one_on_one
+    if given is None:
         said = "the best step and T are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), said)])
     search = Search(known, clipped_course(known))
@@ -183,7 +183,7 @@ def tune(
         why = "no step with which learning converges was found"
         raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
     answers = max(own.network.answers_allowed)
-    settings = [Setting(own.algorithm.rho, own.run.updates, answers, None)]
+    settings = [Setting(given.rho, own.run.updates, answers, None)]
     settings += [replace(each, rho=factor * each.rho) for factor in AROUND for each in near]
     scenes = [own, *(with_choice(own, each) for each in settings[1:])]
     light = partial(affordable, own, known.dataset, most=replicates)

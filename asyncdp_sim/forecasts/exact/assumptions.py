@@ -3,9 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.exact.schedules import absent, synchronous
+from asyncdp_sim.forecasts.exact.absent_answers import absent
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.privacy import Clip
@@ -28,7 +27,7 @@ def broken(population: Population) -> list[str]:
     network, found = population.scenario.network, nonlinear(population)
     if network.until is not None and not surely_until(network, network.updates):
         found.append(ENDS_EARLY)
-    if synchronous(population.scenario.algorithm):
+    if population.scenario.algorithm.in_rounds is not None:
         found += absent(population.scenario)
     elif not network.protocol.makes_updates and never_stale(Facts(network)):
         law = answering(population)
@@ -40,9 +39,8 @@ def broken(population: Population) -> list[str]:
 def nonlinear(population: Population) -> list[str]:
     """Return why there are none even if it is known who updates when, a reason each."""
     scenario, found = population.scenario, []
-    in_rounds = synchronous(scenario.algorithm)
-    if not (in_rounds or isinstance(scenario.algorithm, AsyncGossip)):
-        found.append(f"algorithm {scenario.algorithm.kind} has no exact moments here")
+    if scenario.algorithm.no_moments is not None:
+        found.append(scenario.algorithm.no_moments)
     if population.objective is None:
         found.append(f"the loss of model {scenario.model.kind} is not quadratic")
     elif not population.objective.interior:

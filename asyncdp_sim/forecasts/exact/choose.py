@@ -8,7 +8,6 @@ import numpy.typing as npt
 from asyncdp_sim.forecasts.exact.assumptions import broken, choice
 from asyncdp_sim.forecasts.exact.in_rounds import InRounds
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
-from asyncdp_sim.forecasts.exact.schedules import Synchronous
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -39,12 +38,13 @@ def exact(known: Population, shared: Recursions) -> Exact | tuple[str, ...]:
     shared : Recursions
         Moments that several scenarios share.
     """
-    doubts, objective, algorithm = broken(known), known.objective, known.scenario.algorithm
+    doubts, objective = broken(known), known.objective
     if len(doubts) > 0 or objective is None:
         return tuple(doubts)
     found: Exact
-    if isinstance(algorithm, Synchronous):
-        found = InRounds(known, objective, algorithm)
+    rounds = known.scenario.algorithm.in_rounds
+    if rounds is not None:
+        found = InRounds(known, objective, rounds)
     else:
         chosen = choice(known)
         if isinstance(chosen, Unknown):

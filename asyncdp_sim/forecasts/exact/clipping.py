@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.advice.coalition import Coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.objectives import LinearRecords
 from asyncdp_sim.privacy import Clip
 from asyncdp_sim.theory.moments.clipped import ROWS, ClippedCourse
@@ -32,8 +31,8 @@ def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
     rows : int
         Records that clipping is worked out on.
     """
-    algorithm, records = known.scenario.algorithm, known.problem.records
-    if not clips(known) or known.objective is None or not isinstance(algorithm, AsyncGossip):
+    algorithm, records = known.scenario.algorithm.one_on_one, known.problem.records
+    if not clips(known) or known.objective is None or algorithm is None:
         return None
     if not isinstance(records, LinearRecords):
         return None
@@ -48,7 +47,7 @@ def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
 
 
 def retuned(
-    alike: Alike, clipped: ClippedCourse, coalitions: Sequence[Coalition], spread: Array
+    alike: EqualSizeCost, clipped: ClippedCourse, coalitions: Sequence[Coalition], spread: Array
 ) -> list[Coalition]:
     """Return coalitions with the ρ and T of the grid that suit them best with clipped gradients.
 

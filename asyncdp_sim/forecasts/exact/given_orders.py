@@ -71,7 +71,7 @@ def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -
     if not np.isfinite(spread).all():
         return Unknown("the learning diverges")
     bound, algorithm = objective.theta_max, known.scenario.algorithm
-    outside = bound is not None and getattr(algorithm, "initial", "zeros") != "zeros" and bound < 1
+    outside = bound is not None and algorithm.starts_at != "zeros" and bound < 1
     if outside or any(acted for _, acted in found):
         return Unknown("the projection onto Θ may act")
     ks = np.unique(np.rint(np.linspace(0, owners.shape[1], POINTS)).astype(np.int64))

@@ -7,15 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
-from asyncdp_sim.forecasts.exact.schedules import Synchronous, scheduled, step_of
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.algorithms import Rounds, Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Shape
-from asyncdp_sim.theory.moments.synchronous import DescentMoments, Schedule, drawn, moments
+from asyncdp_sim.theory.moments.synchronous import DescentMoments, drawn, moments
 
 Array = npt.NDArray[np.float64]
 
@@ -31,12 +31,12 @@ class InRounds:
     known : Population
     objective : Quadratic
         What the forecast is of.
-    algorithm : Collab1, Collab2 or ParameterServer
+    algorithm : Rounds
     """
 
     known: Population
     objective: Quadratic
-    algorithm: Synchronous
+    algorithm: Rounds
 
     @property
     def answers(self) -> Array:
@@ -55,7 +55,7 @@ class InRounds:
 
     @cached_property
     def _schedule(self) -> Schedule:
-        return scheduled(self.algorithm)(step_of(self.algorithm), self.known.scenario.run.updates)
+        return self.algorithm.schedule(self.algorithm.step, self.known.scenario.run.updates)
 
     @cached_property
     def _loud(self) -> DescentMoments:
@@ -127,7 +127,4 @@ class InRounds:
             start=float(self.psi[0] * objective.least),
             kept=self._schedule.kept,
         )
-        said = "Theorem 2 of Collab, mended"
-        if self.algorithm.kind != "collab-1":
-            said += ", for these steps"
-        return float(found[-1] / objective.least), said
+        return float(found[-1] / objective.least), self.algorithm.theorem

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.exact.many_groups import Course
-from asyncdp_sim.theory.moments.synchronous import LOST, Schedule, descend
+from asyncdp_sim.learning.algorithms import Schedule
+from asyncdp_sim.theory.moments.synchronous import LOST, descend
 
 Array = npt.NDArray[np.float64]
 

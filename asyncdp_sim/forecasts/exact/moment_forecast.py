@@ -20,7 +20,6 @@ from asyncdp_sim.forecasts.exact.in_rounds import InRounds
 from asyncdp_sim.forecasts.exact.one_on_one import Expected, Recursions, process_of, shape_of
 from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
 from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
-from asyncdp_sim.forecasts.exact.schedules import Synchronous
 from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
 from asyncdp_sim.forecasts.exact.unlike_owners import Unlike, unlike
 from asyncdp_sim.forecasts.exact.update_times import pace
@@ -38,7 +37,7 @@ ORDERS = 125
 
 
 @dataclass(frozen=True, eq=False)
-class Worked:
+class MomentForecast:
     """Expected ψ and when, without training on records.
 
     Attributes
@@ -83,7 +82,9 @@ class Worked:
     apart: float = 0.0
 
 
-def worked_out(known: Population, heterogeneity: float | None = None) -> Worked | list[str]:
+def moment_forecast(
+    known: Population, heterogeneity: float | None = None
+) -> MomentForecast | list[str]:
     """Return the forecast by second moments, or why there is none.
 
     Exact where owners are independent, and no budget ends before T; exact over the counts of
@@ -105,8 +106,9 @@ def worked_out(known: Population, heterogeneity: float | None = None) -> Worked 
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
     several = unlike(known, heterogeneity) if known.common else None
-    if isinstance(known.scenario.algorithm, Synchronous):
-        found = doubts or _in_rounds(InRounds(known, objective, known.scenario.algorithm))
+    rounds = known.scenario.algorithm.in_rounds
+    if rounds is not None:
+        found = doubts or _in_rounds(InRounds(known, objective, rounds))
         return _apart(found, several)
     law, ends = answering(known), ending(known)
     if several is not None:
@@ -122,14 +124,14 @@ def worked_out(known: Population, heterogeneity: float | None = None) -> Worked 
     return _ordered(known, [objective], doubts)
 
 
-def _apart(found: Worked | list[str], several: Unlike | None) -> Worked | list[str]:
+def _apart(found: MomentForecast | list[str], several: Unlike | None) -> MomentForecast | list[str]:
     """Add how far apart owners are taken to be."""
     if several is None or isinstance(found, list):
         return found
     return replace(found, apart=several.apart)
 
 
-def _in_rounds(exact: InRounds) -> Worked | list[str]:
+def _in_rounds(exact: InRounds) -> MomentForecast | list[str]:
     why = exact.refuted(exact.objective.theta_max)
     if why:
         return [why]
@@ -139,7 +141,9 @@ def _in_rounds(exact: InRounds) -> Worked | list[str]:
     return _timed(exact.known, exact, exact.draws(), each, limit, theorem)
 
 
-def _independent(known: Population, objective: Quadratic, law: Releases) -> Worked | list[str]:
+def _independent(
+    known: Population, objective: Quadratic, law: Releases
+) -> MomentForecast | list[str]:
     scenario, chosen = known.scenario, law.chosen
     exact = Recursions().expect(known, objective, chosen)
     released = scenario.run.updates * law.per_update
@@ -152,7 +156,7 @@ def _independent(known: Population, objective: Quadratic, law: Releases) -> Work
     return _exact(known, objective, exact, drawn(known, chosen, endless), released, limit)
 
 
-def _counted(known: Population, objective: Quadratic, chosen: Array) -> Worked | list[str]:
+def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentForecast | list[str]:
     algorithm, process = process_of(known, objective, chosen)
     shape, variance = shape_of(known), known.problem.task.reply.noise.variance
     caps = _caps(known)
@@ -172,7 +176,7 @@ def _exact(
     released: Array | None,
     limit: float | None,
     over: str = "",
-) -> Worked | list[str]:
+) -> MomentForecast | list[str]:
     why = exact.refuted(objective.theta_max)
     if why:
         return [why]
@@ -189,10 +193,10 @@ def _timed(
     limit: float | None,
     theorem: str | None,
     over: str = "",
-) -> Worked:
+) -> MomentForecast:
     when = pace(known.scenario.network, released, known.scenario.run.seed)
     shown = min(len(exact.psi), len(when.times))
-    return Worked(
+    return MomentForecast(
         psi=exact.psi[:shown],
         times=when.times[:shown],
         half_width=0.0,
@@ -211,7 +215,7 @@ def _ordered(
     objectives: Sequence[Quadratic],
     doubts: list[str],
     law: Releases | None = None,
-) -> Worked | list[str]:
+) -> MomentForecast | list[str]:
     """Average over orders of the updates: of independent owners, where they are; else simulated.
 
     And over owners' second moments, where several are possible.
@@ -234,7 +238,7 @@ def _ordered(
     result = given(known, objectives, owners)
     if isinstance(result, Unknown):
         return [result.reason]
-    return Worked(
+    return MomentForecast(
         psi=result.psi,
         times=times[result.ks],
         half_width=result.half_width,

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import OneOnOne
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.provenance import digest
@@ -131,7 +131,7 @@ class Recursions:
 
 def process_of(
     known: Population, objective: Quadratic, chosen: Array | None
-) -> tuple[AsyncGossip, GossipMap]:
+) -> tuple[OneOnOne, GossipMap]:
     """Return the algorithm of a scenario, and its numbers.
 
     Parameters
@@ -147,16 +147,16 @@ def process_of(
     TypeError
         If the algorithm is another than asynchronous gossip.
     """
-    algorithm = known.scenario.algorithm
-    if not isinstance(algorithm, AsyncGossip):
-        raise TypeError(f"no exact moments of {algorithm.kind}")
+    algorithm = known.scenario.algorithm.one_on_one
+    if algorithm is None:
+        raise TypeError(f"no exact moments of {known.scenario.algorithm.kind}")
     return algorithm, gossip_map_of(
         objective,
         rho=algorithm.rho,
         updates=known.scenario.run.updates,
         central_step=algorithm.central_step,
         probability=chosen,
-        inverse_rate=algorithm.selection == "inverse-rate",
+        inverse_rate=algorithm.inverse_rate,
     )
 
 

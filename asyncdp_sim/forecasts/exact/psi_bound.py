@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.algorithms import OneOnOne
 from asyncdp_sim.learning.answers import Noise
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 
 def psi_bound(
-    algorithm: AsyncGossip, objective: Quadratic, noise: Noise, updates: int, chosen: Array
+    algorithm: OneOnOne, objective: Quadratic, noise: Noise, updates: int, chosen: Array
 ) -> float | None:
     """Return a bound on E ψ(θ_L,T), Theorem 2 (Async) mended and for smooth losses.
 
@@ -42,7 +42,7 @@ def psi_bound(
             updates=updates,
             central_step=algorithm.central_step,
             probability=chosen,
-            inverse_rate=algorithm.selection == "inverse-rate",
+            inverse_rate=algorithm.inverse_rate,
         )
         found = sharpened(
             steps,

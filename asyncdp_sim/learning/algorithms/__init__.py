@@ -5,17 +5,29 @@ from typing import Annotated
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
+from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
-    Statistics,
 )
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
-from asyncdp_sim.learning.algorithms.steps import Array, Asks, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.second_moments import Statistics
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Asks,
+    Gradients,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    Wrapped,
+)
 
 Algorithm = Annotated[
     AsyncGossip
@@ -26,13 +38,15 @@ Algorithm = Annotated[
     | FedBuff
     | NoisyStatistics
     | GossipGraph
-    | Polar,
+    | Polar
+    | DualAveraging,
     FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""
 
 __all__ = [
     "Algorithm",
+    "AlgorithmKind",
     "Array",
     "Asks",
     "AsyncGossip",
@@ -48,16 +62,21 @@ __all__ = [
     "GossipGraphSteps",
     "GossipState",
     "GossipSteps",
+    "Gradients",
     "Indices",
     "NoisyStatistics",
     "NoisyStatisticsSteps",
+    "OneOnOne",
     "ParameterServer",
     "ParameterServerSteps",
     "Polar",
     "PolarState",
     "PolarSteps",
+    "Rounds",
+    "Schedule",
     "Setting",
     "Statistics",
     "Steps",
     "Turn",
+    "Wrapped",
 ]

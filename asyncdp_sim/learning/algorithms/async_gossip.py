@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import OneOnOne
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
 from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
 
@@ -33,7 +35,7 @@ class GossipState:
 
 
 @dataclass(frozen=True, eq=False)
-class GossipSteps:
+class GossipSteps(Steps):
     """Algorithm 1 with its numbers filled in.
 
     With θ̄ = (θ_L + θ_i)/2 and Q the owner's answer to the query θ̄ (Async, line 7):
@@ -58,6 +60,8 @@ class GossipSteps:
         Whether the step is taken from (θ_L + θ_i)/2 as it is now, or as it was read.
     """
 
+    answers_per_update = 1
+
     n_owners: int
     n_features: int
     shrink_copy: float | Array
@@ -67,18 +71,8 @@ class GossipSteps:
     initial: Literal["zeros", "ones", "uniform"]
     apply_at: Literal["current", "as-read"] = "current"
 
-    @property
-    def answers_per_update(self) -> Literal[1]:
-        """Every answer is an update."""
-        return 1
-
-    @property
-    def answer_size(self) -> int:
-        """P: an answer is a gradient."""
-        return self.n_features
-
+    @override
     def init(self, replicates: Sequence[Scope]) -> GossipState:
-        """Return the models at k = 0, in Θ, one row per replicate."""
         shape = (len(replicates), self.n_owners + 1, self.n_features)
         if self.initial == "uniform":
             draws = [scope.generator("initial").random(shape[1:]) for scope in replicates]
@@ -90,19 +84,19 @@ class GossipSteps:
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 
+    @override
     def query(self, state: GossipState, turn: Turn) -> Array:
-        """Return θ̄ for each replicate's owner, shape (r, p)."""
         points = state.copies[turn.replicates, turn.owners]
         points += state.central if turn.rows is None else state.central[turn.rows]
         points *= 0.5
         return points
 
+    @override
     def central(self, state: GossipState, turn: Turn) -> Array:
-        """Return θ_L for each replicate, shape (r, p), as :meth:`query` does θ̄."""
         return state.central[turn.replicates]
 
+    @override
     def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
-        """Advance each replicate by one update from the answers at ``points``, however stale."""
         owners = turn.owners
         answers *= self.step[owners, None]
         shrink = self.shrink_copy
@@ -120,11 +114,8 @@ class GossipSteps:
         state.copies[turn.replicates, owners] = copies
         state.central = central
 
-    def update(self, state: GossipState, rows: Indices | None = None) -> None:
-        """Do nothing: every answer is an update."""
 
-
-class AsyncGossip(AlgorithmSpec):
+class AsyncGossip(AlgorithmKind):
     """Asynchronous private learning (Async, Algorithm 1).
 
     Attributes
@@ -146,7 +137,11 @@ class AsyncGossip(AlgorithmSpec):
         as it was when the query was sent ("as-read"). The two coincide at staleness 0.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("request", "push", "broadcast")
+    protocols = ("request", "push", "broadcast")
+    one_model = False
+    looks_at_models = True
+    obfuscates = False
+    step_field = "rho"
 
     kind: Literal["async-gossip"] = "async-gossip"
     rho: Positive
@@ -155,26 +150,36 @@ class AsyncGossip(AlgorithmSpec):
     selection: Literal["uniform", "inverse-rate"] = "uniform"
     apply_at: Literal["current", "as-read"] = "current"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        text = cls(rho=20.0, central_step="text", initial="uniform")
+        return (cls(rho=20.0), text, cls(rho=5.0, initial="ones"))
+
     @property
+    @override
     def needs_shares(self) -> bool:
-        """Whether the step is divided by them."""
         return self.selection == "inverse-rate"
 
-    def steps(self, setting: Setting) -> GossipSteps:
-        """Fill in the numbers.
+    @property
+    @override
+    def treats_updates_alike(self) -> bool:
+        return True
 
-        Raises
-        ------
-        SpecError
-            If the owners' shares are needed, for selection "inverse-rate", and not given.
-        """
+    @property
+    @override
+    def one_on_one(self) -> OneOnOne:
+        return OneOnOne(self.rho, self.central_step, self.initial, self.needs_shares)
+
+    @override
+    def steps(self, setting: Setting) -> GossipSteps:
         n_owners, sigma = setting.n_owners, setting.sigma
         rate = self.rho / (setting.horizon**2 * sigma)
         proof = self.central_step == "proof"
         central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
         shrink_copy: float | Array = 1 - rate * sigma / 2
         step = n_owners * rate * setting.weights
-        if self.selection == "inverse-rate":
+        if self.needs_shares:
             if setting.shares is None:
                 allowed = "it needs each owner's share of the updates, which has no formula here"
                 raise SpecError([Fault("algorithm.selection", "inverse-rate", allowed)])

@@ -5,18 +5,18 @@ Owners keep no copies: a query is θ itself, and a step is taken from θ as it w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
 from asyncdp_sim.spec import NonNegative, Positive
 from asyncdp_sim.streams import Scope
 
-Initial = Literal["zeros", "ones", "uniform"]
 Weighting = Literal["constant", "polynomial", "hinge"]
 
 
@@ -63,7 +63,7 @@ def start(initial: Initial, replicates: Sequence[Scope], n_features: int) -> Arr
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CentralSteps:
+class CentralSteps(Steps):
     """The numbers that all algorithms with one model need.
 
     Attributes
@@ -83,6 +83,8 @@ class CentralSteps:
         Where the model starts.
     """
 
+    apply_at = "as-read"
+
     n_owners: int
     n_features: int
     step: Array
@@ -92,27 +94,15 @@ class CentralSteps:
     theta_max: float | None
     initial: Initial
 
-    @property
-    def answer_size(self) -> int:
-        """P: an answer is a gradient."""
-        return self.n_features
-
-    @property
-    def apply_at(self) -> Literal["as-read"]:
-        """Steps are taken from the model as it was read."""
-        return "as-read"
-
     def start(self, replicates: Sequence[Scope]) -> Array:
         """Return the models at k = 0, in Θ, one row per replicate."""
         model = start(self.initial, replicates, self.n_features)
         project(model, self.theta_max)
         return model
 
+    @override
     def query(self, state: CentralState, turn: Turn) -> Array:
-        """Return θ for each replicate, shape (r, p)."""
         return state.central[turn.replicates]
-
-    central = query
 
     def weight(self, staleness: Indices) -> Array:
         """Return w(s), elementwise."""
@@ -125,8 +115,8 @@ class CentralSteps:
         return 1 / (self.exponent * beyond + 1)
 
 
-class CentralSpec(AlgorithmSpec):
-    """What the specifications of algorithms with one model have in common.
+class CentralKind(AlgorithmKind):
+    """One model to which local steps are added, the less the staler they are.
 
     Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of
     the whole objective, so owners that answer unequally often bias it, as they do async-gossip.
@@ -145,7 +135,10 @@ class CentralSpec(AlgorithmSpec):
         "zeros", "ones" or "uniform" on [0, 1).
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("request", "push", "broadcast")
+    protocols = ("request", "push", "broadcast")
+    one_model = True
+    looks_at_models = True
+    obfuscates = False
 
     step: Positive
     weighting: Weighting = "polynomial"
@@ -153,13 +146,10 @@ class CentralSpec(AlgorithmSpec):
     patience: NonNegative = 0.0
     initial: Initial = "zeros"
 
-    def faults(self, protocol: Any) -> list[Fault]:
-        """Return what does not suit an algorithm without owners' copies in a protocol."""
-        found = super().faults(protocol)
-        if protocol.asks == "average" and protocol.kind == "broadcast":
-            allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
-            found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
-        return found
+    @property
+    @override
+    def treats_updates_alike(self) -> bool:
+        return True
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`CentralSteps`."""

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, Self
 
-from asyncdp_sim.learning.algorithms.central import Initial
-from asyncdp_sim.learning.algorithms.gathered import GatheredState, GatheredSteps
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Indices, Setting
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
+from asyncdp_sim.learning.algorithms.moments import AS_PUBLISHED, MENDED, Initial, Rounds, Schedule
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Positive, Tally
 
 
@@ -23,8 +25,8 @@ class Collab1Steps(GatheredSteps):
 
     rate: float
 
+    @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
-        """Take a step along the round's mean."""
         self.move(state, self.rate / (state.k + 1), rows)
         state.central = state.model.copy()
 
@@ -47,8 +49,8 @@ class Collab2Steps(GatheredSteps):
     rate: float
     lead: float
 
+    @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
-        """Average, then take a step along the round's mean."""
         k = state.k + 1
         old, new = (k - 1) / (self.lead + k), (self.lead + 1) / (self.lead + k)
         some = slice(None) if rows is None else rows
@@ -58,8 +60,8 @@ class Collab2Steps(GatheredSteps):
         state.central = average
 
 
-class Collab(AlgorithmSpec):
-    """What the specifications of both algorithms share.
+class CollabKind(GatheredKind):
+    """Synchronous learning with noisy gradients of all owners.
 
     The papers' loop makes T − 1 updates and pays for T answers; here T updates are made of the T
     answers that are paid for.
@@ -73,15 +75,8 @@ class Collab(AlgorithmSpec):
         "zeros", "ones" or "uniform" on [0, 1); the paper leaves it open.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("rounds",)
-
     trim: Tally = 0
     initial: Initial = "zeros"
-
-    @property
-    def answers_per_update(self) -> None:
-        """As many as a round brings."""
-        return
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
@@ -95,7 +90,7 @@ class Collab(AlgorithmSpec):
         }
 
 
-class Collab1(Collab):
+class Collab1(CollabKind):
     """Algorithm 1, for smooth and strongly convex fitness; published with Θ the whole space.
 
     Attributes
@@ -104,15 +99,32 @@ class Collab1(Collab):
         ρ > 0; the k-th step is ρ/(T²k). The paper leaves it open.
     """
 
+    step_field = "rho"
+
     kind: Literal["collab-1"] = "collab-1"
     rho: Positive
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(rho=400.0), cls(rho=400.0, trim=1, initial="uniform"))
+
+    @staticmethod
+    def schedule(rho: float | Array, updates: int) -> Schedule:
+        """γ_k = ρ/(T²k)."""
+        return Schedule.of(lambda k: rho / (updates**2 * k), updates)
+
+    @property
+    @override
+    def in_rounds(self) -> Rounds:
+        return Rounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
+
+    @override
     def steps(self, setting: Setting) -> Collab1Steps:
-        """Fill in the numbers."""
         return Collab1Steps(**self.numbers(setting), rate=self.rho / setting.horizon**2)
 
 
-class Collab2(Collab):
+class Collab2(CollabKind):
     """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged.
 
     Attributes
@@ -124,6 +136,22 @@ class Collab2(Collab):
     kind: Literal["collab-2"] = "collab-2"
     step: Positive
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(step=0.4), cls(step=0.4, trim=1, initial="ones"))
+
+    @staticmethod
+    def schedule(step: float | Array, updates: int) -> Schedule:
+        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k)."""
+        k, sizes = np.arange(1, updates + 1), Schedule.of(lambda k: step / sqrt(k), updates).sizes
+        return Schedule(sizes, (k - 1) / (1 / sqrt(updates) + k))
+
+    @property
+    @override
+    def in_rounds(self) -> Rounds:
+        return Rounds(self.step, self.schedule, self.initial, MENDED, self.trim)
+
+    @override
     def steps(self, setting: Setting) -> Collab2Steps:
-        """Fill in the numbers."""
         return Collab2Steps(**self.numbers(setting), rate=self.step, lead=1 / sqrt(setting.horizon))

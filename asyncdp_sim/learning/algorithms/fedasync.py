@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn
 from asyncdp_sim.streams import Scope
 
 
@@ -28,20 +29,17 @@ class FedAsyncSteps(CentralSteps):
         α.
     """
 
+    answers_per_update = 1
+
     shrink: float
     mixing: float
 
-    @property
-    def answers_per_update(self) -> Literal[1]:
-        """Every answer is an update."""
-        return 1
-
+    @override
     def init(self, replicates: Sequence[Scope]) -> CentralState:
-        """Return the models at k = 0, one row per replicate."""
         return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
 
+    @override
     def apply(self, state: CentralState, turn: Turn, points: Array, answers: Array) -> None:
-        """Advance each replicate by one update from the answers at ``points``, read s ago."""
         answers *= self.step[turn.owners, None]
         local = self.shrink * points
         local -= answers
@@ -50,11 +48,8 @@ class FedAsyncSteps(CentralSteps):
             weight *= self.weight(turn.staleness)[:, None]
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
-    def update(self, state: CentralState, rows: Indices | None = None) -> None:
-        """Do nothing: every answer is an update."""
 
-
-class FedAsync(CentralSpec):
+class FedAsync(CentralKind):
     """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP.
 
     Attributes
@@ -66,13 +61,17 @@ class FedAsync(CentralSpec):
     kind: Literal["fedasync"] = "fedasync"
     mixing: Annotated[float, Field(gt=0, le=1)]
 
-    @property
-    def answers_per_update(self) -> Literal[1]:
-        """Every answer is an update."""
-        return 1
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(step=0.5, mixing=0.9),
+            cls(step=0.5, mixing=0.9, weighting="constant", initial="uniform"),
+            cls(step=0.5, mixing=1.0, weighting="hinge", patience=2.0, initial="ones"),
+        )
 
+    @override
     def steps(self, setting: Setting) -> FedAsyncSteps:
-        """Fill in the numbers."""
         return FedAsyncSteps(
             **self.numbers(setting),
             shrink=1 - self.step * setting.sigma,

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import CentralSpec, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
 from asyncdp_sim.spec import Count, Positive
 from asyncdp_sim.streams import Scope
@@ -48,28 +49,28 @@ class FedBuffSteps(CentralSteps):
     server_step: float
     answers_per_update: int
 
+    @override
     def init(self, replicates: Sequence[Scope]) -> BufferState:
-        """Return the models at k = 0, one row per replicate, and empty buffers."""
         model = self.start(replicates)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return BufferState(model, clipped, np.zeros_like(model))
 
+    @override
     def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
-        """Put each replicate's answer in its buffer."""
         answers *= self.step[turn.owners, None]
         answers += self.shrink * points
         if turn.staleness is not None:
             answers *= self.weight(turn.staleness)[:, None]
         state.buffer += answers
 
-    def update(self, state: BufferState, rows: Indices | None = None) -> None:  # noqa: ARG002
-        """Move every replicate's model by what its buffer holds, and empty it."""
+    @override
+    def update(self, state: BufferState, rows: Indices | None = None) -> None:
         scale = self.server_step / self.answers_per_update
         state.move(state.central - scale * state.buffer, self.theta_max)
         state.buffer = np.zeros_like(state.central)
 
 
-class FedBuff(CentralSpec):
+class FedBuff(CentralKind):
     """Buffered asynchronous learning (Nguyen et al. 2022), under DP.
 
     Attributes
@@ -84,13 +85,23 @@ class FedBuff(CentralSpec):
     server_step: Positive
     buffer: Count
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(step=0.5, server_step=1.0, buffer=1),
+            cls(step=0.5, server_step=0.8, buffer=2, initial="uniform"),
+            cls(step=0.7, server_step=1.0, buffer=3, weighting="constant"),
+            cls(step=0.6, server_step=1.0, buffer=2, weighting="hinge", patience=2.0),
+        )
+
     @property
+    @override
     def answers_per_update(self) -> int:
-        """The buffer's size."""
         return self.buffer
 
+    @override
     def steps(self, setting: Setting) -> FedBuffSteps:
-        """Fill in the numbers."""
         return FedBuffSteps(
             **self.numbers(setting),
             shrink=self.step * setting.sigma,

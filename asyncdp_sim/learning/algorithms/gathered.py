@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import Initial, project, start
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
+from asyncdp_sim.learning.algorithms.central import project, start
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn
 from asyncdp_sim.streams import Scope
 
 
@@ -38,7 +40,7 @@ class GatheredState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GatheredSteps:
+class GatheredSteps(Steps):
     """The numbers that all synchronous algorithms need.
 
     With A the owners that answered in a round, a step follows their weighted mean
@@ -61,6 +63,9 @@ class GatheredSteps:
         Where the model starts.
     """
 
+    answers_per_update = None  # the protocol says when a round is over,
+    apply_at = "as-read"  # during which the model does not change
+
     weights: Array
     n_features: int
     sigma: float
@@ -68,35 +73,18 @@ class GatheredSteps:
     theta_max: float | None
     initial: Initial
 
-    @property
-    def answer_size(self) -> int:
-        """P: an answer is a gradient."""
-        return self.n_features
-
-    @property
-    def answers_per_update(self) -> None:
-        """The protocol says when a round is over."""
-        return
-
-    @property
-    def apply_at(self) -> Literal["as-read"]:
-        """The model does not change during a round."""
-        return "as-read"
-
+    @override
     def init(self, replicates: Sequence[Scope]) -> GatheredState:
-        """Return the models at k = 0, in Θ, one row per replicate."""
         model = start(self.initial, replicates, self.n_features)
         project(model, self.theta_max)
         return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
 
+    @override
     def query(self, state: GatheredState, turn: Turn) -> Array:
-        """Return θ for each replicate, shape (r, p)."""
         return state.model[turn.replicates]
 
-    central = query
-
-    def apply(self, state: GatheredState, turn: Turn, points: Array, answers: Array) -> None:  # noqa: ARG002
-        """Keep an answer until the round is over."""
+    @override
+    def apply(self, state: GatheredState, turn: Turn, points: Array, answers: Array) -> None:
         state.turns.append(turn)
         state.answers.append(answers)
 
@@ -141,3 +129,17 @@ class GatheredSteps:
             state.clipped[some] += outside[some]
         state.model[some] = model[some]
         state.k += 1
+
+
+class GatheredKind(AlgorithmKind):
+    """A synchronous algorithm, which steps along the mean of a round's answers."""
+
+    protocols = ("rounds",)
+    one_model = True
+    looks_at_models = True
+    obfuscates = False
+
+    @property
+    @override
+    def answers_per_update(self) -> None:
+        return  # as many as a round brings

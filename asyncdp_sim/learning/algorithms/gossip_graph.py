@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.central import Initial, project
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.central import project
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
 from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
 
@@ -46,7 +48,7 @@ class GossipGraphState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GossipGraphSteps:
+class GossipGraphSteps(Steps):
     """Gossip with its numbers filled in.
 
     When the edge between nodes i and j wakes, with θ̄ = (θ_i + θ_j)/2 and Q_i the owner's answer
@@ -77,6 +79,9 @@ class GossipGraphSteps:
         The place of the model that is judged; None is the mean of all.
     """
 
+    answers_per_update = None  # one of an owner and a learner, two of two owners
+    apply_at = "as-read"  # nodes that are busy with each other do not change
+
     n_nodes: int
     n_features: int
     shrink: Array
@@ -86,25 +91,10 @@ class GossipGraphSteps:
     initial: Initial
     judged: int | None
 
-    @property
-    def answers_per_update(self) -> None:
-        """As many as a wake-up has: one of an owner and the learner, two of two owners."""
-        return
-
-    @property
-    def answer_size(self) -> int:
-        """P: an answer is a gradient."""
-        return self.n_features
-
-    @property
-    def apply_at(self) -> Literal["as-read"]:
-        """Two nodes' models do not change while they are busy with each other."""
-        return "as-read"
-
+    @override
     def init(self, replicates: Sequence[Scope]) -> GossipGraphState:
-        """Return the models at k = 0, in Θ; "uniform" draws each node's own, in their order."""
         shape = (len(replicates), self.n_nodes, self.n_features)
-        if self.initial == "uniform":
+        if self.initial == "uniform":  # each node's own, in their order
             models = np.stack([s.generator("initial").random(shape[1:]) for s in replicates])
         else:
             models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
@@ -113,28 +103,28 @@ class GossipGraphSteps:
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipGraphState(models, clipped, self.judged)
 
+    @override
     def query(self, state: GossipGraphState, turn: Turn) -> Array:
-        """Return θ̄ of the owner and its peer, shape (r, p)."""
         rows = turn.replicates
         points: Array = state.models[rows, self._places(turn)]
         points += state.models[rows, self._peers(turn)]
         points *= 0.5
         return points
 
+    @override
     def central(self, state: GossipGraphState, turn: Turn) -> Array:
-        """Return the models that are judged, shape (r, p)."""
         return np.asarray(state.central[turn.replicates])
 
+    @override
     def apply(self, state: GossipGraphState, turn: Turn, points: Array, answers: Array) -> None:
-        """Work out the owner's step, and that of a learner; both are taken at the update."""
-        owners, rows = turn.owners, turn.replicates
+        owners, rows = turn.owners, turn.replicates  # both nodes' steps are taken at the update
         answers *= self.step[owners, None]
         state.moves.append((rows, self._places(turn), self.shrink[owners, None] * points - answers))
         if self.shrink_learner is not None:
             state.moves.append((rows, self._peers(turn), self.shrink_learner * points))
 
-    def update(self, state: GossipGraphState, rows: Indices | None = None) -> None:  # noqa: ARG002
-        """Take the steps of both nodes."""
+    @override
+    def update(self, state: GossipGraphState, rows: Indices | None = None) -> None:
         outside = np.zeros(len(state.clipped), dtype=np.bool_)
         for replicates, nodes, models in state.moves:
             beyond = project(models, self.theta_max)
@@ -155,7 +145,7 @@ class GossipGraphSteps:
         return turn.peers if self.shrink_learner is not None else turn.peers - 1
 
 
-class GossipGraph(AlgorithmSpec):
+class GossipGraph(AlgorithmKind):
     """Private learning by gossip on the graph of the protocol.
 
     Attributes
@@ -170,28 +160,36 @@ class GossipGraph(AlgorithmSpec):
         which nobody holds ("central"); or owner 1's ("owner").
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("gossip",)
+    protocols = ("gossip",)
+    one_model = False
+    looks_at_models = True
+    obfuscates = False
 
     kind: Literal["gossip-graph"] = "gossip-graph"
     rho: Positive
     initial: Initial = "zeros"
     judged: Literal["central", "owner"] = "central"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        apart = cls(rho=20.0, initial="uniform", judged="owner")
+        return (cls(rho=20.0), apart, cls(rho=5.0, initial="ones"))
+
     @property
+    @override
     def answers_per_update(self) -> None:
-        """One or two, as the edge has it."""
-        return
+        return  # one or two, as the edge has it
 
+    @property
+    @override
+    def treats_updates_alike(self) -> bool:
+        return True
+
+    @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
-        """Fill in the numbers.
-
-        Raises
-        ------
-        SpecError
-            If the protocol has no graph.
-        """
         protocol, n_owners = setting.protocol, setting.n_owners
-        if getattr(protocol, "kind", None) != "gossip":
+        if protocol is None or protocol.kind not in self.protocols:
             raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         often = np.zeros(n_owners + 1)

@@ -7,65 +7,22 @@ manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regressio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import CentralState, project
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.second_moments import Statistics, Units, answer_numbers
+from asyncdp_sim.learning.algorithms.steps import Array, Gradients, Indices, Setting, Steps, Turn
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-
-
-@dataclass(frozen=True)
-class Units:
-    """What the numbers of an answer stand for, block by block.
-
-    A record of the domain ‖x‖₁ ≤ r, |y| ≤ Y has ‖vech(xxᵀ)‖₁ = (‖x‖₁² + ‖x‖₂²)/2 ≤ r² and
-    ‖xy‖₁ ≤ rY, both reached at x = r e_1, y = Y. It contributes (γ vech(xxᵀ)/r²,
-    (1 − γ) xy/(rY)), whose L1 norm is at most 1: the answer has Ξ = 1, of which the first block
-    takes the share γ.
-
-    Attributes
-    ----------
-    gram : float
-        r²/γ, of the numbers of vech(XᵀX/n).
-    moment : float
-        rY/(1 − γ), of those of Xᵀy/n.
-    """
-
-    gram: float = 1.0
-    moment: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """What owners answer: (vech(X_iᵀX_i/n_i), X_iᵀy_i/n_i) in :class:`Units`, whatever the query.
-
-    Attributes
-    ----------
-    blocks : array (N, q)
-        q = p(p+1)/2 + p numbers: the upper triangle row by row, then Xᵀy/n.
-    """
-
-    blocks: Array
-
-    @classmethod
-    def of(cls, objective: Quadratic, units: Units) -> "Statistics":
-        """Return the statistics of owners' records."""
-        upper = np.triu_indices(objective.n_features)
-        gram = objective.gram[:, upper[0], upper[1]] / units.gram
-        return cls(np.concatenate([gram, objective.moment / units.moment], axis=1))
-
-    def gradient(self, owners: Indices, points: Array) -> Array:  # noqa: ARG002
-        """Return each row's owner's statistics, shape (r, q), in the place of gradients."""
-        return np.asarray(self.blocks[owners])
 
 
 @dataclass(eq=False)
@@ -88,7 +45,7 @@ class StatisticsState(CentralState):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoisyStatisticsSteps:
+class NoisyStatisticsSteps(Steps):
     """The learner that solves for θ again after every update.
 
     With Ĝ, ĝ the weighted means Σ_A n_i(·)/Σ_A n_i of what the owners A have answered, which have
@@ -124,6 +81,8 @@ class NoisyStatisticsSteps:
         1, or None where the protocol makes updates.
     """
 
+    apply_at = "as-read"  # an answer does not depend on the model
+
     weights: Array
     n_features: int
     sigma: float
@@ -134,17 +93,18 @@ class NoisyStatisticsSteps:
     answers_per_update: int | None
 
     @property
+    @override
     def answer_size(self) -> int:
-        """Return q = p(p+1)/2 + p."""
         return answer_numbers(self.n_features)
 
-    @property
-    def apply_at(self) -> Literal["as-read"]:
-        """An answer does not depend on the model."""
-        return "as-read"
+    @override
+    def answered_with(self, gradients: Gradients) -> Statistics:
+        if not isinstance(gradients, Quadratic):  # the model is ridge, so says misfits
+            raise TypeError("only a quadratic loss is known by its second moments")
+        return Statistics.of(gradients, self.units)
 
+    @override
     def init(self, replicates: Sequence[Scope]) -> StatisticsState:
-        """Return models 0 at k = 0, one row per replicate, and empty sums."""
         rows = len(replicates)
         return StatisticsState(
             central=np.zeros((rows, self.n_features)),
@@ -154,21 +114,20 @@ class NoisyStatisticsSteps:
             variance=np.zeros(rows),
         )
 
+    @override
     def query(self, state: StatisticsState, turn: Turn) -> Array:
-        """Return θ for each replicate, shape (r, p); answers do not depend on it."""
         return state.central[turn.replicates]
 
-    central = query
-
-    def apply(self, state: StatisticsState, turn: Turn, points: Array, answers: Array) -> None:  # noqa: ARG002
-        """Add each replicate's answer to its sums; one that an owner repeats counts again."""
+    @override
+    def apply(self, state: StatisticsState, turn: Turn, points: Array, answers: Array) -> None:
+        # an answer that an owner repeats counts again
         rows, share = turn.replicates, self.weights[turn.owners]
         state.total[rows] += share[:, None] * answers
         state.weight[rows] += share
         state.variance[rows] += 2 * (share * self.noise[turn.owners]) ** 2
 
+    @override
     def update(self, state: StatisticsState, rows: Indices | None = None) -> None:
-        """Solve for θ in these replicates."""
         some = np.arange(len(state.weight)) if rows is None else rows
         weight = state.weight[some]
         mean = state.total[some] / weight[:, None]
@@ -199,7 +158,7 @@ class NoisyStatisticsSteps:
         return np.asarray(np.linalg.solve(gram, moment)[:, :, 0])
 
 
-class NoisyStatistics(AlgorithmSpec):
+class NoisyStatistics(AlgorithmKind):
     """Every owner releases its second moments once; the learner solves for θ.
 
     For ridge regression with records of a bounded domain. An answer holds p(p+1)/2 + p numbers,
@@ -214,37 +173,43 @@ class NoisyStatistics(AlgorithmSpec):
         c > 0; λ is as small as leaves an eigenvalue of 2c times the noise's √(pv).
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("request", "push", "broadcast", "rounds")
-    xi: ClassVar[float] = 1.0
-    """Ξ of an answer; see :class:`Units`."""
+    protocols = ("request", "push", "broadcast", "rounds")
+    one_model = True
+    looks_at_models = False  # second moments of records are what they are
+    obfuscates = False
+    xi = 1.0  # see Units
 
     kind: Literal["noisy-statistics"] = "noisy-statistics"
     gram_share: Share = 0.5
     caution: Positive = 1.25
 
-    @property
-    def looks_at_models(self) -> bool:
-        """Second moments of records are what they are."""
-        return False
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(gram_share=0.8, caution=0.5))
 
-    def faults(self, protocol: Any) -> list[Fault]:
-        """Return what does not suit an algorithm without owners' copies in a protocol."""
-        found = super().faults(protocol)
-        if protocol.asks == "average" and protocol.kind == "broadcast":
-            allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
-            found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
-        return found
+    @override
+    def numbers_of_answer(self, numbers: int) -> int:
+        return answer_numbers(numbers)
 
-    def misfits(self, model: Any, privacy: Any, n_owners: int, updates: int) -> list[Fault]:
-        """Return what does not suit it in a model and a ``privacy`` for N owners and T updates."""
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        model, privacy, n_owners = scenario.model, scenario.privacy, scenario.owners.count
+        if len(privacy.faults(n_owners, model)) > 0:  # what a budget allows is not known then
+            return []
         found = []
-        if model.kind != "ridge":
+        if not model.quadratic:
             allowed = f"algorithm {self.kind} solves least squares: allowed is ridge"
             found.append(Fault("model.kind", repr(model.kind), allowed))
-        most = max(privacy.answers_allowed(n_owners, updates))
+        most = max(privacy.answers_allowed(n_owners, scenario.run.updates))
         if most > 1:
             once = 'an owner answers once: allowed is { kind = "per-owner-cap", answers = 1 }'
             found.append(Fault("privacy.budget", f"{most} answers", once))
+        return found + self._unscaled(privacy)
+
+    def _unscaled(self, privacy: Any) -> list[Fault]:
+        """Return what answers of second moments are not scaled for in a ``privacy``."""
+        found: list[Fault] = []
         if privacy.mechanism == "none":
             return found
         if privacy.mechanism != "laplace":
@@ -275,32 +240,16 @@ class NoisyStatistics(AlgorithmSpec):
         row, target, share = domain.row_norm, domain.target_max, self.gram_share
         return Units(row**2 / share, row * target / (1 - share))
 
-    def steps(
-        self, setting: Setting, noise: Array | None = None, domain: Any = None
-    ) -> NoisyStatisticsSteps:
-        """Fill in the numbers.
-
-        Parameters
-        ----------
-        setting : Setting
-        noise : array (N,), optional
-            b_i; absent, answers are exact.
-        domain : optional
-            Of :meth:`units`.
-        """
-        protocol = setting.protocol
+    @override
+    def steps(self, setting: Setting) -> NoisyStatisticsSteps:
+        protocol, noise = setting.protocol, setting.noise
         return NoisyStatisticsSteps(
             weights=setting.weights,
             n_features=setting.n_features,
             sigma=setting.sigma,
             theta_max=setting.theta_max,
-            units=self.units(domain),
+            units=self.units(setting.domain),
             noise=np.zeros(setting.n_owners) if noise is None else noise,
             caution=self.caution,
             answers_per_update=None if protocol is not None and protocol.makes_updates else 1,
         )
-
-
-def answer_numbers(n_features: int) -> int:
-    """Return how many numbers the second moments of p features and a target are."""
-    return n_features * (n_features + 3) // 2

@@ -4,14 +4,14 @@ The baseline that POLAR-SGD is held against: one server, gradients as they are.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import Initial
-from asyncdp_sim.learning.algorithms.gathered import GatheredState, GatheredSteps
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.steps import Indices, Setting
+from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
+from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Rounds, Schedule
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Count, Positive
 
 
@@ -30,13 +30,13 @@ class ParameterServerSteps(GatheredSteps):
     rate: float
     exponent: float
 
+    @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
-        """Take a step along the round's mean."""
         self.move(state, self.rate * (state.k + 1) ** -self.exponent, rows)
         state.central = state.model.copy()
 
 
-class ParameterServer(AlgorithmSpec):
+class ParameterServer(GatheredKind):
     """Synchronous gradient descent on one server.
 
     Attributes
@@ -51,26 +51,39 @@ class ParameterServer(AlgorithmSpec):
         "zeros", "ones" or "uniform" on [0, 1).
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("rounds",)
-
     kind: Literal["parameter-server"] = "parameter-server"
     step: Positive
     exponent: Annotated[float, Field(ge=0, le=1)] = 0.0
     batch: Count | None = None
     initial: Initial = "zeros"
 
-    @property
-    def answers_per_update(self) -> None:
-        """As many as a round brings."""
-        return
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        falling = cls(step=0.5, exponent=0.75, batch=4, initial="uniform")
+        return (cls(step=0.5), falling)
 
     @property
+    @override
     def sample(self) -> int | None:
-        """Records of each answer."""
         return self.batch
 
+    @property
+    @override
+    def treats_updates_alike(self) -> bool:
+        return self.exponent == 0
+
+    def schedule(self, step: float | Array, updates: int) -> Schedule:
+        """γ_k = α k^(−e)."""
+        return Schedule.of(lambda k: step * k**-self.exponent, updates)
+
+    @property
+    @override
+    def in_rounds(self) -> Rounds:
+        return Rounds(self.step, self.schedule, self.initial, MENDED)
+
+    @override
     def steps(self, setting: Setting) -> ParameterServerSteps:
-        """Fill in the numbers."""
         return ParameterServerSteps(
             weights=setting.weights,
             n_features=setting.n_features,

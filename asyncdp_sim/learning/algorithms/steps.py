@@ -1,11 +1,13 @@
 """The steps of an algorithm, seen from what drives them: a state, queries, answers, updates."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.streams import Scope
 
@@ -13,6 +15,13 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
+
+
+class Gradients(Protocol):
+    """Mean record gradients, one owner (from 0) and one point per row."""
+
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return the gradients, shape (r, p)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +42,10 @@ class Setting:
         π_i, each owner's share of the updates, where it is known.
     protocol : Protocol, optional
         How owners and learner talk, for algorithms that need to know.
+    noise : array (N,), optional
+        How large each owner's noise is; absent, answers are exact.
+    domain : optional
+        The bounded domain that records are brought into: its ``row_norm`` and ``target_max``.
     """
 
     weights: Array
@@ -42,6 +55,8 @@ class Setting:
     theta_max: float | None
     shares: Array | None = None
     protocol: Any = None
+    noise: Array | None = None
+    domain: Any = None
 
     @property
     def n_owners(self) -> int:
@@ -76,36 +91,106 @@ class Turn:
         return np.arange(len(self.owners)) if self.rows is None else self.rows
 
 
-class Steps(Protocol):
-    """An algorithm with its numbers filled in; the state belongs to the caller."""
+class Steps(ABC):
+    """An algorithm with its numbers filled in; the state belongs to the caller.
 
-    @property
-    def n_features(self) -> int:
-        """Number of coordinates p."""
+    A state is made by :meth:`init`, and stepped by :meth:`apply`, one answer of each replicate, and
+    :meth:`update`, after the last answer of an update.
+    """
+
+    n_features: int
+    """p, the coordinates of a model."""
+    answers_per_update: int | None
+    """How many answers make one update; None where the protocol decides each time."""
+    apply_at: Literal["current", "as-read"]
+    """Where a stale answer's step is taken from."""
+    several_servers: bool = False
+    """Each client answers by random streams of its own, and servers step one by one."""
 
     @property
     def answer_size(self) -> int:
-        """How many numbers an answer has; p for a gradient."""
+        """How many numbers an answer has: those of a gradient."""
+        return self.n_features
 
-    @property
-    def answers_per_update(self) -> int | None:
-        """How many answers make one update; None where the protocol decides each time."""
+    def answered_with(self, gradients: Gradients) -> Gradients:
+        """Return what owners answer with, given their gradients: these, as a rule."""
+        return gradients
 
-    @property
-    def apply_at(self) -> Literal["current", "as-read"]:
-        """Where a stale answer's step is taken from."""
-
+    @abstractmethod
     def init(self, replicates: Sequence[Scope]) -> Any:
-        """Return the state at k = 0; its ``central`` (R, p) is the model that is judged."""
+        """Return the state at k = 0, in Θ, one row per replicate.
 
+        Its ``central`` (R, p) is the model that is judged, its ``clipped`` (R,) counts the updates
+        in which a projection onto Θ changed a model.
+        """
+
+    @abstractmethod
     def query(self, state: Any, turn: Turn) -> Array:
-        """Return the points that are sent to the owners, shape (r, p)."""
+        """Return the points that are sent to the owners, shape (r, p), copies of what they are."""
 
     def central(self, state: Any, turn: Turn) -> Array:
         """Return the central models, shape (r, p): what a broadcast sends."""
+        return self.query(state, turn)
 
+    @abstractmethod
     def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
         """Take one answer for each replicate of the turn; may overwrite points and answers."""
 
+    def update(self, state: Any, rows: Indices | None = None) -> None:  # noqa: B027
+        """Complete an update of the answers taken since the last one, in these replicates.
+
+        There is nothing to do where every answer is an update.
+        """
+
+    def advance_server(self, state: Any, server: int) -> None:  # noqa: B027
+        """Let a server (from 0) make its next step, where there are several."""
+
+
+class Wrapped(Steps):
+    """An algorithm as it is, for a class that does something besides.
+
+    Parameters
+    ----------
+    steps : Steps
+        The algorithm.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.n_features = steps.n_features
+        self.answers_per_update = steps.answers_per_update
+        self.apply_at = steps.apply_at
+        self.several_servers = steps.several_servers
+
+    @property
+    @override
+    def answer_size(self) -> int:
+        return self.steps.answer_size
+
+    @override
+    def answered_with(self, gradients: Gradients) -> Gradients:
+        return self.steps.answered_with(gradients)
+
+    @override
+    def init(self, replicates: Sequence[Scope]) -> Any:
+        return self.steps.init(replicates)
+
+    @override
+    def query(self, state: Any, turn: Turn) -> Array:
+        return self.steps.query(state, turn)
+
+    @override
+    def central(self, state: Any, turn: Turn) -> Array:
+        return self.steps.central(state, turn)
+
+    @override
+    def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
+        self.steps.apply(state, turn, points, answers)
+
+    @override
     def update(self, state: Any, rows: Indices | None = None) -> None:
-        """Complete an update of the answers taken since the last one, in these replicates."""
+        self.steps.update(state, rows)
+
+    @override
+    def advance_server(self, state: Any, server: int) -> None:
+        self.steps.advance_server(state, server)

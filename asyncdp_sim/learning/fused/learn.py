@@ -14,7 +14,7 @@ from asyncdp_sim.learning.fused import numba_loop, numpy_loop
 from asyncdp_sim.learning.fused.numpy_loop import Block, Loop, Stack
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.objectives.quadratic import FIXED
-from asyncdp_sim.learning.trajectory import Path, Recording
+from asyncdp_sim.learning.trajectory import Recording, Trajectory
 from asyncdp_sim.learning.watch import NUMBERS, Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -27,7 +27,7 @@ _LONGEST = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class CellTask:
     """How a sweep's cell learns over traces.
 
     Attributes
@@ -46,13 +46,13 @@ class Lesson:
     watch: Watch | None = None
 
 
-def fused(traces: Sequence[Trace], lesson: Lesson, asks: Asks) -> Hashable:
+def fused(traces: Sequence[Trace], cell: CellTask, asks: Asks) -> Hashable:
     """Return what cells must have in common to learn together; None where they cannot.
 
     They can where every update of Algorithm 1 is of one fresh answer, a quadratic loss's gradient
     plus noise.
     """
-    steps, reply = lesson.steps, lesson.reply
+    steps, reply = cell.steps, cell.reply
     others = (reply.sample, reply.factors, reply.acceptance)
     if not (type(steps) is GossipSteps and type(reply.gradients) is Quadratic):
         return None
@@ -72,10 +72,10 @@ def _fresh(trace: Trace) -> bool:
 
 def learn(
     traces: Sequence[Trace],
-    lessons: Sequence[Lesson],
+    cells: Sequence[CellTask],
     scopes: Scopes,
     loop: Loop | None = None,
-) -> Iterator[Path]:
+) -> Iterator[Trajectory]:
     """Yield the paths of cells that have in common what :func:`fused` says, in their order.
 
     All cells use the same streams, each row of which is drawn once for as many cells as ``BYTES``
@@ -85,7 +85,7 @@ def learn(
     ----------
     traces : sequence of Trace
         One per replicate.
-    lessons : sequence of Lesson
+    cells : sequence of CellTask
     scopes : callable
         Gives the replicates' random streams, fresh each time; where there is one cell, once is
         enough.
@@ -97,41 +97,41 @@ def learn(
     for row, trace in zip(owners, traces, strict=True):
         row[: trace.n_updates] = trace.updates["owner"] - 1
     if loop is None:
-        pays = numba_loop.worthwhile(owners.shape[1], len(owners) * len(lessons))
+        pays = numba_loop.worthwhile(owners.shape[1], len(owners) * len(cells))
         loop = numba_loop.LOOP if pays else numpy_loop.LOOP
-    watched = any(lesson.watch is not None for lesson in lessons)
+    watched = any(cell.watch is not None for cell in cells)
     reads = Reads.of(traces) if watched else None
-    held = max(1, BYTES // max(_bytes(lesson, owners.shape) for lesson in lessons))
-    for first in range(0, len(lessons), held):
-        some = lessons[first : first + held]
+    held = max(1, BYTES // max(_bytes(cell, owners.shape) for cell in cells))
+    for first in range(0, len(cells), held):
+        some = cells[first : first + held]
         yield from _learn(owners, updates, some, scopes, loop, reads)
 
 
-def _bytes(lesson: Lesson, shape: tuple[int, ...]) -> int:
+def _bytes(cell: CellTask, shape: tuple[int, ...]) -> int:
     """Return how much a cell takes: its path, its models, second moments, and what is watched."""
-    (replicates, horizon), p, n = shape, lesson.steps.n_features, lesson.reply.noise.scale.size
-    numbers = p * (replicates * (horizon // lesson.record_every + 2 + n) + n * (p + 1))
-    return 8 * (numbers + (0 if lesson.watch is None else NUMBERS))
+    (replicates, horizon), p, n = shape, cell.steps.n_features, cell.reply.noise.scale.size
+    numbers = p * (replicates * (horizon // cell.record_every + 2 + n) + n * (p + 1))
+    return 8 * (numbers + (0 if cell.watch is None else NUMBERS))
 
 
 def _learn(
     owners: Indices,
     updates: Indices,
-    lessons: Sequence[Lesson],
+    cells: Sequence[CellTask],
     scopes: Scopes,
     loop: Loop,
     reads: Reads | None,
-) -> Iterator[Path]:
+) -> Iterator[Trajectory]:
     replicates, horizon = owners.shape
-    noise, p = lessons[0].reply.noise, lessons[0].steps.n_features
-    many, cells = min(replicates, loop.rows), max(1, loop.rows // replicates)
-    stacks = [_stack(lessons[a : a + cells], scopes) for a in range(0, len(lessons), cells)]
+    noise, p = cells[0].reply.noise, cells[0].steps.n_features
+    many, abreast = min(replicates, loop.rows), max(1, loop.rows // replicates)
+    stacks = [_stack(cells[a : a + abreast], scopes) for a in range(0, len(cells), abreast)]
     starts = [central for stack in stacks for central in stack.central]
     recordings = [
-        Recording(start, updates, lesson.record_every)
-        for start, lesson in zip(starts, lessons, strict=True)
+        Recording(start, updates, cell.record_every)
+        for start, cell in zip(starts, cells, strict=True)
     ]
-    sources = lessons[0].reply.noise_of(scopes())
+    sources = cells[0].reply.noise_of(scopes())
     longest = max(1, min(_LONGEST, loop.numbers // (many * len(stacks[0].of) * p)))
     for low, first in product(range(0, replicates, many), range(0, horizon, longest)):
         some, span = slice(low, low + many), slice(first, min(first + longest, horizon))
@@ -142,13 +142,13 @@ def _learn(
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             parts = (stack.part(some) for stack in stacks)
             went = chain.from_iterable(_advance(loop, part, block, asked) for part in parts)
-            for recording, lesson, (models, points) in zip(recordings, lessons, went, strict=True):
+            for recording, cell, (models, points) in zip(recordings, cells, went, strict=True):
                 recording.take(some, first, models)
-                if lesson.watch is not None and asked is not None:
-                    lesson.watch.take(asked.owners, points)
+                if cell.watch is not None and asked is not None:
+                    cell.watch.take(asked.owners, points)
     clipped = (count for stack in stacks for count in stack.clipped)
     for recording, count in zip(recordings, clipped, strict=True):
-        yield recording.path(count)
+        yield recording.trajectory(count)
 
 
 def _advance(
@@ -164,11 +164,11 @@ def _advance(
     yield from zip(went, asked.points(before, went, moved), strict=True)
 
 
-def _stack(lessons: Sequence[Lesson], scopes: Scopes) -> Stack:
-    steps = [cast("GossipSteps", lesson.steps) for lesson in lessons]
+def _stack(cells: Sequence[CellTask], scopes: Scopes) -> Stack:
+    steps = [cast("GossipSteps", cell.steps) for cell in cells]
     return Stack.of_cells(
         steps,
-        [cast("Quadratic", lesson.reply.gradients) for lesson in lessons],
-        [lesson.reply.noise.scale for lesson in lessons],
+        [cast("Quadratic", cell.reply.gradients) for cell in cells],
+        [cell.reply.noise.scale for cell in cells],
         [each.init(scopes()) for each in steps],
     )

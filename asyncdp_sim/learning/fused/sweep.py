@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from asyncdp_sim.learning.algorithms import Asks
-from asyncdp_sim.learning.fused.learn import Lesson, Scopes, fused, learn
-from asyncdp_sim.learning.replay import Path, fold
+from asyncdp_sim.learning.fused.learn import CellTask, Scopes, fused, learn
+from asyncdp_sim.learning.replay import Trajectory, fold
 from asyncdp_sim.trace import Trace
 
 
 def replay_together(
-    traces: Sequence[Trace], cells: Sequence[Lesson], scopes: Scopes, asks: Asks = "average"
-) -> Iterator[tuple[int, Path]]:
+    traces: Sequence[Trace], cells: Sequence[CellTask], scopes: Scopes, asks: Asks = "average"
+) -> Iterator[tuple[int, Trajectory]]:
     """Replay cells over the same traces with the same random streams (common random numbers).
 
     Each path is to the bit what :func:`replay` gives for its cell alone. It is yielded as soon as
@@ -21,7 +21,7 @@ def replay_together(
     ----------
     traces : sequence of Trace
         One per replicate.
-    cells : sequence of Lesson
+    cells : sequence of CellTask
     scopes : callable
         Gives the replicates' random streams, fresh each time.
     asks : str
@@ -29,7 +29,7 @@ def replay_together(
 
     Yields
     ------
-    tuple of int and Path
+    tuple of int and Trajectory
         The number of a cell, from 0, and its path; cells that learn together, one after another.
 
     Raises
@@ -48,4 +48,4 @@ def replay_together(
             yield from zip(numbers, learned, strict=True)
 
 
-__all__ = ["Lesson", "replay_together"]
+__all__ = ["CellTask", "replay_together"]

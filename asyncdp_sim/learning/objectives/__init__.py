@@ -9,7 +9,7 @@ from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.mlp import MLP
-from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron
 from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
@@ -21,7 +21,7 @@ from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
 Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, FAMILY]
-"""Every model; a new one joins the union here."""
+"""Every model; a new one joins by its line here."""
 
 __all__ = [
     "MLP",
@@ -30,13 +30,14 @@ __all__ = [
     "Hinge",
     "Huber",
     "HuberLoss",
-    "LinearModel",
+    "LinearKind",
     "LinearObjective",
     "LinearRecords",
     "Logistic",
     "LogisticLoss",
     "Loss",
     "Model",
+    "ModelKind",
     "Norm",
     "Objective",
     "Perceptron",

@@ -1,12 +1,13 @@
 """Linear regression with Huber's loss, which outliers pull at with bounded force."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.models import LinearKind
 from asyncdp_sim.learning.objectives.newton import newton
 from asyncdp_sim.spec import Positive
 
@@ -74,7 +75,7 @@ _STEP = 4.0
 """Factor between one δ and the next on the way to a minimum."""
 
 
-class Huber(LinearModel):
+class Huber(LinearKind):
     """Linear regression with Huber's loss of r = θᵀx − y, no intercept; ‖∇ℓ‖ ≤ δ‖x‖.
 
     ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
@@ -84,13 +85,19 @@ class Huber(LinearModel):
     delta : float
         δ > 0, in units of the target; the ridge loss is twice the limit δ → ∞.
     regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.LinearModel`.
+        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
     kind: Literal["huber"] = "huber"
     delta: Positive
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        boxed = cls(regularisation=1e-3, delta=3.0, theta_max=0.2)
+        return (cls(regularisation=0.1, delta=0.5), boxed)
+
     @property
-    def loss(self) -> HuberLoss:
-        """φ, which is quadratic up to δ and linear beyond."""
+    @override
+    def phi(self) -> HuberLoss:
         return HuberLoss(self.delta)

@@ -1,12 +1,13 @@
 """Logistic regression on labels −1 and 1."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.models import LinearKind
 from asyncdp_sim.learning.objectives.newton import newton
 
 
@@ -69,18 +70,24 @@ def _doubt(margin: Array) -> Array:
     return np.asarray(np.where(margin > 0, small, 1.0) / (1 + small))
 
 
-class Logistic(LinearModel):
+class Logistic(LinearKind):
     """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}, no intercept; ‖∇ℓ‖ ≤ ‖x‖.
 
     Attributes
     ----------
     regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.LinearModel`.
+        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
     kind: Literal["logistic"] = "logistic"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        boxed = cls(regularisation=0.1, theta_max=0.2)
+        return (cls(regularisation=0.1), boxed, cls(regularisation=1e-5, regulariser="square"))
+
     @property
-    def loss(self) -> LogisticLoss:
-        """φ = ln(1 + e^{−yz})."""
+    @override
+    def phi(self) -> LogisticLoss:
         return LogisticLoss()

@@ -1,12 +1,14 @@
 """A small neural network: one hidden layer, and a fitness that is not convex."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.objectives.logistic import LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Array, Loss
-from asyncdp_sim.learning.objectives.models import Regularised
+from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron
 from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
@@ -16,7 +18,7 @@ from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.spec import Count
 
 
-class MLP(Regularised):
+class MLP(ModelKind):
     """A multilayer perceptron, z = w₂ᵀ tanh(W₁x + b₁) + b₂, ℓ = φ(z, y) (Collab, Remark 1).
 
     θ has p = H(``data.features`` + 2) + 1 coordinates, thresholds included, which the regulariser
@@ -31,55 +33,60 @@ class MLP(Regularised):
     loss : str
         "squared" is φ = (y − z)² (no ½), "logistic" φ = ln(1 + e^{−yz}) with y ∈ {−1, 1}.
     regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.Regularised`.
+        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
-    intercept: ClassVar[bool] = True
+    intercept = True
+    linear = False
+    quadratic = False
 
     kind: Literal["mlp"] = "mlp"
     hidden: Count
     loss: Literal["squared", "logistic"] = "squared"
 
-    @property
-    def classifies(self) -> bool:
-        """Whether targets are labels −1 and 1."""
-        return self.phi.classifies
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        labels = cls(regularisation=0.01, hidden=2, loss="logistic", theta_max=2.0)
+        return (cls(regularisation=0.1, hidden=3), labels)
 
     @property
+    @override
     def phi(self) -> Loss:
-        """φ."""
         return SQUARED if self.loss == "squared" else LogisticLoss()
 
+    @override
     def start_faults(self, initial: str | None) -> list[Fault]:
-        """Return a fault where all hidden units start alike: their gradients are then alike too."""
+        # hidden units that start alike have gradients that are alike, too
         if initial in ("uniform", None):
             return []
         allowed = "allowed is uniform with model.kind = mlp: hidden units must start apart"
         return [Fault("algorithm.initial", initial, allowed)]
 
+    @override
     def numbers(self, features: int) -> int:
-        """Return p, the coordinates of a model of so many features."""
         return Perceptron(features, self.hidden).numbers
 
+    @override
     def predictions(self, rows: Array, theta: Array) -> Array:
-        """Return z, shape (n,), for rows of :meth:`design` and one model (p,)."""
         net = self._net([rows])
         return net.outputs(rows, theta, net.active(rows, theta))
 
+    @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
-        """Return f over the owners' records, ``features`` being rows of :meth:`design`."""
         net = self._net(features)
         return PerceptronObjective(net, features, targets, self.phi, self.sigma, self.theta_max)
 
+    @override
     def records(
         self, features: Sequence[Array], targets: Sequence[Array], clip: float | None, norm: Norm
     ) -> Records:
-        """Return the records' gradients, clipped to norm ≤ ``clip`` where it is given."""
         return PerceptronRecords(self._net(features), features, targets, self.phi, clip, norm)
 
     def _net(self, features: Sequence[Array]) -> Perceptron:
         return Perceptron(features[0].shape[1] - 1, self.hidden)
 
+    @override
     def gradient_bound(
         self, row_norm: float, target_max: float, n_features: int, norm: Norm
     ) -> float | None:

@@ -1,30 +1,40 @@
 """Linear regression with a quadratic regulariser, known by its second moments."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array
-from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.models import LinearKind
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.squared import SQUARED, Squared
 
 
-class Ridge(LinearModel):
+class Ridge(LinearKind):
     """Linear regression, ℓ = (y − θᵀx)² (no ½), no intercept; ∇ℓ = 2(θᵀx − y)x.
 
     Attributes
     ----------
     regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.LinearModel`.
+        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
+
+    quadratic = True
 
     kind: Literal["ridge"] = "ridge"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        square = cls(regularisation=1e-5, regulariser="square", theta_max=2.0)
+        return (cls(regularisation=0.1), square)
+
     @property
-    def loss(self) -> Squared:
-        """φ = (y − z)²."""
+    @override
+    def phi(self) -> Squared:
         return SQUARED
 
+    @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Quadratic:
-        """Return f, from the owners' second moments alone."""
         return Quadratic.from_records(features, targets, self.sigma, self.theta_max)

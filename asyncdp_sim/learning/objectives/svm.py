@@ -1,13 +1,14 @@
 """The linear support vector machine on labels −1 and 1."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.interior import interior
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.models import LinearModel
+from asyncdp_sim.learning.objectives.models import LinearKind
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Hinge:
         return Fit(theta, slopes)
 
 
-class SVM(LinearModel):
+class SVM(LinearKind):
     """Linear SVM, ℓ = max(0, 1 − yθᵀ(x, 1)) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖(x, 1)‖ (Collab).
 
     Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, the last
@@ -61,14 +62,19 @@ class SVM(LinearModel):
     Attributes
     ----------
     regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.LinearModel`.
+        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
-    intercept: ClassVar[bool] = True
+    intercept = True
 
     kind: Literal["svm"] = "svm"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(regularisation=1.0), cls(regularisation=0.01, theta_max=0.2))
+
     @property
-    def loss(self) -> Hinge:
-        """φ = max(0, 1 − yz)."""
+    @override
+    def phi(self) -> Hinge:
         return Hinge()

@@ -15,6 +15,7 @@ class Always(AvailabilityKind):
     """Every owner is online all the time."""
 
     always_online = True
+    all_return = True
     drawn_per_tick = False
     keeps_poisson = True
 

@@ -29,6 +29,7 @@ class Bernoulli(AvailabilityKind):
     """
 
     always_online = False
+    all_return = False
     drawn_per_tick = True
     keeps_poisson = True
 

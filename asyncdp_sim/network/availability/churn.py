@@ -22,6 +22,7 @@ class Churn(AvailabilityKind):
     """
 
     always_online = False
+    all_return = False
     drawn_per_tick = False
     keeps_poisson = False
 

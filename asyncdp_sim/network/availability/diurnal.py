@@ -54,6 +54,7 @@ class Diurnal(AvailabilityKind):
     """
 
     always_online = False
+    all_return = False
     drawn_per_tick = True
     keeps_poisson = False
 

@@ -47,6 +47,7 @@ class Intervals(Remembering, AvailabilityKind):
     """
 
     always_online = False
+    all_return = False
     drawn_per_tick = False
     keeps_poisson = False
 

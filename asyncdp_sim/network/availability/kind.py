@@ -19,6 +19,8 @@ class AvailabilityKind(Kind):
 
     always_online: ClassVar[bool]
     """Nobody is ever offline."""
+    all_return: ClassVar[bool]
+    """Whoever is asked while offline is online again later, and answers then."""
     drawn_per_tick: ClassVar[bool]
     """Whether an owner is online is drawn for each tick of its clock (or each query)."""
     keeps_poisson: ClassVar[bool]

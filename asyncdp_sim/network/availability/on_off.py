@@ -44,6 +44,7 @@ class OnOff(AvailabilityKind):
     """
 
     always_online = False
+    all_return = True
     drawn_per_tick = False
     keeps_poisson = False
 

@@ -40,6 +40,7 @@ class Outages(AvailabilityKind):
     """
 
     always_online = False
+    all_return = True
     drawn_per_tick = False
     keeps_poisson = False
 

@@ -96,6 +96,11 @@ class Gossip(ProtocolKind):
 
     @property
     @override
+    def has_learner(self) -> bool:
+        return self.graph.learner
+
+    @property
+    @override
     def one_each(self) -> bool:
         return True
 

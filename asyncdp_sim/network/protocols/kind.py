@@ -88,6 +88,21 @@ class ProtocolKind(Kind):
         return False
 
     @property
+    def has_learner(self) -> bool:
+        """Whether there is a learner, and not owners alone."""
+        return True
+
+    @property
+    def answers_each(self) -> int:
+        """How many answers an owner gives for each update, where the protocol asks for some."""
+        return 1
+
+    @property
+    def round_deadline(self) -> float | None:
+        """How long a round waits for answers; None for ever, or without rounds."""
+        return None
+
+    @property
     def sends_copies(self) -> bool:
         """Whether a query holds all N + 1 models."""
         return False

@@ -70,6 +70,11 @@ class Rounds(ProtocolKind):
 
     @property
     @override
+    def round_deadline(self) -> float | None:
+        return self.deadline
+
+    @property
+    @override
     def one_each(self) -> bool:
         return True
 

@@ -169,8 +169,8 @@ class Servers(ProtocolKind):
         return self.count if self.reach == "all" else self.reach
 
     @property
+    @override
     def answers_each(self) -> int:
-        """Gradients, and so rows of the trace, of each client in each iteration."""
         return self.n_reached if self.read == "basic" else 1
 
     def reached(self, client: int) -> tuple[int, ...]:

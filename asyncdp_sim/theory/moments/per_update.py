@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
+from asyncdp_sim.theory.moments.update import Deviations, Update
 
 Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]
@@ -101,21 +102,9 @@ def moments(
     noise: Shape = "vector",
     initial: Initial = "zeros",
 ) -> Moments:
-    """Run the recursion for T updates, in blocks: O(N²p³) a step.
+    """Run the recursion for T updates; see :class:`~asyncdp_sim.theory.moments.update.Update`.
 
-    Let v = E u and U = E uuᵀ be the moments of all models' deviations u from θ*, with blocks
-    v_L, v_i, U_LL, U_Lj, U_ij, and for owner i (notation of :class:`GossipMap`)
-    q_i = (v_L + v_i)/2, P_i = (U_LL + U_Li + U_iL + U_ii)/4, Q_ij = (U_Lj + U_ij)/2.
-    Given i_k = i,
-
-        v_L⁺ = m q_i + a,   v_i⁺ = M_i q_i + e_i,
-        U_LL⁺ = m² P_i + m (q_i aᵀ + a q_iᵀ) + aaᵀ,
-        U_Li⁺ = m P_i M_iᵀ + m q_i e_iᵀ + a (M_i q_i + e_i)ᵀ,    U_Lj⁺ = m Q_ij + a v_jᵀ,
-        U_ii⁺ = M_i P_i M_iᵀ + M_i q_i e_iᵀ + e_i (M_i q_i)ᵀ + e_i e_iᵀ + s_i² Cov w_i,
-        U_ij⁺ = M_i Q_ij + e_i v_jᵀ  (j ≠ i),
-
-    the rest stays; the next moments are the averages over i with weights π_i. The recursion is
-    affine in the noise variances: :mod:`~asyncdp_sim.theory.moments.noise_gain` serves many
+    It is affine in the noise variances: :mod:`~asyncdp_sim.theory.moments.noise_gain` serves many
     budgets. Where the algorithm diverges, so do its moments (to infinity or NaN).
 
     Parameters
@@ -136,68 +125,23 @@ def moments(
     SpecError
         If an argument is outside its domain.
     """
-    n_owners, p, chance = process.n_owners, process.n_features, process.probability
-    m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
-    stack = n_owners * p
-    pushed = injected(process, noise_variance, noise)
-    v, u = started(process, initial)
-    v_central, u_central, u_cross = v[0], u[0, :, 0], u[0][:, 1:]
-    v, u = v[1:], u[1:, :, 1:].copy()  # to be advanced in place
-    mean, second = [v_central], [u_central]
-    # E U_ij⁺ = U_ij + B_ij + B_jiᵀ, B_ij = π_i (½M_i − I) U_ij + π_i (½M_i U_Lj + e_i v_jᵀ)
-    inner = chance[:, None, None] * (big / 2 - np.eye(p))
-    outer = np.concatenate([chance[:, None, None] * big / 2, (chance[:, None] * e)[:, :, None]], 2)
-    outer = outer.reshape(stack, p + 1)
-    blocks = np.arange(n_owners)
+    update = Update.of(process, injected(process, noise_variance, noise))
+    now = Deviations.of(*started(process, initial))
+    mean, second = [now.central], [now.central_second]
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for _ in range(process.updates):
-            own = u[blocks, :, blocks, :]
-            cross = u_cross.transpose(1, 0, 2)  # (N, p, p): U_Li
-            q = (v_central + v) / 2
-            middle = (u_central + cross + cross.transpose(0, 2, 1) + own) / 4  # P_i
-            moved = (big @ q[:, :, None])[:, :, 0]  # M_i q_i
-            central_copy = (  # U_Li⁺ given i
-                m * middle @ big.transpose(0, 2, 1)
-                + m * q[:, :, None] * e[:, None, :]
-                + a[:, None] * (moved + e)[:, None, :]
-            )
-            mixed = moved[:, :, None] * e[:, None, :]
-            copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
-            copy += e[:, :, None] * e[:, None, :] + pushed  # U_ii⁺ given i
-            tilt = m * np.outer(chance @ q, a)
-
-            met = (chance @ u.reshape(n_owners, -1)).reshape(p, n_owners, p)  # Σ_i π_i U_ij
-            rest = (
-                m / 2 * (u_cross + met) + a[:, None, None] * v
-            )  # every i; i = j is taken out next
-            alone = m / 2 * (cross + own) + a[:, None] * v[:, None, :]
-            part = chance[:, None, None]
-            u_cross = rest + (part * (central_copy - alone)).transpose(1, 0, 2)
-
-            change = (inner @ u.reshape(n_owners, p, stack)).reshape(stack, stack)
-            known = np.concatenate(
-                [cross.transpose(1, 0, 2).reshape(p, stack), v.reshape(1, stack)]
-            )
-            change += outer @ known
-            flat = u.reshape(stack, stack)
-            flat += change
-            flat += change.T
-            u[blocks, :, blocks, :] = own + part * (copy - own)
-
-            u_central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
-            v_central = m * chance @ q + a
-            v = v + chance[:, None] * (moved + e - v)
-            mean.append(v_central)
-            second.append(u_central)
+            update.advance(now)
+            mean.append(now.central)
+            second.append(now.central_second)
     optimum = process.optimum
     return Moments(
         hessian=process.hessian,
         optimum=optimum,
         mean=np.array(mean) + optimum,
         second=np.array(second),
-        copies_mean=v + optimum,
-        copies_second=u,
-        cross_second=u_cross,
+        copies_mean=now.copies + optimum,
+        copies_second=now.copies_second,
+        cross_second=now.cross_second,
     )
 
 

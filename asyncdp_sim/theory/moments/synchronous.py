@@ -8,11 +8,11 @@ the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, refused
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Shape
 
@@ -20,40 +20,6 @@ Array = npt.NDArray[np.float64]
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
 then."""
-
-
-@dataclass(frozen=True, eq=False)
-class Schedule:
-    """How far each round goes, and which model is judged.
-
-    Attributes
-    ----------
-    sizes : array (T, …)
-        γ_k, k = 1 … T.
-    kept : array (T,), optional
-        a_k, where an average is judged: ū⁺ = a_k ū + (1 − a_k) u, u before the step. Absent, θ
-        itself is judged.
-    """
-
-    sizes: Array
-    kept: Array | None = None
-
-    @classmethod
-    def collab_1(cls, rho: float | Array, updates: int) -> "Schedule":
-        """γ_k = ρ/(T²k) (Collab, Algorithm 1)."""
-        return cls(np.stack([np.asarray(rho) / (updates**2 * k) for k in range(1, updates + 1)]))
-
-    @classmethod
-    def collab_2(cls, step: float | Array, updates: int) -> "Schedule":
-        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k) (Collab, Algorithm 2)."""
-        k = np.arange(1, updates + 1)
-        sizes = np.stack([np.asarray(step) / sqrt(j) for j in k.tolist()])
-        return cls(sizes, (k - 1) / (1 / sqrt(updates) + k))
-
-    @classmethod
-    def server(cls, step: float | Array, updates: int, exponent: float = 0.0) -> "Schedule":
-        """γ_k = α k^(−e), as a parameter server has it."""
-        return cls(np.stack([np.asarray(step) * k**-exponent for k in range(1, updates + 1)]))
 
 
 @dataclass(frozen=True, eq=False)

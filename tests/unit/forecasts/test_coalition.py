@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecasts.advice.coalition import Classes, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import Alike, enough_answers, steps
+from asyncdp_sim.forecasts.advice.coalition import best_coalition
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost, enough_answers, steps
 from asyncdp_sim.forecasts.advice.coalition_trial import trial
 from asyncdp_sim.forecasts.advice.contest import Played, ends
 from asyncdp_sim.forecasts.advice.frontier import candidates
 from asyncdp_sim.forecasts.advice.invite import invite
+from asyncdp_sim.forecasts.advice.ranking import Classes
 from asyncdp_sim.forecasts.advice.shapley import sampled, shapley
 from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.many_rounds import rounds
 from asyncdp_sim.forecasts.population import pooled, population
+from asyncdp_sim.learning.algorithms import Collab2
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.theory.moments.per_update import moments
-from asyncdp_sim.theory.moments.synchronous import Schedule
 from asyncdp_sim.theory.moments.synchronous import moments as descended
 from tests.unit.forecasts.banks import banks
 from tests.verification.gossip_cases import correlated
@@ -45,7 +46,7 @@ def many(seed, owners, updates=30, choices=3):
     spread = 10 ** g.uniform(0, 4, owners)
     some = course(updates)
     picked = [(some, rho) for rho in steps(some, owners)[:: 20 // choices]]
-    return Alike.one_on_one(picked, enough_answers, float(records.sum())), records, spread
+    return EqualSizeCost.one_on_one(picked, enough_answers, float(records.sum())), records, spread
 
 
 @pytest.mark.parametrize(("central_step", "noise", "initial"), SHAPES)
@@ -269,7 +270,7 @@ def test_sampled_shares_are_efficient_and_within_their_errors():
 
 
 def test_first_steps_that_lose_all_digits_cost_infinitely_much(monkeypatch):
-    some, schedule = course(100), Schedule.collab_2(np.geomspace(0.3, 50, 80), 100)
+    some, schedule = course(100), Collab2.schedule(np.geomspace(0.3, 50, 80), 100)
     kept = np.stack(rounds(some, schedule))
     assert np.all(kept > 0)
     assert 0 < np.isinf(kept[0]).sum() < 40
@@ -280,9 +281,9 @@ def test_first_steps_that_lose_all_digits_cost_infinitely_much(monkeypatch):
 @pytest.mark.parametrize("noise", ["vector", "scalar-as-published"])
 def test_ends_of_many_steps_are_those_of_the_moments(noise):
     some, steps = course(12, noise=noise, initial="uniform"), [0.02, 0.3]
-    free, gain = rounds(some, Schedule.collab_2(np.array(steps), 12))
+    free, gain = rounds(some, Collab2.schedule(np.array(steps), 12))
     for at, step in enumerate(steps):
-        schedule = Schedule.collab_2(step, 12)
+        schedule = Collab2.schedule(step, 12)
         parts = {"noise": noise, "initial": "uniform"}
         quiet, loud = (
             descended(

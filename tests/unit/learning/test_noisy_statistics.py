@@ -1,5 +1,6 @@
 """Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def scopes(count: int) -> list[Scope]:
 def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:
     """Two owners with a quarter and three quarters of the records, two features, σ = 0.2."""
     setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, theta_max)
-    return NoisyStatistics(**fields).steps(setting, np.full(2, noise))
+    return NoisyStatistics(**fields).steps(replace(setting, noise=np.full(2, noise)))
 
 
 @EACH
@@ -126,7 +127,9 @@ def test_noise_of_several_owners_adds_up_by_weight() -> None:
     """√(¼² + ¾²) of one owner's deviation, in units of the Gram block; no gram, so λ = τ."""
     domain = Domain(row_norm=2.0, target_max=3.0)
     setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, None)
-    steps = NoisyStatistics(gram_share=0.4).steps(setting, np.array([0.1, 0.1]), domain)
+    steps = NoisyStatistics(gram_share=0.4).steps(
+        replace(setting, noise=np.array([0.1, 0.1]), domain=domain)
+    )
     assert (steps.units.gram, steps.units.moment) == pytest.approx((4 / 0.4, 6 / 0.6))
     state = steps.init(scopes(1))
     for owner in (0, 1):

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.learning.objectives import (
     Hinge,
     HuberLoss,
-    LinearModel,
+    LinearKind,
     LinearRecords,
     LogisticLoss,
     Squared,
@@ -26,12 +26,12 @@ def name(loss):
     return type(loss).__name__
 
 
-def model(phi, box=None, *, constant=False):
+def model(loss, box=None, *, constant=False):
     """A linear model of any loss, with or without an intercept."""
 
-    class Any(LinearModel):
+    class Any(LinearKind):
         intercept: ClassVar[bool] = constant
-        loss = property(lambda self: phi)  # noqa: ARG005
+        phi = property(lambda self: loss)  # noqa: ARG005
 
     return Any(kind="any", regularisation=1.0, theta_max=box)
 

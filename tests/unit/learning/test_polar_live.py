@@ -74,9 +74,9 @@ def compare(net, count, batch=True, every=3):
         live = LiveLearning(steps_of(net), reply(batch), scope, every, "central")
         trace = simulate(net, scope, learning=live)
         assert trace.exchanges.tolist() == traces[r].exchanges.tolist()
-        assert np.array_equal(live.path().models(0), path.models(r))
-        assert np.array_equal(live.path().final[0], path.final[r])
-        assert live.path().clipped[0] == path.clipped[r]
+        assert np.array_equal(live.trajectory().models(0), path.models(r))
+        assert np.array_equal(live.trajectory().final[0], path.final[r])
+        assert live.trajectory().clipped[0] == path.clipped[r]
     return traces, path
 
 
@@ -117,7 +117,7 @@ def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
             super().server_step(server)
             if max(self._state.steps) > ahead:
                 for other in set(range(3)) - {server - 1}:
-                    self._servers.step(self._state, other)
+                    self._steps.advance_server(self._state, other)
 
     net = network("minimum-wait", LATENCIES["one server far away"])
     finals = []
@@ -125,7 +125,7 @@ def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
         [scope] = scopes(1)
         live = kind(steps_of(net), reply(), scope, 1, "central")
         simulate(net, scope, learning=live)
-        finals.append(live.path().final)
+        finals.append(live.trajectory().final)
     assert not np.allclose(*finals, rtol=0, atol=1e-6)
 
 

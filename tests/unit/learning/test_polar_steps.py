@@ -152,7 +152,7 @@ def test_servers_may_step_one_by_one_in_any_order(order):
     for _ in pairs:
         steps.update(whole)
         for server in order:
-            steps.step(parts, server)
+            steps.advance_server(parts, server)
         before = parts.servers.copy()
         steps.update(parts)
         assert np.array_equal(before, parts.servers)

@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting, Turn
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
@@ -19,7 +19,7 @@ SCALE = np.array([0.01, 0.2, 0.0])
 def path(
     several: list[Trace], p: int, *, clip: float | None = None, moments: bool = True,
     record_every: int = 1, theta_max: float | None = 3.0, first: int = 1,
-) -> Path:  # fmt: skip
+) -> Trajectory:  # fmt: skip
     x, y = records(1, SIZES, p)
     quadratic = Quadratic.from_records(x, y, 0.3, theta_max)
     steps = AsyncGossip(rho=60.0, initial="uniform").steps(

@@ -11,10 +11,10 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.fused import learn as fused_learn
 from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused.learn import Lesson, fused, learn
+from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Path, fold, replay
+from asyncdp_sim.learning.replay import Trajectory, fold, replay
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -51,15 +51,15 @@ def quadratic(p: int, theta_max: float | None = 3.0, seed: int = 1) -> Quadratic
     return Quadratic.from_records(x, y, 0.3, theta_max)
 
 
-def lesson(
+def cell_task(
     p: int = 4, *, noise: Mechanism | None = None, theta_max: float | None = 3.0, seed: int = 1,
     record_every: int = 1, rho: float = 60.0, **options: Any,
-) -> Lesson:  # fmt: skip
+) -> CellTask:  # fmt: skip
     objective = quadratic(p, theta_max, seed)
     setting = Setting(objective.weights, p, 40, 0.3, theta_max, SHARES)
     steps = AsyncGossip(rho=rho, **{"initial": "uniform", **options}).steps(setting)
     reply = Reply(objective, LaplaceNoise(SCALE) if noise is None else noise)
-    return Lesson(steps, reply, record_every)
+    return CellTask(steps, reply, record_every)
 
 
 def scopes(count: int) -> list[Scope]:
@@ -67,7 +67,7 @@ def scopes(count: int) -> list[Scope]:
     return [streams.within("replicate", r) for r in range(1, count + 1)]
 
 
-def same(found: Path, expected: Path) -> None:
+def same(found: Trajectory, expected: Trajectory) -> None:
     """Every bit, also of what is no number."""
     for name in ("updates", "central", "final", "clipped"):
         ours, theirs = getattr(found, name), getattr(expected, name)
@@ -76,7 +76,7 @@ def same(found: Path, expected: Path) -> None:
     assert found.record_every == expected.record_every
 
 
-def agree(several: Sequence[Trace], cells: Sequence[Lesson], loop: str) -> list[Path]:
+def agree(several: Sequence[Trace], cells: Sequence[CellTask], loop: str) -> list[Trajectory]:
     expected = [fold(several, cell, scopes(len(several))) for cell in cells]
     found = list(learn(several, cells, lambda: scopes(len(several)), LOOPS[loop]))
     for ours, theirs in zip(found, expected, strict=True):
@@ -103,13 +103,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_one_cell(hundred: list[Trace], options: dict[str, Any], loop: str) -> None:
     for count in (1, 2, 3, 33):
-        agree(hundred[:count], [lesson(**options)], loop)
-    agree(hundred, [lesson(noise=NoNoise(np.zeros(3)), **options)], loop)
+        agree(hundred[:count], [cell_task(**options)], loop)
+    agree(hundred, [cell_task(noise=NoNoise(np.zeros(3)), **options)], loop)
 
 
 def test_the_options_are_lively(hundred: list[Trace]) -> None:
-    def found(**options: Any) -> Path:
-        return fold(hundred[:9], lesson(**options), scopes(9))
+    def found(**options: Any) -> Trajectory:
+        return fold(hundred[:9], cell_task(**options), scopes(9))
 
     assert 0 < found(theta_max=0.5).clipped.sum() < found().updates.sum()
     assert not np.isfinite(found(rho=1e20, theta_max=None).final).any()
@@ -122,17 +122,17 @@ def test_the_options_are_lively(hundred: list[Trace]) -> None:
 @pytest.mark.parametrize("p", [1, 2, 3, 10, 33, 64])
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_any_noise_and_size(hundred: list[Trace], noise: Mechanism, p: int, loop: str) -> None:
-    agree(hundred[:5], [lesson(p, noise=noise)], loop)
+    agree(hundred[:5], [cell_task(p, noise=noise)], loop)
 
 
 CELLS = [
-    lesson(),
-    lesson(noise=LaplaceNoise(7 * SCALE)),
-    lesson(seed=5, record_every=3),
-    lesson(theta_max=0.5, rho=200.0),
-    lesson(theta_max=None, rho=1e20),
-    lesson(theta_max=1e300, rho=1e20, record_every=11),
-    lesson(selection="inverse-rate", initial="ones"),
+    cell_task(),
+    cell_task(noise=LaplaceNoise(7 * SCALE)),
+    cell_task(seed=5, record_every=3),
+    cell_task(theta_max=0.5, rho=200.0),
+    cell_task(theta_max=None, rho=1e20),
+    cell_task(theta_max=1e300, rho=1e20, record_every=11),
+    cell_task(selection="inverse-rate", initial="ones"),
 ]
 
 
@@ -172,7 +172,9 @@ def test_random_problems(hundred: list[Trace]) -> None:
         count, p = int(rng.integers(1, 12)), int(rng.integers(1, 65))
         cells = []
         for _ in range(int(rng.integers(1, 4))):
-            made = lesson(p, theta_max=float(rng.choice([0.1, 2.0, 1e5])), rho=rng.uniform(1, 300))
+            made = cell_task(
+                p, theta_max=float(rng.choice([0.1, 2.0, 1e5])), rho=rng.uniform(1, 300)
+            )
             objective = replace(quadratic(p), gram=rng.normal(size=(3, p, p)))
             cells.append(replace(made, reply=replace(made.reply, gradients=objective)))
         for loop in LOOPS:
@@ -202,9 +204,9 @@ def test_replay_of_one_cell_is_the_fold(hundred: list[Trace]) -> None:
         same(found, fold(hundred, cell, scopes(100)))
 
 
-def other_cells() -> dict[str, Lesson]:
+def other_cells() -> dict[str, CellTask]:
     """Cells that cannot learn together, each for a reason of its own."""
-    plain = lesson()
+    plain = cell_task()
     x, y = records(1, SIZES, 4)
     linear = LinearRecords(x, y)
     setting = Setting(quadratic(4).weights, 4, 40, 0.3, 3.0)
@@ -216,7 +218,7 @@ def other_cells() -> dict[str, Lesson]:
     }
     found = {name: replace(plain, reply=reply) for name, reply in replies.items()}
     found["another algorithm"] = replace(plain, steps=FedAsync(step=0.1, mixing=0.9).steps(setting))
-    found["many features"] = lesson(65)
+    found["many features"] = cell_task(65)
     return found
 
 
@@ -225,7 +227,13 @@ def test_cells_that_cannot_learn_together_are_replayed_one_by_one(hundred: list[
     others = other_cells()
     for name, cell in others.items():
         assert fused(several, cell, "average") is None, name
-    mixed = [CELLS[0], *others.values(), *CELLS[1:], lesson(noise=GaussianNoise(SCALE)), lesson(3)]
+    mixed = [
+        CELLS[0],
+        *others.values(),
+        *CELLS[1:],
+        cell_task(noise=GaussianNoise(SCALE)),
+        cell_task(3),
+    ]
     found = dict(replay_together(several, mixed, lambda: scopes(4)))
     assert sorted(found) == list(range(len(mixed)))
     for number, cell in enumerate(mixed):
@@ -233,13 +241,13 @@ def test_cells_that_cannot_learn_together_are_replayed_one_by_one(hundred: list[
 
 
 def test_answers_asked_of_the_central_model_are_folded(hundred: list[Trace]) -> None:
-    ((_, found),) = replay_together(hundred[:2], [lesson()], lambda: scopes(2), "central")
-    same(found, fold(hundred[:2], lesson(), scopes(2), "central"))
-    assert found.final.tobytes() != fold(hundred[:2], lesson(), scopes(2)).final.tobytes()
+    ((_, found),) = replay_together(hundred[:2], [cell_task()], lambda: scopes(2), "central")
+    same(found, fold(hundred[:2], cell_task(), scopes(2), "central"))
+    assert found.final.tobytes() != fold(hundred[:2], cell_task(), scopes(2)).final.tobytes()
 
 
 def test_an_acceptance_and_a_stale_answer_are_for_the_fold(hundred: list[Trace]) -> None:
-    plain = lesson()
+    plain = cell_task()
     accepting = replace(plain, reply=replace(plain.reply, acceptance=object()))
     assert fused(hundred[:2], plain, "average") is not None
     assert fused(hundred[:2], accepting, "average") is None
@@ -256,7 +264,7 @@ def test_noise_is_drawn_once_for_all_cells_of_a_block(
             drawn.append(count)
             return super().rows(generator, count, size)
 
-    cells = [lesson(noise=Counted(scale * SCALE)) for scale in (1.0, 2.0, 3.0)]
+    cells = [cell_task(noise=Counted(scale * SCALE)) for scale in (1.0, 2.0, 3.0)]
     horizon = max(trace.n_updates for trace in hundred[:5])
     list(replay_together(hundred[:5], cells, lambda: scopes(5)))
     assert sum(drawn) == 5 * horizon

@@ -18,7 +18,7 @@ from asyncdp_sim.learning.algorithms.gathered import GatheredState
 from asyncdp_sim.learning.answers import Reply, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Path, replay
+from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
@@ -50,7 +50,9 @@ def network(**parts: Any) -> Network:
     return Network(**{"protocol": Rounds(), "answers_per_update": None, **fields, **parts})
 
 
-def learned(algorithm: Algorithm, reply: Reply, box: float | None = None) -> tuple[Trace, Path]:
+def learned(
+    algorithm: Algorithm, reply: Reply, box: float | None = None
+) -> tuple[Trace, Trajectory]:
     trace = simulate(network(), scopes()[0])
     steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, box))
     return trace, replay([trace], steps, reply, scopes(), 1, "central")
@@ -223,7 +225,7 @@ def test_live_equals_replay_however_many_answer(
     for scope in scopes(33):
         live = LiveLearning(steps, reply, scope, 4, "central")
         traces.append(simulate(made, scope, learning=live))
-        lives.append(live.path())
+        lives.append(live.trajectory())
     assert len({trace.n_updates for trace in traces}) > 1
     sizes = {len(row) for trace in traces for row in np.split(trace.updates, _ends(trace))}
     assert sizes >= {1, 2, 3}

@@ -11,7 +11,7 @@ import pytest
 
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, NoisyStatistics, Setting
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
@@ -117,7 +117,7 @@ class Noted(LiveLearning):
     """Notes the length of every gradient that was ready, worked out record by record."""
 
     def __init__(self, data: tuple[list[np.ndarray], list[np.ndarray]], *how: Any) -> None:
-        super().__init__(*how, threshold=4.0)
+        super().__init__(*how, trigger=LargeGradient(threshold=4.0))
         self.data = data
         self.lengths: dict[int, float] = {}
 
@@ -160,7 +160,7 @@ def test_long_enough_is_enough() -> None:
     steps = AsyncGossip(rho=1.0).steps(Setting(quadratic.weights, 2, 30, 0.1, None))
     reply = Reply(quadratic, NoNoise(np.zeros(1)))
     for threshold, withheld in ((5.0, False), (np.nextafter(5.0, 6.0), True)):
-        live = LiveLearning(steps, reply, scope(), 1, threshold=threshold)
+        live = LiveLearning(steps, reply, scope(), 1, trigger=LargeGradient(threshold=threshold))
         live.read(1, 7)
         assert live.withholds(1, 7) is withheld  # ∇f(0) = −(2/2) Xᵀy = (3, 4)
         live._asked[7] = np.array([[np.nan, 0.0]]), 0
@@ -315,7 +315,7 @@ def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
 def test_what_a_worker_is_sent_arrives() -> None:
     task = prepared(scenario(**TRIGGER, run={"target": 0.1}))
     again = pickle.loads(pickle.dumps(task))
-    assert (again.threshold, again.target.psi) == (1.0, 0.1)
+    assert (again.trigger.threshold, again.target.psi) == (1.0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -338,9 +338,9 @@ def test_there_is_nothing_to_replay(parts: Parts, said: str) -> None:
 
 def test_statistics_have_no_gradients() -> None:
     trigger = LargeGradient(threshold=1.0)
-    [fault] = trigger.faults("noisy-statistics")
+    [fault] = trigger.faults(NoisyStatistics())
     assert str(fault) == (
         "algorithm.kind: given 'noisy-statistics'; a trigger needs owners that answer with "
         "gradients"
     )
-    assert trigger.faults("fedbuff") == []
+    assert trigger.faults(FedBuff(step=1.0, server_step=1.0, buffer=1)) == []

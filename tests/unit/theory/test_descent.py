@@ -2,16 +2,17 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
-from asyncdp_sim.theory.moments.synchronous import Schedule, moments
+from asyncdp_sim.theory.moments.synchronous import moments
 from tests.verification.gossip_cases import correlated
 
 P, T = 3, 12
 OBJECTIVE = correlated(5, 40, P, 0.1, 3)
 SCHEDULES = {
-    "collab-1": Schedule.collab_1(100.0, T),
-    "collab-2": Schedule.collab_2(0.3, T),
-    "server": Schedule.server(0.2, T, 0.5),
+    "collab-1": Collab1.schedule(100.0, T),
+    "collab-2": Collab2.schedule(0.3, T),
+    "server": ParameterServer(step=1.0, exponent=0.5).schedule(0.2, T),
 }
 BIASED = [
     (name, noise, initial)
@@ -62,9 +63,14 @@ def test_directions_on_their_own_are_the_recursion_of_full_matrices(name, noise,
 
 
 def test_an_average_without_digits_is_unsound():
-    long = moments(OBJECTIVE.hessian, OBJECTIVE.free_optimum, Schedule.collab_2(2.0, 100), 1.0)
+    long = moments(OBJECTIVE.hessian, OBJECTIVE.free_optimum, Collab2.schedule(2.0, 100), 1.0)
     assert not long.sound
-    last = moments(OBJECTIVE.hessian, OBJECTIVE.free_optimum, Schedule.server(0.01, 100), 1.0)
+    last = moments(
+        OBJECTIVE.hessian,
+        OBJECTIVE.free_optimum,
+        ParameterServer(step=1.0).schedule(0.01, 100),
+        1.0,
+    )
     assert last.sound
 
 
@@ -94,9 +100,9 @@ def margins(seed, slack=1.0):
     values = np.linalg.eigvalsh(hessian)
     first = g.uniform(0.02, 1.5) / values[-1]
     schedules = (
-        Schedule.collab_1(first * updates**2, updates),
-        Schedule.collab_2(first, updates),
-        Schedule.server(first, updates, g.uniform(0, 1)),
+        Collab1.schedule(first * updates**2, updates),
+        Collab2.schedule(first, updates),
+        ParameterServer(step=1.0, exponent=g.uniform(0, 1)).schedule(first, updates),
     )
     for schedule in schedules:
         exact = moments(hessian, optimum, schedule, variance).judged.expected_excess()

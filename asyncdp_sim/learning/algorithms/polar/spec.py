@@ -1,21 +1,23 @@
 """POLAR-SGD as a scenario names it."""
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.learning.algorithms.central import Initial
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.polar.perturbation import WIDEST
 from asyncdp_sim.learning.algorithms.polar.steps import PolarSteps
-from asyncdp_sim.learning.algorithms.spec import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.steps import Setting
 from asyncdp_sim.spec import Count, NonNegative, Positive
 
 
-class Polar(AlgorithmSpec):
+class Polar(AlgorithmKind):
     """Stochastic gradients, obfuscated towards each of several servers (POLAR).
 
     It is not differentially private: what it hides from one curious server has no finite pure ε.
@@ -46,7 +48,10 @@ class Polar(AlgorithmSpec):
         "zeros", "ones" or "uniform" on [0, 1), where all servers start.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = ("servers",)
+    protocols = ("servers",)
+    one_model = True
+    looks_at_models = True
+    obfuscates = True
 
     kind: Literal["polar"] = "polar"
     step: Positive
@@ -67,18 +72,28 @@ class Polar(AlgorithmSpec):
             raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", allowed)])
         return self
 
-    @property
-    def answers_per_update(self) -> None:
-        """As many as there are clients, or for each of their servers."""
-        return
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        one = partial(cls, step=0.5, exponent=0.75, weight_total=2.0, additive_bound=0.1)
+        return (
+            one(weight_bound=6.0),
+            one(weight_bound=6.0, every_step=True, per_coordinate=True, initial="ones"),
+            one(weight_bound=2.0, batch=4, initial="uniform"),
+        )
 
     @property
+    @override
+    def answers_per_update(self) -> None:
+        return  # as many as there are clients, or for each of their servers
+
+    @property
+    @override
     def sample(self) -> int | None:
-        """Records of each answer."""
         return self.batch
 
+    @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        """Return what does not suit it in a scenario's model, privacy and acceptance."""
         model, privacy, found = scenario.model, scenario.privacy, []
         if model.theta_max is None:
             allowed = "algorithm polar projects onto a box: allowed is a number > 0"
@@ -97,21 +112,16 @@ class Polar(AlgorithmSpec):
         if privacy.budget.kind != "horizon":
             allowed = "algorithm polar has no budget to spend: allowed is horizon"
             found.append(Fault("privacy.budget.kind", repr(privacy.budget.kind), allowed))
-        if scenario.acceptance is not None and scenario.acceptance.kind != "all":
+        if scenario.acceptance is not None and not scenario.acceptance.takes_all:
             allowed = "with algorithm polar no server sees an answer as it is: allowed is all"
             found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
         return found
 
+    @override
     def steps(self, setting: Setting) -> PolarSteps:
-        """Fill in the numbers.
-
-        Raises
-        ------
-        ValueError
-            If there is no box, or another protocol.
-        """
         protocol, clients = setting.protocol, range(1, setting.n_owners + 1)
-        if setting.theta_max is None or getattr(protocol, "kind", None) != "servers":
+        fits = protocol is not None and protocol.kind in self.protocols
+        if setting.theta_max is None or not fits:
             raise ValueError("polar needs a box of models and protocol servers")
         return PolarSteps(
             weights=setting.weights,

@@ -13,12 +13,13 @@ the servers follows (M/S) α w^(−e) ∇f (or Δ times that, if conditions hold
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import Initial, project, start
+from asyncdp_sim.learning.algorithms.central import project, start
+from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.polar.consensus import (
     RESOLUTION,
     draw_masks,
@@ -26,7 +27,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 )
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.streams import Scope
 
@@ -102,10 +103,10 @@ class PolarState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PolarSteps:
+class PolarSteps(Steps):
     """POLAR-SGD with its numbers filled in.
 
-    Servers may step at different times (:meth:`step`), or all at once with the update
+    Servers may step at different times (:meth:`advance_server`), or all at once with the update
     (:meth:`update`): what server J computes in its step k depends on its model after step k − 1
     and on its clients' uploads alone, and these on models after step k − 1. Uploads are summed in
     the order of clients, whenever they came, so that the bits do not depend on it either.
@@ -139,6 +140,10 @@ class PolarSteps:
         Where all servers start.
     """
 
+    answers_per_update = None  # the protocol says what an iteration is made of
+    apply_at = "as-read"  # a server's model does not change before the step that an answer is for
+    several_servers = True
+
     weights: Array
     n_features: int
     sigma: float
@@ -157,23 +162,8 @@ class PolarSteps:
     initial: Initial = "zeros"
     agreements: tuple[Neighbours | None, ...] = (None,)
 
-    @property
-    def answer_size(self) -> int:
-        """P: an answer is a gradient, before it is obfuscated."""
-        return self.n_features
-
-    @property
-    def answers_per_update(self) -> None:
-        """The protocol says what an update is made of."""
-        return
-
-    @property
-    def apply_at(self) -> Literal["as-read"]:
-        """A server's model does not change between the read and the step that the answer is for."""
-        return "as-read"
-
+    @override
     def init(self, replicates: Sequence[Scope]) -> PolarState:
-        """Return the models at k = 0, in X, the same for all servers of a replicate."""
         central = start(self.initial, replicates, self.n_features)
         project(central, self.theta_max)
         clients = range(1, len(self.weights) + 1)
@@ -187,17 +177,15 @@ class PolarSteps:
             answered=np.zeros(self.reached.shape, dtype=np.int64),
         )
 
+    @override
     def query(self, state: PolarState, turn: Turn) -> Array:
-        """Return the model of the server that was read, or the mean over N_h, shape (r, p)."""
         peers = np.zeros_like(turn.owners) if turn.peers is None else turn.peers
         read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[turn.owners])
         found = state.servers[turn.replicates[:, None], read]
         return np.where(peers[:, None] > 0, found[:, 0], _mean(found))
 
-    central = query
-
+    @override
     def apply(self, state: PolarState, turn: Turn, points: Array, answers: Array) -> None:
-        """Upload the gradients of clients, at most one of each (under "basic": for a server)."""
         rows, owners = turn.replicates, turn.owners
         gradients = self.weights[owners, None] * (answers + self.sigma * points)
         place: tuple[Indices, ...] = (owners,)
@@ -212,7 +200,8 @@ class PolarSteps:
             sent = sent[np.arange(len(rows)), place[1]]
         iteration.uploads[(rows, *place)] = sent
 
-    def step(self, state: PolarState, server: int) -> None:
+    @override
+    def advance_server(self, state: PolarState, server: int) -> None:
         """Let a server (from 0) make its next step; the last to end a window has all agree.
 
         Where neighbours agree, the last of a server and its neighbours has that server do so: its
@@ -264,12 +253,12 @@ class PolarSteps:
         window = (k - 1) // self.window + 1
         return float(self.rate * window**-self.exponent)
 
+    @override
     def update(self, state: PolarState, rows: Indices | None = None) -> None:
-        """Complete an iteration in these replicates; servers that have not stepped do so now."""
-        state.k += 1
+        state.k += 1  # servers that have not stepped do so now
         for server in range(self.n_servers):
             if state.steps[server] < state.k:
-                self.step(state, server)
+                self.advance_server(state, server)
         done = state.iterations.pop(state.k)
         alike = state.k % self.window == 0 and self._near(state.k) is None
         central = done.models[:, 0] if alike else _mean(done.models)

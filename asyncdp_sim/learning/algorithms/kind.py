@@ -1,0 +1,109 @@
+"""The family of algorithms: what the rest of the house asks of each."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds
+from asyncdp_sim.learning.algorithms.steps import Setting, Steps
+from asyncdp_sim.spec import Kind
+
+
+class AlgorithmKind(Kind):
+    """An algorithm as a scenario names it."""
+
+    protocols: ClassVar[tuple[str, ...]]
+    """The kinds of protocol that it runs on."""
+    one_model: ClassVar[bool]
+    """Owners keep no models of their own: a query and a broadcast are of the central one."""
+    looks_at_models: ClassVar[bool]
+    """Answers depend on the model that was sent, so that it matters how old it is."""
+    obfuscates: ClassVar[bool]
+    """Answers are obfuscated by the algorithm itself, which is no differential privacy."""
+    step_field: ClassVar[str] = "step"
+    """The field that says how long steps are, which advice may choose."""
+    xi: ClassVar[float | None] = None
+    """Ξ of an answer that is no gradient; None is for the model and the sensitivity to say."""
+
+    @property
+    def answers_per_update(self) -> int | None:
+        """How many answers make one update; None where the protocol decides each time."""
+        return 1
+
+    @property
+    def sample(self) -> int | None:
+        """How many records an answer is computed from; None is all of an owner's."""
+        return None
+
+    @property
+    def starts_at(self) -> str | None:
+        """Where models start, of the members that let a scenario choose it; else None."""
+        return getattr(self, "initial", None)  # a field has its place in each member's table
+
+    @property
+    def needs_shares(self) -> bool:
+        """Whether it must know how often each owner's answers are used."""
+        return False
+
+    @property
+    def treats_updates_alike(self) -> bool:
+        """Whether no step depends on k, so that going on over the same owners may have a limit."""
+        return False
+
+    @property
+    def one_on_one(self) -> OneOnOne | None:
+        """What exact moments of one-on-one learning need, of an algorithm that has them."""
+        return None
+
+    @property
+    def in_rounds(self) -> Rounds | None:
+        """What exact moments of learning in rounds need, of an algorithm that has them."""
+        return None
+
+    @property
+    def no_moments(self) -> str | None:
+        """Why there are no exact moments; None where there are."""
+        if self.one_on_one is not None or self.in_rounds is not None:
+            return None
+        return f"algorithm {self.kind} has no exact moments here"
+
+    @property
+    def step_length(self) -> float:
+        """What stands in that field: ρ, c_1, α or η."""
+        return float(getattr(self, self.step_field))
+
+    def with_step(self, step: float) -> Self:
+        """Return the same with other steps."""
+        return self.model_copy(update={self.step_field: step})
+
+    def numbers_of_answer(self, numbers: int) -> int:
+        """Return how many numbers an answer has, given those of a model."""
+        return numbers
+
+    def faults(self, protocol: Any) -> list[Fault]:
+        """Return what does not suit it in a protocol."""
+        found = []
+        if protocol.kind not in self.protocols:
+            allowed = f"algorithm {self.kind} runs on {' or '.join(self.protocols)}"
+            found.append(Fault("protocol.kind", repr(protocol.kind), allowed))
+        if self.one_model and protocol.sends_copies:
+            allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
+            found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
+        return found
+
+    def misfits(self, scenario: Any) -> list[Fault]:
+        """Return what does not suit it in a scenario's model, privacy and acceptance."""
+        if self.sample is None or scenario.privacy.mechanism == "none":
+            return []
+        allowed = "noise is scaled for all of an owner's records: allowed is nothing"
+        return [Fault("algorithm.batch", str(self.sample), allowed)]
+
+    @abstractmethod
+    def steps(self, setting: Setting) -> Steps:
+        """Return the algorithm with its numbers filled in.
+
+        Raises
+        ------
+        SpecError
+            If it needs a number that the setting does not have.
+        """

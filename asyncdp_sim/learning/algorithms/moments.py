@@ -1,0 +1,87 @@
+"""Algorithms whose exact moments are known, as these see them: their numbers, declared by members.
+
+The moments themselves lie above learning (:mod:`asyncdp_sim.theory.moments`); an algorithm that
+names its numbers here has them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms.steps import Array
+
+Initial = Literal["zeros", "ones", "uniform"]
+AS_PUBLISHED = "Theorem 2 of Collab, mended"
+MENDED = "Theorem 2 of Collab, mended, for these steps"
+"""Bounds synchronous steps of any size; the paper has it for those of its Algorithm 1."""
+
+
+@dataclass(frozen=True)
+class OneOnOne:
+    """Algorithm 1 of Async: an answer moves the central model and the copy of whose it is.
+
+    Attributes
+    ----------
+    rho : float
+        ρ.
+    central_step : str
+        β, as in :class:`~asyncdp_sim.learning.algorithms.AsyncGossip`.
+    initial : str
+        Where all models start.
+    inverse_rate : bool
+        Whether an owner's step is divided by its share of the updates.
+    """
+
+    rho: float
+    central_step: Literal["proof", "text"]
+    initial: Initial
+    inverse_rate: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """How far each round goes, and which model is judged.
+
+    Attributes
+    ----------
+    sizes : array (T, …)
+        γ_k, k = 1 … T.
+    kept : array (T,), optional
+        a_k, where an average is judged: ū⁺ = a_k ū + (1 − a_k) u, u before the step. Absent, θ
+        itself is judged.
+    """
+
+    sizes: Array
+    kept: Array | None = None
+
+    @classmethod
+    def of(cls, size: Callable[[int], Array | float], updates: int) -> "Schedule":
+        """Return the schedule of T rounds whose k-th step has this size."""
+        return cls(np.stack([np.asarray(size(k)) for k in range(1, updates + 1)]))
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A step along the mean of a round's answers: θ⁺ = θ − γ_k (2H(θ − θ*) + w).
+
+    Attributes
+    ----------
+    step : float
+        ρ, c_1 or α, and
+    schedule : callable
+        what makes a schedule of it, or of several, and of T.
+    initial : str
+        Where the model starts.
+    theorem : str
+        Whose bound holds for it.
+    trim : int
+        How many of a coordinate's largest and smallest answers are left out of the mean.
+    """
+
+    step: float
+    schedule: Callable[[float | Array, int], Schedule]
+    initial: Initial
+    theorem: str
+    trim: int = 0
