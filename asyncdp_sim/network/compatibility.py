@@ -29,11 +29,13 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     for key, value in {**laws, "latency.rate_bytes": parts.latency.rate_bytes}.items():
         found += wrong_length(key, value, n_owners, "number" if "bytes" in key else "law")
     found += wrong_length("compute", parts.compute, n_owners, "law")
-    found = found or parts.protocol.faults_of_network(n_owners, parts)
     if len(found) > 0:
         return found
+    own = parts.protocol.faults_of_network(n_owners, parts)
+    if parts.protocol.own_network and len(own) > 0:
+        return list(own)
     found = _saturated(n_owners, parts) + _airtime(parts) + _offline(n_owners, parts)
-    found += _withholding(parts)
+    found += own + _withholding(parts)
     if parts.clock.superposed:
         found += not_superposable(parts)
     return found

@@ -197,7 +197,7 @@ def test_the_seed_decides(availability: Availability) -> None:
     one = traced(availability)
     assert told(one) == told(traced(availability))
     ever = [owner for owner in range(1, N + 1) if len(presence(one, owner)) > 0]
-    assert (len(ever) == 0) == (availability.kind == "always")
+    assert (len(ever) == 0) == availability.always_online
     if len(ever) > 0 and not scheduled(availability):
         other = traced(availability, seed=2)
         assert any(presence(one, owner) != presence(other, owner) for owner in ever)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.spec import kind_of, members, parse
+from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
@@ -20,9 +21,9 @@ from asyncdp_sim.units import LAST_TICK
 from tests.conformance.members import examples, said
 
 K = EventKind
-ELSEWHERE = {"gossip", "servers"}
+PROTOCOLS = [each for each in examples(Protocol) if not each.loses_nothing]
+PERFECT = [each for each in examples(Protocol) if each.loses_nothing]
 """Protocols that lose nothing, by definition; they have suites of their own."""
-PROTOCOLS = [each for each in examples(Protocol) if each.kind not in ELSEWHERE]
 BURSTS = {"to_bad": 0.3, "to_good": 0.5}
 CHANNELS: dict[str, dict[str, Any]] = {
     "perfect": {"kind": "ideal"},
@@ -82,7 +83,7 @@ def network(protocol: Protocol, channel: dict[str, Any], **more: Any) -> Network
         ),
         "compute": Exponential(mean=0.1),
         "protocol": protocol,
-        "answers_per_update": None if protocol.kind == "rounds" else 1,
+        "answers_per_update": None if protocol.makes_updates else 1,
         "channel": parse(Channel, channel),
     }
     return Network(**fields | more)
@@ -136,9 +137,15 @@ def _one_job(protocol: Protocol) -> bool:
     return getattr(protocol, "own_tick", "drop") == "drop"
 
 
-def test_the_suite_is_complete() -> None:
-    kinds = {kind_of(member) for member in members(Protocol)}
-    assert {p.kind for p in PROTOCOLS} == kinds - ELSEWHERE
+@OVER
+@pytest.mark.parametrize("protocol", PERFECT, ids=said)
+def test_what_loses_nothing_refuses_channels_that_do(
+    protocol: Protocol, channel: dict[str, Any]
+) -> None:
+    if channel == CHANNELS["perfect"]:
+        return
+    with pytest.raises(SpecError, match="channel"):
+        network(protocol, channel, latency=Latency(), clock=PoissonClock())
 
 
 @EACH
@@ -183,7 +190,7 @@ def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, 
     transmissions: Counter[int] = Counter()
     over: Counter[int] = Counter()
     delivered_at: dict[int, int] = {}
-    ends = (K.answer_delivered,) if protocol.kind == "rounds" else ENDS
+    ends = (K.answer_delivered,) if protocol.makes_updates else ENDS
     for event in trace.events:
         message, what = int(event["message"]), K(event["kind"])
         useless = what is K.answer_discarded and event["detail"] != Detail.duplicate
@@ -272,7 +279,7 @@ def test_the_tables_do_not_depend_on_the_events_being_kept(
 @OVER
 def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[str, Any]) -> None:
     trace = traced(protocol, channel, until=8.0, answers_allowed=(10**6,) * 3)
-    assert trace.one_on_one == (protocol.kind == "request")
+    assert trace.one_on_one == protocol.one_on_one
     rows = trace.exchanges
     begin = np.maximum(rows["read_tick"], rows["request_tick"]).tolist()
     spans = sorted(zip(begin, rows["end_tick"].tolist(), strict=True))
@@ -281,7 +288,7 @@ def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[st
     assert trace.one_each == _one_job(protocol)
 
 
-@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p.kind != "request"], ids=said)
+@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if not p.sends_requests], ids=said)
 @pytest.mark.parametrize("name", ["aloha, fresh", "slots side by side"])
 def test_time_on_the_air_is_airtime_by_transmissions(protocol: Protocol, name: str) -> None:
     """Where no request uses the air and the end of the run cuts nothing short."""

@@ -37,6 +37,8 @@ class ProtocolKind(Kind):
     """The protocol says itself when an update is made, of several owners' answers."""
     loses_nothing: ClassVar[bool]
     """Every message arrives, and nobody waits for a channel: a network with faults is refused."""
+    own_network: ClassVar[bool] = False
+    """Little else fits it: what does not is told before all other faults, and alone."""
     fresh: ClassVar[str]
     """Why no update comes between a read and its use, whatever takes time; else empty."""
     dependent: ClassVar[str]

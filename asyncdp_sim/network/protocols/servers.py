@@ -94,6 +94,7 @@ class Servers(ProtocolKind):
     reads_early = False
     makes_updates = True
     loses_nothing = True
+    own_network = True
     fresh = "a server waits for the answers to its own model"
     dependent = ""
 
