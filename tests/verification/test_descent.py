@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts.exact.absent_answers import scheduled, step_of
 from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import population
@@ -96,7 +95,7 @@ def curve(name, *, power=2, late=0):
     found = expected(name)
     algorithm, objective = found.algorithm, found.objective
     variance = found.known.problem.task.reply.noise.variance
-    schedule = scheduled(algorithm)(step_of(algorithm), T)
+    schedule = algorithm.schedule(algorithm.step, T)
     if late > 0:
         kept = np.concatenate([schedule.kept[late:], schedule.kept[-late:]])
         schedule = replace(schedule, kept=kept)

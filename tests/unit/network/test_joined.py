@@ -129,7 +129,7 @@ def test_learning_over_the_trace_is_learning_inside(channel: Any) -> None:
     assert trace.n_updates > 5
     assert inside.exchanges.tolist() == trace.exchanges.tolist()
     over = replay([trace], steps, reply, [replicate()], 1)
-    assert np.array_equal(live.path().models(0), over.models(0))
+    assert np.array_equal(live.trajectory().models(0), over.models(0))
 
 
 def test_what_joins_changes_nobody_elses_numbers() -> None:
