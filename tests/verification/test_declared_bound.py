@@ -31,8 +31,9 @@ from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.report import report
 from asyncdp_sim.runs import RunResult, manifest, run, write
-from asyncdp_sim.runs.account import judge, summary, warnings
+from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
@@ -470,8 +471,8 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     answered = sum(int(trace.released.sum()) for trace in outcome.traces)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
     parts = (blind.scenario, blind.dataset, blind.problem, blind.traces, blind.learned, found)
-    said = summary(*parts), tuple(warnings(*parts))
-    shown = replace(blind, summary=blind.summary | said[0], warnings=said[1])
+    said = summary(*parts), warnings(*parts)
+    shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
     write(shown, tmp_path / "r")
     lines = report(tmp_path / "r")
     assert any(line.split()[:5] == ["private", "as", "claimed", "not", "shown"] for line in lines)
