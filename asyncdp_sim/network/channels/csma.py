@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.network.laws import Exponential, NoTime
+from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas import csma
@@ -105,7 +105,7 @@ class Csma(Deferring):
     @property
     def gives_up(self) -> bool:
         """Whether an owner that hears another never tries to send this answer again."""
-        return self.persistence == "non-persistent" and self.backoff == NoTime()
+        return self.persistence == "non-persistent" and self.backoff.instant
 
     @property
     @override

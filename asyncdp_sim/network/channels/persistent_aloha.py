@@ -21,6 +21,7 @@ from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.aloha import slotted_aloha_infinite
 from asyncdp_sim.theory.formulas.persistent_aloha import Array, SlottedContention, persistent_aloha
 from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
@@ -84,11 +85,11 @@ class PersistentAloha(Contended):
     def doubt(self, load: Load) -> str:
         if load.overlap:
             return super().doubt(load)
-        wild = "" if load.saturated else load.wild or load.unequal
+        ticks = "" if load.saturated else load.not_poisson or load.unequal
         large = ""
         if load.n_owners > LARGEST:
             large = f"{load.n_owners} owners are more than {LARGEST}, for whom the chain is solved"
-        return load.fragile or wild or load.slow or large or self._given_up(load)
+        return load.can_lose_messages or ticks or load.slow or large or self._given_up(load)
 
     def _given_up(self, load: Load) -> str:
         """Why answers that collide are neither lost at once nor sent until they survive.
@@ -104,20 +105,21 @@ class PersistentAloha(Contended):
         return "" if sure else f"answers may be given up after {load.attempts} attempts"
 
     @override
-    def through(self, load: Load) -> RandomAccess | str:
+    def through(self, load: Load) -> RandomAccess | Unknown:
         if load.overlap:  # Poisson attempts, displaced by independent times, are that again
             per_slot = load.total * self.slot
             return RandomAccess.of(slotted_aloha_infinite(per_slot) / per_slot, load.total)
         found = self._chain(load)
         if _sticks(found.waiting):
-            return "few owners wait or nearly all, for so long that a run may show either"
+            return Unknown("few owners wait or nearly all, for so long that a run may show either")
         return found.access
 
     @override
-    def mean_staleness(self, load: Load) -> float | str | None:
+    def mean_staleness(self, load: Load) -> float | Unknown | None:
         if load.overlap or load.attempts == 1:
             return None
-        return self.doubt(load) or self._chain(load).mean_staleness
+        doubt = self.doubt(load)
+        return Unknown(doubt) if doubt else self._chain(load).mean_staleness
 
     def _chain(self, load: Load) -> SlottedContention:
         rate, resends = inf if load.saturated else load.rate, load.attempts > 1
@@ -155,6 +157,11 @@ class PersistentMedium:
         """Return the total duration of all transmissions."""
         return self._air.on_air_ticks(end_tick)
 
+    @property
+    def airs(self) -> tuple[Air]:
+        """The one channel."""
+        return (self._air,)
+
 
 class PersistentPort:
     """An owner that draws at the beginning of each slot until it sends."""
@@ -173,9 +180,9 @@ class PersistentPort:
     ) -> Waiting[Fate]:
         """Wait for a slot that the draw grants, then transmit."""
         kernel = self._air.kernel
-        wait = -kernel._now % self._slot
+        wait = -kernel.tick % self._slot
         if wait > 0:
-            yield Moment(kernel, kernel._now + wait, TRANSMISSION_BEGINS)
+            yield Moment(kernel, kernel.tick + wait, TRANSMISSION_BEGINS)
         while self._persistence < 1 and next(self._draws) >= self._persistence:
-            yield Moment(kernel, kernel._now + self._slot, TRANSMISSION_BEGINS)
+            yield Moment(kernel, kernel.tick + self._slot, TRANSMISSION_BEGINS)
         return (yield from self._air.attempt(ticks, begun))
