@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.kernel import Activity, Kernel, Priority
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Channel, Csma
+from asyncdp_sim.network.channels import Channel, Csma, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
 from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
@@ -400,6 +400,17 @@ def test_what_is_wrong_is_said_in_one_line_each(fields: dict[str, Any], lines: l
     with pytest.raises(SpecError) as caught:
         parse(Channel, fields)
     assert caught.value.lines() == lines
+
+
+class Unshared(Ideal):
+    kind: Literal["unshared"] = "unshared"
+
+
+def test_what_is_side_by_side_is_shared() -> None:
+    with pytest.raises(SpecError) as caught:
+        Parallel(channels=2, each=Unshared())
+    said = "each.kind: given 'unshared'; allowed is a channel that answers share"
+    assert caught.value.lines() == [said]
 
 
 MISFITS: list[tuple[dict[str, Any], list[str]]] = [

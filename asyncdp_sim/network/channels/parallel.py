@@ -67,6 +67,9 @@ class Parallel(ChannelKind):
 
     @model_validator(mode="after")
     def _set_once(self) -> Self:
+        if self.each.contended is not self.each:  # one from outside, that is not contended for
+            allowed = "allowed is a channel that answers share"
+            raise faults_of([Fault("each.kind", repr(self.each.kind), allowed)])
         allowed = "allowed is nothing here: set it once, beside channels"
         found = [
             Fault(f"each.{name}", show(getattr(self.each, name)), allowed)
