@@ -97,7 +97,7 @@ def _require_member(listed: tuple[type[Spec], ...], member: Any, given: str) -> 
         allowed = f"allowed: {', '.join(kind_of(each) for each in listed)}"
     elif not (isinstance(member, type) and issubclass(member, base)):
         allowed = f"allowed is a class whose base is {base.__name__}"
-    elif member.model_fields["kind"].is_required():
+    elif "kind" not in member.model_fields or member.model_fields["kind"].is_required():
         allowed = f"allowed is a class with a kind, beneath {base.__name__}"
     elif not is_outside(member):
         allowed = f"allowed is kind = {kind_of(member)!r}, of this package"

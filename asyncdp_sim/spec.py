@@ -8,7 +8,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    Literal,
     Self,
     TypeVar,
     get_args,
@@ -94,14 +93,15 @@ class Kind(Spec):
         When a member is defined that leaves a trait or a method of its family open.
     """
 
-    kind: str
+    if TYPE_CHECKING:  # no field of the base, or it would come before those that members share
+        kind: str
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse a member that leaves something open; a base class of a family may."""
         super().__pydantic_init_subclass__(**kwargs)
         left = open_traits(cls)
-        if get_origin(cls.model_fields["kind"].annotation) is Literal and len(left) > 0:
+        if "kind" in cls.model_fields and len(left) > 0:
             raise TypeError(f"{cls.__name__} leaves open: {', '.join(left)}")
 
     @property

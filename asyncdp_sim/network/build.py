@@ -6,8 +6,6 @@ from functools import partial
 from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.loss import Loss, losses
 from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.laws import Law
@@ -98,21 +96,22 @@ class Builder:
     def _link(self, owner: Owner) -> Link:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel
 
-        def lost(message: str, loss: Loss) -> Iterator[bool] | None:
-            return losses(loss, owner.number - 1, partial(mine.generator, "loss", message))
+        def lost(message: str, field: str) -> Iterator[bool] | None:
+            source = partial(mine.generator, "loss", message)
+            return channel.packet_loss(field).draws(source, owner.number - 1)
 
         return Link(
             owner,
             self._learner,
             self._policy,
             Losses(
-                request=lost("request", channel.loss_request),
-                query=lost("query", channel.loss_query),
-                answer=lost("answer", channel.loss),
-                acknowledgement=lost("acknowledgement", channel.loss_acknowledgement),
+                request=lost("request", "_request"),
+                query=lost("query", "_query"),
+                answer=lost("answer", ""),
+                acknowledgement=lost("acknowledgement", "_acknowledgement"),
             ),
             None if self._medium is None else self._medium.port(owner.number),
-            Backoff.of(channel.contended, mine, "resend"),
+            channel.waits(mine, "resend"),
         )
 
 

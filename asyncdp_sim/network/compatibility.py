@@ -3,9 +3,6 @@
 from typing import Any
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.channels import SlottedAloha, Tdma
-from asyncdp_sim.network.channels.loss import loss_shares
-from asyncdp_sim.network.channels.slotted_aloha import too_long
 from asyncdp_sim.network.latency import MESSAGES, answer_airtime, mean_times
 from asyncdp_sim.spec import wrong_length
 
@@ -81,10 +78,10 @@ def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     if parts.topology is not None and parts.topology.failures is not None:
         allowed = "a saturated clock needs links that never fail"
         found.append(Fault("topology.failures", "a table", allowed))
-    if parts.channel.contended is not None and parts.channel.contended.kind == "csma":
+    if parts.channel.contended is not None and parts.channel.contended.carrier_sense:
         allowed = "a saturated clock needs a channel that lets every answer begin"
         found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
-    if max(loss_shares(parts.channel.loss_query, n_owners)) == 1:
+    if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
         allowed = "a saturated clock needs queries that arrive, or an owner asks for ever"
         found.append(Fault("channel.loss_query", "1 for some owner", allowed))
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
@@ -108,17 +105,11 @@ def _withholding(parts: Any) -> list[Fault]:
 
 
 def _airtime(parts: Any) -> list[Fault]:
-    """Refuse slots that follow each other faster than an answer can be sent."""
-    shared = parts.channel.contended
-    if shared is None:
+    """Refuse a channel that answers are too long for."""
+    if parts.channel.contended is None:
         return []
-    airtime = answer_airtime(parts)
-    found = []
-    if shared.rate_bytes is not None and isinstance(shared, SlottedAloha | Tdma):
-        guard = shared.guard if isinstance(shared, Tdma) else 0.0
-        inside = "channel" if shared is parts.channel else "channel.each"
-        found = [fault.under(inside) for fault in too_long(shared.slot, airtime + guard)]
-    return found
+    found = parts.channel.faults_of_airtime(answer_airtime(parts))
+    return [fault.under("channel") for fault in found]
 
 
 def _offline(n_owners: int, parts: Any) -> list[Fault]:

@@ -7,8 +7,6 @@ from functools import cached_property
 from math import fsum, sqrt
 from typing import Any
 
-from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.theory.formulas.packet_loss import delivered
@@ -170,26 +168,28 @@ class Facts:
             if self.loses("_query"):
                 return Unknown("queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
-        for name in ("loss", "loss_query", *(["loss_request"] * protocol.sends_requests)):
-            each = getattr(channel, name)
-            attempts = 1 + channel.retransmissions if name == "loss" else 1
-            if not isinstance(each, GilbertElliott):  # bursts are alike for all owners
-                lost = loss_shares(each, self.n_owners)
-                pairs = zip(shares, lost, strict=True)
+        for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
+            each = channel.packet_loss(message)
+            attempts = 1 + channel.retransmissions if message == "" else 1
+            if not each.bursty:  # bursts are alike for all owners
+                pairs = zip(shares, each.shares(self.n_owners), strict=True)
                 shares = [share * delivered(lose, attempts) for share, lose in pairs]
         return tuple(shares)
 
     def loses(self, message: str) -> bool:
         """Return whether messages of a kind (a field ``loss`` + ``message``) are ever lost."""
-        loss = getattr(self.network.channel, f"loss{message}")
-        return max(loss_shares(loss, self.n_owners)) > 0
+        shares: tuple[float, ...]
+        shares = self.network.channel.packet_loss(message).shares(self.n_owners)
+        return max(shares) > 0
 
     @property
     def lock_serialises_channel(self) -> bool:
         """Whether the lock alone decides who uses a shared channel, one answer at a time."""
         channel, protocol = self.network.channel.contended, self.network.protocol
         locked = protocol.one_on_one and protocol.gives_up_after is None
-        return locked and isinstance(channel, Aloha) and channel.request_airtime is None
+        if not locked or channel is None:
+            return False
+        return channel.sends_at_once and channel.request_airtime is None
 
     @property
     def shared(self) -> str:

@@ -47,56 +47,8 @@ _POLAR = {
     "weight_bound": 6.0,
     "additive_bound": 0.1,
 }
-_BURSTS = {"to_bad": 0.2, "to_good": 0.5, "loss_bad": 0.9, "loss_good": 0.05}
 
 EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
-    Channel: {
-        "ideal": [
-            {},
-            {"loss": 0.2, "loss_acknowledgement": 0.3, "retransmissions": 2},
-            {"loss": _BURSTS, "loss_request": [0.1, 0.0, 0.5], "resend": "fresh"},
-        ],
-        "aloha": [
-            {"airtime": 0.1},
-            {"airtime": 0.1, "capture_ratio": 2.0, "loss": 0.1, "retransmissions": 1},
-            {
-                "rate_bytes": 480.0,
-                "request_airtime": 0.05,
-                "backoff": exponential(0.05),
-                "backoff_cap": 3,
-            },
-        ],
-        "slotted-aloha": [
-            {"airtime": 0.1, "slot": 0.1},
-            {"airtime": 0.1, "slot": 0.25, "request_airtime": 0.2, "loss_query": 0.1},
-        ],
-        "csma": [
-            {"airtime": 0.1, "propagation_delay": 0.02},
-            {"airtime": 0.1, "propagation_delay": 0.0},
-            {"airtime": 0.1, "propagation_delay": 0.02, "backoff": exponential(0.1)},
-            {"airtime": 0.1, "propagation_delay": 0.02, "persistence": 1.0},
-            {"airtime": 0.1, "propagation_delay": 0.02, "persistence": 0.3},
-            {"airtime": 0.1, "propagation_delay": 0.02, "collision_detection": True},
-            {
-                "airtime": 0.1,
-                "propagation_delay": 0.03,
-                "persistence": 1.0,
-                "collision_detection": True,
-                "backoff": exponential(0.1),
-            },
-        ],
-        "tdma": [
-            {"airtime": 0.1, "slot": 0.1},
-            {"airtime": 0.1, "slot": 0.15, "guard": 0.05, "frame": 5},
-        ],
-        "parallel": [
-            {"channels": 1, "each": _ALOHA},
-            {"channels": 3, "each": _SLOTTED, "loss": 0.1, "retransmissions": 1},
-            {"channels": 3, "each": _CSMA, "choice": "by-owner"},
-            {"channels": 2, "each": {**_CSMA, "persistence": 1.0}},
-            {"channels": 2, "each": _TDMA},
-        ],
-    },
     Budget: {
         "horizon": [{}],
         "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.kernel import Activity, Kernel, Priority
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.channels import Channel, Csma, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
 from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
@@ -105,14 +105,13 @@ def plan(seed: int, count: int = 240, per_grid: float = 0.5) -> list[tuple[int, 
 
 def place(channel: Channel, owner: int) -> int:
     """Which of the parallel channels an owner uses, where that is fixed."""
-    by_owner = isinstance(channel, Parallel) and channel.choice == "by-owner"
+    by_owner = getattr(channel, "choice", "random") == "by-owner"
     return (owner - 1) % channel.channels if by_owner else 0
 
 
 def known(channel: Channel) -> bool:
     """Whether it is known beforehand on which channel an owner transmits."""
-    fixed = not isinstance(channel, Parallel) or channel.choice == "by-owner"
-    return fixed or channel.channels == 1
+    return getattr(channel, "choice", "by-owner") == "by-owner" or channel.channels == 1
 
 
 def captures(channel: Channel) -> bool:
@@ -122,6 +121,16 @@ def captures(channel: Channel) -> bool:
 def delay(channel: Channel) -> int:
     """Ticks until a station hears another; 0 where nobody listens."""
     return to_ticks(getattr(channel.contended, "propagation_delay", 0.0))
+
+
+def drawn(channel: Channel) -> bool:
+    """Whether a draw decides if an owner begins."""
+    return getattr(channel.contended, "persistence", 1.0) not in ("non-persistent", 1.0)
+
+
+def heard_at_once(channel: Channel) -> bool:
+    """Whether owners listen, and hear at once whoever begins."""
+    return channel.contended.carrier_sense and delay(channel) == 0
 
 
 def test_the_suite_is_complete() -> None:
@@ -158,13 +167,12 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
         else:
             assert met or one.fate is Fate.clear
     collided = sum(one.fate is Fate.collided for one in sent)
-    at_once = isinstance(channel.contended, Csma) and delay(channel) == 0  # all hear it at once
-    if isinstance(channel.contended, Tdma) or at_once:
+    if channel.contended.in_turn or heard_at_once(channel):
         assert overlapping == 0
     else:
         assert collided > 0
         assert collided < overlapping or (known(channel) and not captures(channel))
-    gaps = delay(channel) > 0 or (channel.kind == "tdma" and channel.guard > 0)
+    gaps = delay(channel) > 0 or getattr(channel, "guard", 0.0) > 0
     slack = getattr(channel, "slot", 0.1) > 0.1
     assert touching > 0 or gaps or slack  # half-open: the test above can fail
 
@@ -189,10 +197,8 @@ def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: 
             assert captures(channel) or fates == [Fate.collided] * 2
         else:
             assert fates[0] is fates[1]
-    if isinstance(channel.contended, Tdma):
-        assert together == 0  # each in its own slot
-    elif isinstance(channel.contended, Csma) and delay(channel) == 0:
-        assert together == 0  # the second hears the first at once
+    if channel.contended.in_turn or heard_at_once(channel):
+        assert together == 0
     else:
         assert together > 5
         assert known(channel) or 0 < met < together
@@ -204,12 +210,14 @@ def test_one_begins_as_another_ends(channel: Channel) -> None:
     station = Station(channel)
     slot = to_ticks(getattr(channel.contended, "slot", 0.1))
     over = max(slot, station.airtime + delay(channel))
-    if isinstance(channel.contended, Tdma) and slot > station.airtime:
+    if channel.contended.in_turn and slot > station.airtime:
         over = slot
     one, two = station.run([(0, 1), (over, 2)])
+    if drawn(channel) and not channel.contended.carrier_sense:  # they may meet all the same
+        assert one.overlaps(two) == (one.fate is Fate.collided)
+        return
     assert (one.fate, two.fate) == (Fate.clear, Fate.clear)
-    drawn = getattr(channel, "persistence", 1.0) not in ("non-persistent", 1.0)
-    if not drawn:
+    if not drawn(channel):
         assert (one.start, two.start) == (0, over)
     assert one.interval[1] <= two.interval[0]
 
@@ -245,28 +253,21 @@ def test_time_on_the_air_is_the_sum_of_all_transmissions(channel: Channel) -> No
 def test_transmissions_begin_where_the_channel_lets_them(channel: Channel) -> None:
     station = Station(channel)
     sent = station.run(plan(4))
-    inner = channel.contended
-    if inner.kind == "aloha":
-        assert all(one.start == one.asked for one in sent)
-    elif inner.kind == "slotted-aloha":
-        slot = to_ticks(inner.slot)
-        assert all(one.start == -(-one.asked // slot) * slot for one in sent)
-    elif inner.kind == "tdma":
-        slot, frame = to_ticks(inner.slot), inner.frame or N
-        for one in sent:
-            assert one.start is not None
-            number = one.start // slot
-            assert one.start == number * slot
-            assert number % frame == one.owner - 1
-            assert 0 <= one.start - one.asked < slot * frame  # the next one
-    else:
-        assert inner.kind == "csma"
-        for one in sent:
-            if not known(channel):
-                break
+    shared = channel.contended
+    slot, frame = to_ticks(getattr(shared, "slot", 0.0)), getattr(shared, "frame", None) or N
+    for one in sent:
+        assert one.start is not None
+        waited = one.start - one.asked
+        assert waited == 0 if shared.sends_at_once else waited >= 0
+        if shared.slotted:
+            assert one.start % slot == 0
+            assert drawn(channel) or waited < slot * (frame if shared.in_turn else 1)
+        if shared.in_turn:
+            assert one.start // slot % frame == one.owner - 1
+        if shared.carrier_sense and known(channel):
             mates = [o for o in sent if place(channel, o.owner) == place(channel, one.owner)]
             assert not any(heard(other, one.start, delay(channel)) for other in mates)
-    if inner.kind != "csma":
+    if not shared.carrier_sense:
         assert len(sent) == len(station.attempts)
         assert all(one.deferred == 0 for one in sent)
 
@@ -338,14 +339,14 @@ def test_the_seed_decides_and_others_do_not_disturb(channel: Channel) -> None:
 
     assert told(N, 1, plan(5)) == told(N, 1, plan(5))
     frame = getattr(channel.contended, "frame", None)
-    if not isinstance(channel.contended, Tdma) or frame is not None:
+    if not channel.contended.in_turn or frame is not None:
         assert told(N, 1, plan(5)) == told(N + 1, 1, plan(5))
 
 
 def test_the_ideal_channel_shares_nothing() -> None:
     for channel in CHANNELS:
         opened = channel.open(Kernel(), Streams(1).within("channel"), N)
-        assert (opened is None) == (channel.kind == "ideal")
+        assert (opened is None) == (channel.contended is None)
 
 
 ERRORS: list[tuple[dict[str, Any], list[str]]] = [
@@ -399,6 +400,17 @@ def test_what_is_wrong_is_said_in_one_line_each(fields: dict[str, Any], lines: l
     with pytest.raises(SpecError) as caught:
         parse(Channel, fields)
     assert caught.value.lines() == lines
+
+
+class Unshared(Ideal):
+    kind: Literal["unshared"] = "unshared"
+
+
+def test_what_is_side_by_side_is_shared() -> None:
+    with pytest.raises(SpecError) as caught:
+        Parallel(channels=2, each=Unshared())
+    said = "each.kind: given 'unshared'; allowed is a channel that answers share"
+    assert caught.value.lines() == [said]
 
 
 MISFITS: list[tuple[dict[str, Any], list[str]]] = [

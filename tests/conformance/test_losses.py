@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares, losses
+from asyncdp_sim.network.channels.packet_loss import GilbertElliott, packet_loss
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.streams import Streams
@@ -31,7 +31,7 @@ def table(loss: Any) -> np.ndarray:
     """Whether message m of chain c is lost, for independent owners."""
     streams = Streams(4)
     rows = [
-        list(islice(losses(loss, 0, lambda c=c: streams.generator("chain", c)), LENGTH))
+        list(islice(packet_loss(loss).draws(lambda c=c: streams.generator("chain", c), 0), LENGTH))
         for c in range(CHAINS)
     ]
     return np.array(rows)
@@ -57,7 +57,7 @@ def test_shares_and_pairs_are_those_of_the_stationary_chain(loss: Any) -> None:
     """
     found = table(loss)
     share, pair = moments(loss)
-    assert loss_shares(loss, 2) == pytest.approx((share, share))
+    assert packet_loss(loss).shares(2) == pytest.approx((share, share))
     for at in (0, 1, LENGTH - 1):
         assert abs(found[:, at].mean() - share) <= 4.5 * sqrt(share * (1 - share) / CHAINS)
     for at in (0, LENGTH - 2):
@@ -71,8 +71,8 @@ def test_never_is_no_iterator_and_nothing_is_drawn() -> None:
 
     quiet = GilbertElliott(to_bad=0.5, to_good=0.5, loss_bad=0.0)
     for loss in (0.0, (0.0, 1.0), quiet):
-        assert losses(loss, 0, no_stream) is None
-    assert losses((0.0, 1.0), 1, Streams(1).within("x").generator) is not None
+        assert packet_loss(loss).draws(no_stream, 0) is None
+    assert packet_loss((0.0, 1.0)).draws(Streams(1).within("x").generator, 1) is not None
 
 
 def traced(n_owners: int = 3, **fields: Any) -> Trace:

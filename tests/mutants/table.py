@@ -168,7 +168,7 @@ MUTANTS = (
         ("tests/unit/network", "tests/conformance/test_channels.py"),
     ),
     Mutant(
-        "asyncdp_sim/network/channels/loss.py",
+        "asyncdp_sim/network/channels/packet_loss.py",
         "bad = next(uniform) < self.bad_share",
         "bad = False and next(uniform) < self.bad_share",
         "every chain of losses begins in the good state",

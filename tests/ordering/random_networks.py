@@ -4,21 +4,15 @@ A part is chosen by ``random.Random(number)``, so number 7 is the same network w
 """
 
 from collections.abc import Callable
+from math import ceil
 from random import Random
 from typing import Any
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Availability, Outages
-from asyncdp_sim.network.channels import (
-    Aloha,
-    Channel,
-    Csma,
-    Ideal,
-    Parallel,
-    SlottedAloha,
-    Tdma,
-)
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.clocks import (
     Clock,
     DeterministicClock,
@@ -29,7 +23,7 @@ from asyncdp_sim.network.clocks import (
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
-from asyncdp_sim.spec import members
+from asyncdp_sim.spec import Kind, members
 from tests.drawn import Domain
 
 GRID = 0.25
@@ -58,28 +52,7 @@ def on_a_grid(number: int) -> Network:
             phase=[GRID * rng.randint(0, 3) for _ in range(n)],
         ),
     ]
-    waits: list[Law] = [NoTime(), Constant(value=GRID)]
-    losses = _losses(rng)
-    backoff = {"backoff": rng.choice(waits), "backoff_cap": rng.randint(0, 2)}
-    alohas = [
-        Aloha(airtime=2 * GRID, request_airtime=rng.choice([None, GRID]), **backoff, **losses),
-        SlottedAloha(airtime=GRID, slot=2 * GRID, **backoff, **losses),
-    ]
-    channels: list[Channel] = [
-        Ideal(**losses),
-        Ideal(),
-        *alohas,
-        Csma(airtime=2 * GRID, propagation_delay=GRID * rng.randint(0, 1), **backoff, **losses),
-        Csma(airtime=2 * GRID, propagation_delay=GRID, persistence=1.0, **losses),
-        Csma(airtime=3 * GRID, propagation_delay=GRID, collision_detection=True, **losses),
-        Tdma(airtime=GRID, slot=GRID, **losses),
-        Parallel(
-            channels=2,
-            each=Aloha(airtime=GRID, **backoff),
-            choice=rng.choice(["random", "by-owner"]),
-            **losses,
-        ),
-    ]
+    channels = [_lossy(gridded(rng.choice(kind.examples())), rng) for kind in members(Channel)]
     times = tuple(GRID * each for each in (1, 2, 3, 4, 0))
     drawn = Domain(rng.choice, n, (*times, 0.7), lambda: law(1))
     patient = Domain(rng.choice, n, (4 * GRID, 20 * GRID), lambda: law(1))
@@ -123,23 +96,14 @@ def off_the_grid(number: int) -> Network:
     def period() -> Law:
         return Exponential(mean=rng.choice([0.5, 2.0]))
 
-    losses = _losses(rng)
-    backoff = {"backoff": rng.choice([NoTime(), Exponential(mean=0.2)]), "backoff_cap": 2}
-    channels: list[Channel] = [
-        Ideal(**losses),
-        Ideal(),
-        Aloha(airtime=0.3, request_airtime=rng.choice([None, 0.05]), **backoff, **losses),
-        Aloha(airtime=0.3, capture_ratio=1.0, **backoff, **losses),
-        Csma(airtime=0.3, propagation_delay=rng.choice([0.0, 0.05]), **backoff, **losses),
-        Tdma(airtime=0.2, slot=0.2, **losses),
-        Parallel(channels=2, each=Aloha(airtime=0.3, **backoff), **losses),
-    ]
-    channel = rng.choice(channels)
+    apart = [[c for c in kind.examples() if not gathers(c)] for kind in members(Channel)]
+    channel = _lossy(rng.choice(rng.choice([some for some in apart if len(some) > 0])), rng)
+    shared = channel.contended
     patient = Domain(rng.choice, n, (0.9, 2.5), period)
 
     def network() -> Network:
         protocol = patient.of(Protocol, on_any_channel)
-        if channel.kind == "tdma" and protocol.overlap:
+        if shared is not None and shared.in_turn and protocol.overlap:
             protocol = protocol.model_copy(update={"own_tick": "drop"})  # two answers in one slot
         asked_at_once = protocol.reads_early or protocol.makes_updates
         drawn = Domain(rng.choice, n, (0.7, 0.3, 1.0, 2.0, 0.05), period)
@@ -182,6 +146,35 @@ def fitting(network: Callable[[], Network]) -> Network:
             return network()
         except SpecError:
             continue
+
+
+def gathers(channel: Channel) -> bool:
+    """Whether owners that were ready at different ticks may begin or end at one."""
+    shared = channel.contended
+    if shared is None:
+        return False
+    waits = shared.carrier_sense and shared.persistence != "non-persistent"
+    return (shared.slotted and not shared.in_turn) or waits or shared.breaks_off
+
+
+def gridded(spec: Kind) -> Kind:
+    """The same channel with its times, and those of the channels in it, on the grid."""
+    return type(spec)(**{name: _on_grid(name, value) for name, value in spec})
+
+
+def _on_grid(name: str, value: Any) -> Any:
+    if isinstance(value, ChannelKind):
+        return gridded(value)
+    if isinstance(value, Exponential):
+        return Constant(value=GRID)
+    if name == "rate_bytes" and value is not None:
+        return 48 / GRID
+    times = ("airtime", "request_airtime", "slot", "guard", "propagation_delay")
+    return GRID * ceil(value / 0.1) if name in times and value is not None else value
+
+
+def _lossy(channel: Kind, rng: Random) -> Kind:
+    return channel.model_copy(update=_losses(rng))
 
 
 def _losses(rng: Random) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Literal
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
 from asyncdp_sim.network.channels import Channel, Ideal
-from asyncdp_sim.network.channels.loss import GilbertElliott
+from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Law, NoTime, Source
 from asyncdp_sim.network.learner import Learner
@@ -149,7 +149,7 @@ class Losing(GilbertElliott):
     to_good: float = 1.0
     numbers: tuple[int, ...]
 
-    def draws(self, source: Source) -> Iterator[bool]:  # noqa: ARG002
+    def draws(self, source: Source, owner: int) -> Iterator[bool]:  # noqa: ARG002
         return (number in self.numbers for number in count(1))
 
 

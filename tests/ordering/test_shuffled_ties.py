@@ -17,7 +17,7 @@ from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder, Trace
 from tests.ordering.cases import CASES
-from tests.ordering.random_networks import off_the_grid, on_a_grid
+from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid
 from tests.ordering.scene import Case
 
 SEEDS = range(1, 21)
@@ -43,6 +43,7 @@ RENUMBERED = {
     "parallel_by_owner",
     "slotted_two_in_one_slot",
     "slotted_tick_as_the_slot_begins",
+    "persistent_draws_again_after_a_collision",
     "tdma_waits_for_its_own_slot",
     "tdma_guard",
     "tdma_frame_longer_than_needed",
@@ -280,16 +281,22 @@ def test_continuous_times_never_depend_on_ties() -> None:
     assert census(off_the_grid, NUMBER) == {"same": NUMBER}
 
 
+EXPLAINED = {
+    "ANSWER_END": "whose update comes first",
+    "REQUEST_ARRIVES": "who is served",
+    "CLOCK_TICK": "the same, without a request's latency",
+    "TRANSMISSION_BEGINS": "the same, of two refused requests that are sent again",
+    "GRADIENT_READY": "who sends, where the other hears it at once",
+    "earlier": "whose turn it is, decided as two joined the queue at one tick",
+}
+
+
 def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
-    """How often what is decided by ties; the counts are no more than what they are."""
-    assert census(on_a_grid, NUMBER) == {
-        "same": 25,
-        "renumbered": 65,  # who is noted first, and gets the smaller number
-        "ANSWER_END": 2,  # whose update comes first
-        "REQUEST_ARRIVES": 3,  # who is served
-        "CLOCK_TICK": 2,  # the same, without a request's latency
-        "earlier": 3,  # whose turn it is, decided as two joined the queue at one tick
-    }
+    """Of most networks nothing does but who is noted first, and gets the smaller number."""
+    found = census(on_a_grid, NUMBER)
+    harmless = found.pop("same") + found.pop("renumbered")
+    assert harmless > NUMBER / 2
+    assert found.keys() <= EXPLAINED.keys()
 
 
 @pytest.mark.parametrize("make", [on_a_grid, off_the_grid])
@@ -298,8 +305,10 @@ def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) ->
     met = {network.protocol.kind for network in networks}
     assert met == {kind_of(member) for member in members(Protocol) if not member.loses_nothing}
     assert {network.availability.kind for network in networks} == kinds(Availability)
-    left_out = {"slotted-aloha"} if make is off_the_grid else set()
-    assert {network.channel.kind for network in networks} == kinds(Channel) - left_out
+    left_out = {m for m in members(Channel) if all(map(gathers, m.examples()))}
+    left_out = left_out if make is off_the_grid else set()
+    channels = {type(network.channel) for network in networks}
+    assert channels == set(members(Channel)) - left_out
 
 
 def kinds(union: object) -> set[str]:

@@ -1,6 +1,6 @@
 """Random networks where messages wait, collide and are lost: channels × losses × protocols."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.latency import Payload
-from asyncdp_sim.network.laws import Constant, Law
+from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import Kind, members, parse
 from tests.properties.networks import LAWS, PERIODS, availabilities, clocks, domain, possible
+from tests.properties.variants import variants
 
 Fields = dict[str, Any]
 
-AIRTIMES = st.sampled_from([0.05, 0.125, 0.25])
-"""Some of them divide the grid of the scripted clocks: answers touch."""
 NEVER, ALWAYS = st.just(False), st.just(True)
 SHARES = st.sampled_from([0.1, 0.0, 0.5])
 BURSTS = st.sampled_from(
@@ -42,17 +42,6 @@ def losses(n: int) -> st.SearchStrategy[Any]:
 
 
 @cache
-def backoffs() -> st.SearchStrategy[Fields]:
-    return st.fixed_dictionaries(
-        {}, optional={"backoff": PERIODS.map(plain), "backoff_cap": st.sampled_from([0, 3])}
-    )
-
-
-def plain(law: Law) -> Fields:
-    return law.model_dump()
-
-
-@cache
 def uplinks(n: int) -> st.SearchStrategy[Fields]:
     """What every channel has."""
     always = {
@@ -64,49 +53,26 @@ def uplinks(n: int) -> st.SearchStrategy[Fields]:
     return st.fixed_dictionaries(always, optional={name: losses(n) for name in others})
 
 
-@st.composite
-def contended(draw: st.DrawFn, n: int) -> Fields:
-    """A channel that transmissions share."""
-    airtime, request = draw(AIRTIMES), draw(AIRTIMES | st.none())
-    longest = max(airtime, request or 0.0)
-    kind = draw(st.sampled_from(["csma", "aloha", "slotted-aloha", "csma", "tdma"]))
-    fields: Fields = {"kind": kind, "airtime": airtime, "request_airtime": request}
-    if kind == "aloha" and draw(st.booleans()):
-        del fields["airtime"]
-        fields["rate_bytes"] = 48 / airtime
-    if kind == "aloha":
-        fields["capture_ratio"] = draw(st.sampled_from([None, 0.5, 3.0]))
-    elif kind == "csma":
-        delay = draw(st.sampled_from([0.0, 0.01, 0.125]))
-        fields["propagation_delay"] = delay
-        fields["collision_detection"] = delay > 0 and draw(st.booleans())
-        choices = ["non-persistent", "non-persistent", 1.0, *([0.3] if delay > 0 else [])]
-        fields["persistence"] = draw(st.sampled_from(choices))
-    elif kind == "tdma":
-        guard = draw(st.sampled_from([0.0, 0.05]))
-        fields |= {"slot": longest + guard, "guard": guard}
-        fields["frame"] = draw(st.sampled_from([None, n, n + 2]))
-    else:
-        fields["slot"] = draw(st.sampled_from([longest, 0.25]))
-    return fields if kind == "tdma" else fields | draw(backoffs())
+UPLINK = frozenset(ChannelKind.model_fields)
 
 
 @st.composite
 def channels(draw: st.DrawFn, n: int) -> Channel:
-    uplink = draw(uplinks(n))
-    kind = draw(st.sampled_from(["ideal", "shared", "shared", "parallel"]))
-    if kind == "ideal":
-        return parse(Channel, {"kind": "ideal", **uplink})
-    shared = draw(contended(n))
-    if kind == "shared":
-        return parse(Channel, {**shared, **uplink})
-    several: Fields = {
-        "kind": "parallel",
-        "channels": draw(st.integers(1, 3)),
-        "each": shared,
-        "choice": draw(st.sampled_from(["random", "by-owner"])),
-    }
-    return parse(Channel, several | uplink)
+    """A channel of the union, or a variant of one."""
+    channel = draw(st.sampled_from(kinds(n)).flatmap(st.sampled_from))
+    return parse(Channel, channel.model_dump() | draw(uplinks(n)))
+
+
+@cache
+def kinds(n: int) -> list[list[Kind]]:
+    """The channels of each kind."""
+    return [variants(member, UPLINK, partial(fits, n)) for member in members(Channel)]
+
+
+def fits(n: int, channel: ChannelKind) -> bool:
+    """Whether a channel has no faults, and is free again before the next query to all."""
+    shared = channel.contended
+    return len(channel.faults(n)) == 0 and (shared is None or shared.answer_airtime(48) <= 0.25)
 
 
 @st.composite
@@ -138,7 +104,7 @@ def rough_networks(draw: st.DrawFn, synchronous: st.SearchStrategy[bool] = NEVER
     compute = draw(laws(n))
     if in_rounds and isinstance(channel.loss_query, tuple):  # an owner that is never reached
         channel = channel.model_copy(update={"loss_query": 0.5})
-    if in_rounds and channel.contended is not None and channel.contended.kind == "csma":
+    if in_rounds and channel.contended is not None and channel.contended.carrier_sense:
         stages["query"] = Constant(value=0.25)  # or they listen again and again at one tick
     least = _least(n, channel, stages, compute)
     if draw(st.booleans()):

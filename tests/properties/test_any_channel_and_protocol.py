@@ -14,6 +14,7 @@ from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
@@ -21,6 +22,7 @@ from asyncdp_sim.privacy.mechanisms import (
     LaplaceNoise,
     Mechanism,
 )
+from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
@@ -231,7 +233,7 @@ def test_whatever_happens() -> None:
     parts: set[str] = set()
     stale = fresh = 0
 
-    @settings(FIXED, max_examples=250)
+    @settings(FIXED, max_examples=400)
     @given(ANY, SEEDS)
     def draw(network: Network, seed: int) -> None:
         nonlocal stale, fresh
@@ -253,7 +255,7 @@ def test_whatever_happens() -> None:
     assert details == set(Detail)
     assert outcomes == set(ExchangeOutcome) - {ExchangeOutcome.withheld}
     assert endings == set(Ending) - {Ending.stalled, Ending.target}
-    assert {"ideal", "aloha", "slotted-aloha", "csma", "tdma", "parallel"} <= parts
+    assert set(map(kind_of, members(Channel))) <= parts
     assert {"request", "push", "broadcast", "rounds"} <= parts
     assert {"always", "bernoulli", "on-off", "diurnal", "churn", "outages"} <= parts
     assert min(stale, fresh) >= 10
@@ -278,7 +280,7 @@ def test_what_is_withheld_is_neither_released_nor_charged() -> None:
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=150)
+    @settings(FIXED, max_examples=300)
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})
@@ -300,7 +302,7 @@ def test_what_is_withheld_is_neither_released_nor_charged() -> None:
 
     draw()
     assert min(met[kind] for kind in ("request", "push", "broadcast")) >= 10
-    assert min(met[kind] for kind in ("ideal", "aloha", "csma", "tdma", "parallel")) > 0
+    assert min(met[kind_of(member)] for member in members(Channel)) > 0
 
 
 @ROUGH

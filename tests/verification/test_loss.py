@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.loss import GilbertElliott
+from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import packet_loss as theory
@@ -148,10 +148,10 @@ class TestPlantedBugs:
             assert seen(measure(name, count=20)) > 5
 
     def test_bursts_cut_into_pieces(self, monkeypatch):
-        def draws(self, source):
+        def draws(self, source, owner):
             generator = source()
             while True:
-                yield from islice(sound_draws(self, lambda: generator), 4)
+                yield from islice(sound_draws(self, lambda: generator, owner), 4)
 
         sound_draws = GilbertElliott.draws
         monkeypatch.setattr(GilbertElliott, "draws", draws)

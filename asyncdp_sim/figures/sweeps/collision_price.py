@@ -21,7 +21,7 @@ from asyncdp_sim.figures.sweeps.sweep_figure import (
     draw_rows,
     key,
 )
-from asyncdp_sim.figures.sweeps.throughput import NAMES
+from asyncdp_sim.network.channels import label_of
 
 Array = npt.NDArray[np.float64]
 CHANNEL = "channel"
@@ -56,7 +56,7 @@ def select(sweep: Sweep) -> list[Series] | str:
         found[kind][offered] = each
     if len(found) < LEAST or min(map(len, found.values())) < LEAST:
         return f"fewer than {LEAST} channels, or loads of each"
-    return Series.sorted({NAMES.get(kind, kind): of for kind, of in found.items()})
+    return Series.sorted({label_of(kind): of for kind, of in found.items()})
 
 
 def panels(found: Sequence[Series], rows: Sequence[Table]) -> Drawn:

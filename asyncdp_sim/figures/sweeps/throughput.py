@@ -14,18 +14,11 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
-from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha
+from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.theory.predict.channel_curves import AccessCurve, access_curve, endless_curve
 
 Array = npt.NDArray[np.float64]
 LOAD, DELIVERED = "offered_load", "delivered_load"
-NAMES = {
-    "aloha": "pure ALOHA",
-    "slotted-aloha": "slotted ALOHA",
-    "csma": "CSMA",
-    "tdma": "time division",
-    "parallel": "parallel channels",
-}
 LOAD_PATHS = ("clock.rate", "owners.count")
 """What changes a channel's load and leaves it the same channel."""
 LEAST = 3  # points of a group
@@ -55,9 +48,7 @@ def groups(sweep: Sweep) -> dict[str, list[Cell]]:
         found.setdefault(cell.label(paths), []).append(cell)
     kinds = [_kind(some[0]) for some in found.values()]
     if len(set(kinds)) == len(kinds):
-        return {
-            NAMES.get(kind, kind): some for kind, some in zip(kinds, found.values(), strict=True)
-        }
+        return {label_of(kind): some for kind, some in zip(kinds, found.values(), strict=True)}
     return found
 
 
@@ -165,17 +156,8 @@ def _named(curve: AccessCurve) -> str:
     """Return whom a law holds for and, for an infinite population, its formula; for a figure."""
     if curve.n_owners is not None:
         return f"exact for {curve.n_owners} owners"
-    channel, said = curve.channel, "infinite population"
-    if isinstance(channel, Parallel):
-        said, channel = f"{said}, {channel.channels} channels", channel.each
-    elif isinstance(channel, Aloha):
-        exponent = "2G" if channel.capture_ratio is None else "2Gz/(1+z)"
-        said = f"{said}, $Ge^{{-{exponent}}}$"
-    elif isinstance(channel, SlottedAloha):
-        said = f"{said}, $Ge^{{-G}}$"
-    if isinstance(channel, Csma):
-        said = f"{said}, $a$ = {channel.propagation_delay / curve.airtime:.3g} airtimes"
-    return said
+    words = (curve.channel.formula, curve.channel.setting(curve.airtime))
+    return ", ".join(["infinite population", *filter(None, words)])
 
 
 def _points(results: Sequence[Result]) -> dict[str, Array]:

@@ -18,7 +18,8 @@ def absent(scenario: Scenario) -> list[str]:
     lacking = facts.unreliable
     if lacking:
         found.append(f"rounds may lack answers: {lacking}")
-    if facts.shared and network.channel.kind != "tdma":  # there everybody has slots of its own
+    shared = network.channel.contended
+    if facts.shared and not (shared is not None and shared.in_turn):
         found.append(f"rounds may lack answers: {facts.shared}")
     online = scenario.availability.online_share(scenario.owners.count)
     surely = online is not None and min(online) == 1

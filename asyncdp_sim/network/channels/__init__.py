@@ -1,4 +1,7 @@
-"""Uplink channels, one file each."""
+"""Uplink channels, one file each.
+
+A shared one joins by its name in :mod:`~asyncdp_sim.network.channels.shared`.
+"""
 
 from typing import Annotated
 
@@ -6,11 +9,21 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.ideal import Ideal
+from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.channels.parallel import Parallel
+from asyncdp_sim.network.channels.shared import SharedChannel
 from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
 from asyncdp_sim.network.channels.tdma import Tdma
+from asyncdp_sim.spec import kind_of, members
 
-Channel = Annotated[Ideal | Aloha | SlottedAloha | Csma | Tdma | Parallel, FAMILY]
-"""Every channel; a new one joins by its line here."""
+Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
+"""Every channel."""
 
-__all__ = ["Aloha", "Channel", "Csma", "Ideal", "Parallel", "SlottedAloha", "Tdma"]
+
+def label_of(kind: str) -> str:
+    """Return the name in figures of a kind of channel; of one unknown here, the kind itself."""
+    found = (member for member in members(Channel) if issubclass(member, ChannelKind))
+    return {kind_of(member): member.label for member in found}.get(kind, kind)
+
+
+__all__ = ["Aloha", "Channel", "Csma", "Ideal", "Parallel", "SlottedAloha", "Tdma", "label_of"]

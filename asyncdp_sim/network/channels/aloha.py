@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Literal
+from typing import Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.laws import Source
+from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.laws import Exponential, Source
 from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas import aloha
+from asyncdp_sim.theory.formulas.random_access import RandomAccess
 
 
 class Aloha(Deferring):
@@ -23,12 +28,56 @@ class Aloha(Deferring):
         time. Without it every overlap destroys both.
     """
 
+    label = "pure ALOHA"
+    sends_at_once = True
+    carrier_sense = False
+    slotted = False
+    in_turn = False
+
     kind: Literal["aloha"] = "aloha"
     capture_ratio: Positive | None = None
 
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":  # noqa: ARG002
-        """Return the channel of one replicate."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        backoff = Exponential(mean=0.05)
+        return (
+            cls(airtime=0.1),
+            cls(airtime=0.1, capture_ratio=2.0, loss=0.1, retransmissions=1),
+            cls(rate_bytes=480.0, request_airtime=0.05, backoff=backoff, backoff_cap=3),
+        )
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":
         return AlohaMedium(Air(kernel), self.capture_ratio, streams)
+
+    @property
+    @override
+    def exclusive(self) -> bool:
+        return self.capture_ratio is None
+
+    @property
+    @override
+    def forgets_owners(self) -> bool:
+        return self.capture_ratio is None
+
+    @property
+    @override
+    def formula(self) -> str:
+        return f"$Ge^{{-{'2G' if self.capture_ratio is None else '2Gz/(1+z)'}}}$"
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        ratio = self.capture_ratio
+        if load.overlap:
+            offered = load.offered
+            survived = aloha.aloha_infinite(offered)
+            if ratio is not None:
+                survived = aloha.aloha_infinite_capture(offered, ratio)
+            return RandomAccess.of(survived / offered, load.total)
+        if ratio is None:
+            return aloha.aloha(load.n_owners, load.rate, load.airtime)
+        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
 
 
 class AlohaMedium:

@@ -1,64 +1,30 @@
-"""Base of the specifications of shared channels."""
+"""What channels have in common that transmissions share: airtime, and waits to try again."""
 
 import math
-from typing import Annotated, Literal, Self
+from abc import abstractmethod
+from functools import partial
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.channels.loss import Loss, loss_faults
+from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.channels.kind import ChannelKind
+from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import Duration, Positive, Spec
+from asyncdp_sim.spec import Duration, Positive
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 Airtime = Annotated[Duration, Field(ge=1e-9)]
+UNKNOWN = Unknown("no formula is known for this variant of the channel")
 
 
-class Uplink(Spec):
-    """What every channel has: messages that are lost, and answers that are sent again.
-
-    Attributes
-    ----------
-    loss : float, list or table
-        Answers lost on the way: a probability, one per owner, or a Gilbert–Elliott table.
-    loss_query, loss_request, loss_acknowledgement
-        The same for the other messages.
-    retransmissions : int
-        Further attempts for an answer that did not arrive, ≥ 0.
-    resend : str
-        Further attempts send the "same" noisy answer, free of charge, or a "fresh" one, computed
-        and charged again.
-    """
-
-    loss: Loss = 0.0
-    loss_query: Loss = 0.0
-    loss_request: Loss = 0.0
-    loss_acknowledgement: Loss = 0.0
-    retransmissions: Annotated[int, Field(ge=0, le=10**6)] = 0
-    resend: Literal["same", "fresh"] = "same"
-
-    @property
-    def contended(self) -> "Contended | None":
-        """The channel that transmissions share, if any."""
-        return None
-
-    @property
-    def lossless(self) -> bool:
-        """Whether every message arrives that the channel itself does not destroy."""
-        each = (self.loss, self.loss_query, self.loss_request, self.loss_acknowledgement)
-        return all(isinstance(loss, float) and loss == 0 for loss in each)
-
-    def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
-        return [
-            fault
-            for name in ("loss", "loss_query", "loss_request", "loss_acknowledgement")
-            for fault in loss_faults(f"channel.{name}", getattr(self, name), n_owners)
-        ]
-
-
-class Contended(Uplink):
+class Contended(ChannelKind):
     """A shared channel on which a transmission takes time.
 
     Attributes
@@ -72,6 +38,15 @@ class Contended(Uplink):
         Time units that a request takes; without it requests do not use the channel.
     """
 
+    sends_at_once: ClassVar[bool]
+    """An answer that is ready begins, whatever is on the air."""
+    carrier_sense: ClassVar[bool]
+    """Owners listen first: an answer may wait for others to end, or never begin."""
+    slotted: ClassVar[bool]
+    """Transmissions begin with slots."""
+    in_turn: ClassVar[bool]
+    """Every owner has slots of its own, so that no two owners collide."""
+
     airtime: Airtime | None = None
     rate_bytes: Positive | None = None
     request_airtime: Airtime | None = None
@@ -84,10 +59,28 @@ class Contended(Uplink):
             raise faults_of([Fault("airtime", given, allowed)])
         return self
 
-    @property
-    def contended(self) -> "Contended":
-        """The channel itself."""
+    @model_validator(mode="after")
+    def _can_be_sent(self) -> Self:
+        given = [each for each in (self.airtime, self.request_airtime) if each is not None]
+        found = self.faults_of_airtime(max(given)) if len(given) > 0 else []
+        if len(found) > 0:
+            raise faults_of(found)
         return self
+
+    @property
+    @override
+    def contended(self) -> "Contended":
+        return self
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether a transmission may end before its airtime."""
+        return False
+
+    @property
+    def assumed(self) -> str:
+        """What its prediction takes for granted of answers that collide."""
+        return "nothing is sent again"
 
     def answer_airtime(self, answer_bytes: int) -> float:
         """Return the airtime of an answer (time units)."""
@@ -95,10 +88,18 @@ class Contended(Uplink):
             return self.airtime
         return max(answer_bytes / (self.rate_bytes or math.inf), 1 / TICKS_PER_UNIT)
 
-    def longest(self, answer_bytes: int) -> float:
-        """Return the longest airtime of any message (time units)."""
-        own = self.answer_airtime(answer_bytes)
-        return own if self.request_airtime is None else max(own, self.request_airtime)
+    @override
+    def access(self, load: Load) -> RandomAccess | Unknown:
+        doubt = self.doubt(load)
+        return Unknown(doubt) if doubt else self.through(load)
+
+    def doubt(self, load: Load) -> str:
+        """Return why no formula of this channel holds for a load, if none does."""
+        return load.broken or load.not_poisson or load.slow or load.unequal
+
+    @abstractmethod
+    def through(self, load: Load) -> RandomAccess | Unknown:
+        """Return what gets through of a load that is not in doubt, or why it is not known."""
 
 
 class Deferring(Contended):
@@ -115,3 +116,8 @@ class Deferring(Contended):
 
     backoff: Law = NoTime()
     backoff_cap: Annotated[int, Field(ge=0, le=30)] = 0
+
+    @override
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:
+        draws = self.backoff.durations(partial(own.generator, "backoff", purpose), 16)
+        return None if draws is None else Backoff(draws, self.backoff_cap)

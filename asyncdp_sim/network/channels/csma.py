@@ -5,16 +5,22 @@ from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.kernel import Kernel, Moment, Priority, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.contended import Deferring
+from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
+from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas import csma
+from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
@@ -42,10 +48,36 @@ class Csma(Deferring):
         Whether an owner that hears another while it sends stops at once.
     """
 
+    label = "CSMA"
+    sends_at_once = False
+    carrier_sense = True
+    slotted = False
+    in_turn = False
+
     kind: Literal["csma"] = "csma"
     propagation_delay: Duration
     persistence: Persistence = "non-persistent"
     collision_detection: bool = False
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        backoff = Exponential(mean=0.1)
+        return (
+            cls(airtime=0.1, propagation_delay=0.02),
+            cls(airtime=0.1, propagation_delay=0.0),
+            cls(airtime=0.1, propagation_delay=0.02, backoff=backoff),
+            cls(airtime=0.1, propagation_delay=0.02, persistence=1.0),
+            cls(airtime=0.1, propagation_delay=0.02, persistence=0.3),
+            cls(airtime=0.1, propagation_delay=0.02, collision_detection=True),
+            cls(
+                airtime=0.1,
+                propagation_delay=0.03,
+                persistence=1.0,
+                collision_detection=True,
+                backoff=backoff,
+            ),
+        )
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:
@@ -61,9 +93,61 @@ class Csma(Deferring):
             raise faults_of(found)
         return self
 
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "CsmaMedium":  # noqa: ARG002
-        """Return the channel of one replicate."""
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "CsmaMedium":
         return CsmaMedium(self, kernel, streams)
+
+    @property
+    @override
+    def breaks_off(self) -> bool:
+        return self.collision_detection
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether an owner that hears another never tries to send this answer again."""
+        return self.persistence == "non-persistent" and self.backoff.instant
+
+    @property
+    @override
+    def exclusive(self) -> bool:
+        return self.gives_up
+
+    @property
+    @override
+    def forgets_owners(self) -> bool:
+        return True
+
+    @override
+    def setting(self, airtime: float) -> str:
+        return f"$a$ = {self.propagation_delay / airtime:.3g} airtimes"
+
+    @override
+    def doubt(self, load: Load) -> str:
+        far = ""
+        if self.propagation_delay >= load.airtime:
+            far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
+        return load.broken or load.not_poisson or load.slow or far or load.unequal
+
+    @override
+    def through(self, load: Load) -> RandomAccess | Unknown:
+        if load.overlap:
+            return self._endless(load)
+        if not self.gives_up:
+            return UNKNOWN
+        formula = csma.csma_detecting if self.collision_detection else csma.csma
+        return formula(load.n_owners, load.rate, load.airtime, self.propagation_delay)
+
+    def _endless(self, load: Load) -> RandomAccess | Unknown:
+        """Return what gets through of Poisson attempts."""
+        offered, airtime = load.offered, load.airtime
+        delay = self.propagation_delay / airtime
+        if self.gives_up:
+            found = csma.csma_giving_up(offered, delay, detecting=self.collision_detection)
+            return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
+        if self.persistence == 1.0 and not self.collision_detection:
+            survived = csma.csma_one_persistent_infinite(offered, delay)
+            return RandomAccess.of(survived / offered, load.total)
+        return UNKNOWN
 
 
 class CsmaMedium:
@@ -78,7 +162,7 @@ class CsmaMedium:
     def port(self, owner: int) -> Port:
         """Return the access of an owner."""
         own = self._streams.within("owner", owner)
-        waits = Backoff.of(self.spec, own, "deferral")
+        waits = self.spec.waits(own, "deferral")
         p = self.spec.persistence
         if isinstance(p, str):
             return NonPersistent(self.air, waits)

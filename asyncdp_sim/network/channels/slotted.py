@@ -2,10 +2,19 @@
 
 from collections.abc import Callable
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Moment, Priority, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.units import to_ticks
 
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+
+
+def too_long(slot: float, airtime: float) -> list[Fault]:
+    """Return a fault where a slot is shorter than what is sent in it."""
+    if to_ticks(airtime) <= to_ticks(slot):
+        return []
+    return [Fault("slot", f"{slot:g}", f"allowed is a number ≥ the airtime {airtime:g}")]
 
 
 class SlottedMedium:

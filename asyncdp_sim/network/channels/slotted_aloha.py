@@ -2,16 +2,19 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.channels.slotted import SlottedMedium
+from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.channels.slotted import SlottedMedium, too_long
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas import aloha
+from asyncdp_sim.theory.formulas.random_access import RandomAccess
 from asyncdp_sim.units import to_ticks
 
 
@@ -25,24 +28,39 @@ class SlottedAloha(Deferring):
         one that is ready as a slot begins goes in that.
     """
 
+    label = "slotted ALOHA"
+    sends_at_once = False
+    carrier_sense = False
+    slotted = True
+    in_turn = False
+
     kind: Literal["slotted-aloha"] = "slotted-aloha"
     slot: Annotated[Duration, Field(ge=1e-9)]
 
-    @model_validator(mode="after")
-    def _fits_the_slot(self) -> Self:
-        found = too_long(self.slot, self.airtime, self.request_airtime)
-        if len(found) > 0:
-            raise faults_of(found)
-        return self
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(airtime=0.1, slot=0.1),
+            cls(airtime=0.1, slot=0.25, request_airtime=0.2, loss_query=0.1),
+        )
 
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:  # noqa: ARG002
-        """Return the channel of one replicate."""
+    @override
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
+        return too_long(self.slot, airtime)
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
         return SlottedMedium(Air(kernel), to_ticks(self.slot))
 
+    @property
+    @override
+    def formula(self) -> str:
+        return "$Ge^{-G}$"
 
-def too_long(slot: float, *airtimes: float | None) -> list[Fault]:
-    """Return a fault where a slot is shorter than what is sent in it."""
-    longest = max((airtime for airtime in airtimes if airtime is not None), default=0.0)
-    if to_ticks(longest) <= to_ticks(slot):
-        return []
-    return [Fault("slot", f"{slot:g}", f"allowed is a number ≥ the airtime {longest:g}")]
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        if not load.overlap:
+            return aloha.slotted_aloha(load.n_owners, load.rate, self.slot, load.airtime)
+        per_slot = load.total * self.slot
+        return RandomAccess.of(aloha.slotted_aloha_infinite(per_slot) / per_slot, load.total)

@@ -1,18 +1,23 @@
 """TDMA: every owner has a slot of its own in each frame."""
 
+from dataclasses import replace
+from math import fsum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.channels.slotted import SlottedMedium
-from asyncdp_sim.network.channels.slotted_aloha import too_long
+from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.channels.slotted import SlottedMedium, too_long
 from asyncdp_sim.spec import Count, Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.staleness import always_busy_mean
+from asyncdp_sim.theory.formulas.tdma import tdma
 from asyncdp_sim.units import to_ticks
 
 
@@ -29,33 +34,65 @@ class Tdma(Contended):
         Slots in a frame, at least one per owner (the default).
     """
 
+    label = "time division"
+    sends_at_once = False
+    carrier_sense = False
+    slotted = True
+    in_turn = True
+
     kind: Literal["tdma"] = "tdma"
     slot: Annotated[Duration, Field(ge=1e-9)]
     guard: Duration = 0.0
     frame: Count | None = None
 
-    @model_validator(mode="after")
-    def _fits_the_slot(self) -> Self:
-        within = [
-            None if a is None else a + self.guard for a in (self.airtime, self.request_airtime)
-        ]
-        found = [
-            Fault(f.key, f.given, f.allowed + f" (guard {self.guard:g} included)")
-            for f in too_long(self.slot, *within)
-        ]
-        if len(found) > 0:
-            raise faults_of(found)
-        return self
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(airtime=0.1, slot=0.1),
+            cls(airtime=0.1, slot=0.15, guard=0.05, frame=5),
+        )
 
+    @override
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
+        said = f" (guard {self.guard:g} included)"
+        found = too_long(self.slot, airtime + self.guard)
+        return [replace(fault, allowed=fault.allowed + said) for fault in found]
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         found = super().faults(n_owners)
         if self.frame is not None and self.frame < n_owners:
             allowed = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
             found.append(Fault("channel.frame", str(self.frame), allowed))
         return found
 
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:  # noqa: ARG002
-        """Return the channel of one replicate."""
-        frame = n_owners if self.frame is None else self.frame
-        return SlottedMedium(Air(kernel), to_ticks(self.slot), frame)
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
+        return SlottedMedium(Air(kernel), to_ticks(self.slot), self.frame or n_owners)
+
+    @override
+    def doubt(self, load: Load) -> str:
+        if load.broken:
+            return load.broken
+        if load.overlap:
+            return "jobs of one owner wait for the same slot, and collide"
+        if not load.saturated:
+            return load.not_poisson or load.slow
+        length = (self.frame or load.n_owners) * self.slot
+        sure = load.job is not None and (
+            load.job == 0 or load.job + load.airtime <= length * (1 - 1e-9)
+        )
+        return "" if sure else "jobs do not surely end within a frame"
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        frame = self.frame or load.n_owners
+        if load.saturated:
+            return RandomAccess.of(1.0, load.n_owners / (frame * self.slot))
+        each = (tdma(frame, self.slot, load.airtime, rate).success_rate for rate in load.rates)
+        return RandomAccess.of(1.0, fsum(each) / frame)
+
+    @override
+    def mean_staleness(self, load: Load) -> float | None:
+        return always_busy_mean(load.n_owners) if load.saturated else None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.loss import loss_shares
+from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.delivery_policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
@@ -220,8 +220,7 @@ def period_of(rates: Sequence[float] | None, count: int) -> int | None:
 
 def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
     """Return the fields of a channel by which messages are lost, and the largest share of each."""
-    names = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
-    most = [(name, max(loss_shares(getattr(channel, name), n_owners))) for name in names]
+    most = [(f"loss{each}", max(channel.packet_loss(each).shares(n_owners))) for each in MESSAGES]
     return [(name, share) for name, share in most if share > 0]
 
 

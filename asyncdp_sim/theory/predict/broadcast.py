@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from math import inf
 
-from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import Answers, broadcast
@@ -44,7 +43,8 @@ def _answers(facts: Facts, protocol: Broadcast) -> Answers | Unknown:
         return Unknown("queries, computing or answers take time besides the airtime")
     if window is None:
         return Unknown("answers do not wait for a uniform time from 0")
-    plain = isinstance(channel, Aloha) and channel.capture_ratio is None
+    shared = channel.contended
+    plain = shared is channel and shared.sends_at_once and channel.exclusive
     if not plain or channel.retransmissions > 0:
         return Unknown("the channel is not pure ALOHA without capture and retransmission")
     if facts.wires_fail:

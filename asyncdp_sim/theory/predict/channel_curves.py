@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Channel, Csma, Parallel, Tdma
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.kind import NOT_SHARED
+from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
-from asyncdp_sim.theory.predict.shared_channels import through, unspent
+from asyncdp_sim.theory.predict.shared_channels import BROKEN_OFF, unspent
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -38,10 +40,9 @@ class AccessCurve:
         loads : iterable of float
             Ticks of idle owners per airtime, of all owners together, > 0.
         """
-        n_owners, found = self.n_owners or 1, []
+        found = []
         for load in loads:
-            rates = (load / self.airtime / n_owners,) * n_owners
-            access = through(self.channel, rates, self.airtime, overlap=self.n_owners is None)
+            access = self.channel.access(_load(load, self.airtime, self.n_owners))
             if not isinstance(access, Unknown):
                 found.append((access.attempt_rate, access.success_rate))
         begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
@@ -59,8 +60,8 @@ def access_curve(network: Network) -> AccessCurve | Unknown:
     found, channel = unspent(facts), network.channel
     if isinstance(found, Unknown):
         return found
-    if facts.overlap and getattr(channel, "choice", "random") == "by-owner":
-        return Unknown("owners have channels of their own")
+    if facts.overlap and channel.dependence(overlap=True):
+        return Unknown(channel.dependence(overlap=True))
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
@@ -74,16 +75,20 @@ def endless_curve(network: Network) -> AccessCurve | Unknown:
 
 
 def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
-    channel, airtime = network.channel.contended, network.airtime
-    if channel is None or airtime is None:
-        return Unknown("owners share no channel")
-    if isinstance(channel, Tdma):
+    shared, airtime = network.channel.contended, network.airtime
+    if shared is None or airtime is None:
+        return NOT_SHARED
+    if shared.in_turn:
         return Unknown("in turn, whatever is sent survives")
-    if isinstance(channel, Csma) and channel.collision_detection:
-        return Unknown("answers that are broken off are not of one length")
-    whole: Channel = network.channel
-    if n_owners is None and isinstance(whole, Parallel):
-        whole = whole.model_copy(update={"choice": "random"})
-    rates = (1 / airtime,) * (n_owners or 1)
-    found = through(whole, rates, airtime, overlap=n_owners is None)
-    return found if isinstance(found, Unknown) else AccessCurve(whole, airtime, n_owners)
+    if shared.breaks_off:
+        return BROKEN_OFF
+    channel = network.channel if n_owners is not None else network.channel.spread_alike()
+    found = channel.access(_load(n_owners or 1, airtime, n_owners))
+    return found if isinstance(found, Unknown) else AccessCurve(channel, airtime, n_owners)
+
+
+def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:
+    """Return the load of so many ticks of idle owners per airtime, of all owners together."""
+    rates = (ticks / airtime / (n_owners or 1),) * (n_owners or 1)
+    overlap = n_owners is None
+    return Load(n_owners=len(rates), rates=rates, airtime=airtime, overlap=overlap)

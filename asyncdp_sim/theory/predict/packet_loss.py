@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
+from asyncdp_sim.network.channels.packet_loss import PacketLoss
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.theory.formulas import packet_loss
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 
@@ -29,7 +28,8 @@ def _entangled(facts: Facts) -> str:
     """Why an answer's losses depend on more than its transmissions, if they do."""
     network = facts.network
     again = network.channel.retransmissions > 0
-    shares = loss_shares(network.channel.loss, facts.n_owners)
+    loss = network.channel.packet_loss()
+    shares = loss.shares(facts.n_owners)
     if network.channel.contended is not None:
         return "owners share a channel"
     if network.protocol.newest_only:
@@ -42,8 +42,7 @@ def _entangled(facts: Facts) -> str:
         return "answers that arrived are sent again where acknowledgements are lost"
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"
-    bursts = isinstance(network.channel.loss, GilbertElliott)
-    if again and bursts and facts.overlap and not facts.instant:
+    if again and loss.bursty and facts.overlap and not facts.instant:
         return "bursts strike several answers of one owner at a time"
     return ""
 
@@ -51,14 +50,7 @@ def _entangled(facts: Facts) -> str:
 def _lost(facts: Facts) -> tuple[float, float]:
     """Return the share of answers lost and the mean number of transmissions of one."""
     channel = facts.network.channel
-    attempts = 1 + channel.retransmissions
-    share = loss_shares(channel.loss, facts.n_owners)[0]
+    loss: PacketLoss = channel.packet_loss()
     if channel.resend == "fresh":  # every transmission is an answer of its own
-        return share, 1.0
-    if not isinstance(channel.loss, GilbertElliott):
-        return 1 - packet_loss.delivered(share, attempts), packet_loss.mean_attempts(
-            share, attempts
-        )
-    chain = packet_loss.GilbertElliott(**channel.loss.model_dump())
-    undelivered = chain.undelivered(attempts)
-    return undelivered, (1 - undelivered) / (1 - share)  # one arrival per answer delivered
+        return loss.shares(facts.n_owners)[0], 1.0
+    return loss.answers(1 + channel.retransmissions)

@@ -7,11 +7,10 @@ from math import fsum
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, Tdma
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, one_at_a_time, overlapping
-from asyncdp_sim.theory.predict.shared_channels import contention
+from asyncdp_sim.theory.predict.shared_channels import contention, load_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
@@ -71,16 +70,14 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
+    own = _on_a_channel(facts)
     if facts.network.clock.saturated:
-        reason = _doubt(facts)
-        if isinstance(facts.network.channel.contended, Tdma):
-            found = contention(facts)
-            reason = facts.buffered or (found.reason if isinstance(found, Unknown) else "")
-        yield either(
-            "mean_staleness",
-            Unknown(reason) if reason else always_busy_mean(facts.n_owners),
-            f"{SAID}: N−1 where owners are always busy",
-        )
+        said, doubt = f"{SAID}: N−1 where owners are always busy", _doubt(facts)
+        found = Unknown(doubt) if doubt else always_busy_mean(facts.n_owners)
+        yield either("mean_staleness", found if own is None else own, said)
+        return
+    if own is not None:
+        yield either("mean_staleness", own, f"{SAID}: those under way just after an update")
         return
     said = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
     if facts.overlap:
@@ -110,17 +107,20 @@ def never_stale(facts: Facts) -> str:
         return ""
     if network.channel.contended is None:
         return "as jobs take no time"
-    return "as whatever overlaps an answer destroys it" if _exclusive(network.channel) else ""
+    alone = network.channel.exclusive and network.channel.retransmissions == 0
+    return "as whatever overlaps an answer destroys it" if alone else ""
 
 
-def _exclusive(channel: Channel) -> bool:
-    """Return whether an answer that is sent at once, and survives, was alone on the channel."""
-    if channel.retransmissions > 0 or (isinstance(channel, Parallel) and channel.channels > 1):
-        return False
-    shared = channel.contended
-    if isinstance(shared, Csma):
-        return shared.persistence == "non-persistent" and shared.backoff.kind == "none"
-    return isinstance(shared, Aloha) and shared.capture_ratio is None
+def _on_a_channel(facts: Facts) -> float | Unknown | None:
+    """Return the mean by the formula of a shared channel, or why not; None if it has none."""
+    channel = facts.network.channel
+    mean: float | Unknown | None = channel.mean_staleness(load_of(facts))
+    if mean is None:
+        return None
+    if facts.buffered:
+        return Unknown(facts.buffered)
+    found = contention(facts)
+    return found if isinstance(found, Unknown) else mean
 
 
 def _doubt(facts: Facts) -> str:

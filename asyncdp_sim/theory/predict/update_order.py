@@ -7,8 +7,6 @@ from math import fsum, sqrt
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Aloha, Csma, Parallel
-from asyncdp_sim.network.channels.loss import GilbertElliott, loss_shares
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
@@ -105,12 +103,12 @@ def releases(network: Network) -> Releases | Unknown:
     reason = facts.can_time_out if facts.n_owners == 1 else facts.not_poisson or _dependent(facts)
     if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
         reason = "answers that arrived are sent again where acknowledgements are lost"
-    lost = [(part, getattr(channel, f"loss{part}")) for part in ("", "_query", "_request")]
-    if any(isinstance(loss, GilbertElliott) and facts.loses(part) for part, loss in lost):
+    lost = [channel.packet_loss(message) for message in ("", "_query", "_request")]
+    if any(loss.bursty and max(loss.shares(facts.n_owners)) > 0 for loss in lost):
         reason = reason or "messages are lost in bursts"
     if reason:
         return Unknown(reason)
-    answer, query, request = (np.array(loss_shares(loss, facts.n_owners)) for _, loss in lost)
+    answer, query, request = (np.array(loss.shares(facts.n_owners)) for loss in lost)
     rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
     attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
     return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
@@ -135,8 +133,8 @@ def mean_gap(network: Network) -> float | Unknown:
     if reason:
         return Unknown(reason)
     query, request = (
-        np.array(loss_shares(getattr(channel, f"loss_{part}"), facts.n_owners))
-        for part in ("query", "request")
+        np.array(channel.packet_loss(message).shares(facts.n_owners))
+        for message in ("_query", "_request")
     )
     asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
     sent = np.array([mean_attempts(loss, law.attempts) for loss in law.loss.tolist()])
@@ -256,14 +254,7 @@ def _dependent(facts: Facts) -> str:
     found = contention(facts)
     if isinstance(found, Unknown):
         return found.reason
-    single = not isinstance(channel, Parallel) or channel.channels == 1
-    if facts.overlap:
-        scattered = single or getattr(channel, "choice", "random") == "random"
-        return "" if scattered else "owners have channels of their own"
-    plain = isinstance(channel.contended, Csma) or (
-        isinstance(channel.contended, Aloha) and channel.contended.capture_ratio is None
-    )
-    return "" if plain and single else f"no such result for channel {channel.kind} as set"
+    return channel.dependence(overlap=facts.overlap)
 
 
 def _asked_again(facts: Facts) -> str:

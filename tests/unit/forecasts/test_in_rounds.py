@@ -121,6 +121,7 @@ LACKING = {
     ),
     "until": ({"run": {"until": 4.0}}, "run.until"),
 }
+TDMA = {"kind": "tdma", "airtime": 0.1, "slot": 0.1}
 WHOLE = {
     "plain": {},
     "on-off": {"availability": ON_OFF},
@@ -132,7 +133,8 @@ WHOLE = {
             "length": {"kind": "exponential", "mean": 1.0},
         }
     },
-    "tdma": {"channel": {"kind": "tdma", "airtime": 0.1, "slot": 0.1}},
+    "tdma": {"channel": TDMA},
+    "tdma side by side": {"channel": {"kind": "parallel", "channels": 2, "each": TDMA}},
     "capped as long as it takes": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": T}}},
 }
 

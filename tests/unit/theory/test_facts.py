@@ -3,7 +3,7 @@ import pytest
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, Tdma
-from asyncdp_sim.network.channels.loss import GilbertElliott
+from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock, SaturatedClock, ScriptedClock
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Uniform

@@ -1,0 +1,158 @@
+"""Messages that are lost on their way: each on its own, or in bursts."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Discriminator, Field, Tag
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import TAGS
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws import Source
+from asyncdp_sim.spec import PerOwner, Spec, own, per_owner, wrong_length
+from asyncdp_sim.theory.formulas import packet_loss as formulas
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class PacketLoss(Spec):
+    """Which messages of an owner are lost."""
+
+    bursty: ClassVar[bool]
+    """Losses of one owner's messages depend on one another."""
+
+    @abstractmethod
+    def shares(self, n_owners: int) -> tuple[float, ...]:
+        """Return the long-run share of messages lost, per owner."""
+
+    @abstractmethod
+    def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
+        """Return for each message of an owner (from 0) whether it is lost; None if none ever is."""
+
+    @abstractmethod
+    def answers(self, attempts: int) -> tuple[float, float]:
+        """Return the share of answers that are lost in all of R attempts, and the mean number sent.
+
+        Of owners that lose alike.
+        """
+
+    def faults(self, key: str, n_owners: int) -> list[Fault]:
+        """Return why no message ever comes through, if none does."""
+        if min(self.shares(n_owners)) < 1:
+            return []
+        allowed = "allowed is a loss < 1 for at least one owner: no update could ever happen"
+        return [Fault(key, "1 for every owner", allowed)]
+
+
+class Bernoulli(PacketLoss):
+    """Each message is lost on its own.
+
+    Attributes
+    ----------
+    probability : float or list
+        For all owners, or one each.
+    """
+
+    bursty = False
+
+    probability: PerOwner[Probability]
+
+    @override
+    def shares(self, n_owners: int) -> tuple[float, ...]:
+        return per_owner(self.probability, n_owners)
+
+    @override
+    def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
+        probability = own(self.probability, owner)
+        return map(partial(_below, probability), uniforms(source)) if probability > 0 else None
+
+    @override
+    def answers(self, attempts: int) -> tuple[float, float]:
+        loss = own(self.probability, 0)
+        lost = 1 - formulas.delivered(loss, attempts)
+        return lost, formulas.mean_attempts(loss, attempts)
+
+    @override
+    def faults(self, key: str, n_owners: int) -> list[Fault]:
+        return wrong_length(key, self.probability, n_owners) or super().faults(key, n_owners)
+
+
+class GilbertElliott(PacketLoss):
+    """Bursts: a two-state chain that takes one step for each message of its owner.
+
+    It starts from its stationary law, bad with probability to_bad/(to_bad + to_good) (Gilbert
+    1960, Elliott 1963).
+
+    Attributes
+    ----------
+    to_bad, to_good : float
+        Probabilities of a step from good to bad and from bad to good, in (0, 1].
+    loss_good, loss_bad : float
+        Probability of a loss in either state.
+    """
+
+    bursty = True
+
+    to_bad: Annotated[float, Field(gt=0, le=1)]
+    to_good: Annotated[float, Field(gt=0, le=1)]
+    loss_good: Probability = 0.0
+    loss_bad: Probability = 1.0
+
+    @property
+    def bad_share(self) -> float:
+        """Share of messages sent in the bad state."""
+        return self.to_bad / (self.to_bad + self.to_good)
+
+    @property
+    def mean(self) -> float:
+        """Share of messages lost."""
+        return self.loss_good + self.bad_share * (self.loss_bad - self.loss_good)
+
+    @override
+    def shares(self, n_owners: int) -> tuple[float, ...]:
+        return (self.mean,) * n_owners
+
+    @override
+    def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
+        return self._steps(source) if self.mean > 0 else None
+
+    def _steps(self, source: Source) -> Iterator[bool]:
+        uniform = uniforms(source)
+        bad = next(uniform) < self.bad_share
+        while True:
+            yield next(uniform) < (self.loss_bad if bad else self.loss_good)
+            leave = next(uniform) < (self.to_good if bad else self.to_bad)
+            bad = bad is not leave
+
+    @override
+    def answers(self, attempts: int) -> tuple[float, float]:
+        chain = formulas.GilbertElliott(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
+        lost = chain.undelivered(attempts)
+        return lost, (1 - lost) / (1 - self.mean)  # one arrival per answer delivered
+
+
+def _shape(value: object) -> str:
+    if isinstance(value, Mapping | GilbertElliott):  # a table, or what was made of one
+        return TAGS[3]
+    return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
+
+
+Loss = Annotated[
+    Annotated[PerOwner[Probability], Tag(TAGS[0])]
+    | Annotated[PerOwner[Probability], Tag(TAGS[1])]
+    | Annotated[GilbertElliott, Tag(TAGS[3])],
+    Discriminator(_shape),
+]
+"""A probability, one for each owner, or a Gilbert–Elliott table: as a scenario writes them."""
+
+
+def packet_loss(loss: Loss) -> PacketLoss:
+    """Return the packet loss that a scenario writes so."""
+    return loss if isinstance(loss, PacketLoss) else Bernoulli.model_construct(probability=loss)
+
+
+def _below(probability: float, uniform: float) -> bool:
+    return uniform < probability

@@ -1,0 +1,10 @@
+"""The union of channels that transmissions share."""
+
+from asyncdp_sim.network.channels.aloha import Aloha
+from asyncdp_sim.network.channels.csma import Csma
+from asyncdp_sim.network.channels.persistent_aloha import PersistentAloha
+from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
+from asyncdp_sim.network.channels.tdma import Tdma
+
+SharedChannel = Aloha | SlottedAloha | PersistentAloha | Csma | Tdma
+"""Every shared channel; a new one joins by its name here, and may then be one of several too."""
