@@ -1,19 +1,23 @@
 """Blocks of Python on pages of ``docs`` work as they stand there, one after the other."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("simpy.md",)
+PAGES = ("simpy.md", "kinds/README.md")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_block_runs(name: str) -> None:
+def test_every_block_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     assert len(blocks) > 0
-    known: dict[str, object] = {"__name__": "page"}
+    monkeypatch.chdir(DOCS.parent)
+    monkeypatch.setitem(sys.modules, "page", ModuleType("page"))
+    known = vars(sys.modules["page"])
     for block in blocks:
         exec(compile(block, name, "exec", dont_inherit=True), known)
