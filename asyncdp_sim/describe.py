@@ -39,7 +39,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         held = f"{records[0]} records each"
     else:
         held = f"{min(records)} to {max(records)} records"
-    path = getattr(scenario.data, "path", None)
+    path = scenario.data.file
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {path or 'synthetic'}"
     if scenario.data.held_out > 0:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"

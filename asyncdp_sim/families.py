@@ -20,22 +20,35 @@ class _Family:
 
     Such a member is an object whose class has the base that all members listed have in common, or
     a table whose ``kind`` names one by its file; it is written as that table again.
+
+    Parameters
+    ----------
+    alone : bool
+        Whether a kind may stand without a table around it, as ``mechanism = "laplace"`` does; it is
+        written so where nothing else is said.
     """
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
         marked = Annotated[union, Field(discriminator="kind")] if len(listed) > 1 else union
+        taken, written = (_taken_alone, _written_alone) if self._alone else (_taken, _written)
         schema = handler(marked)
-        written = core_schema.wrap_serializer_function_ser_schema(
-            partial(_written, listed), info_arg=True, schema=schema
+        serialization = core_schema.wrap_serializer_function_ser_schema(
+            partial(written, listed), info_arg=True, schema=schema
         )
         return core_schema.no_info_wrap_validator_function(
-            partial(_taken, listed), schema, serialization=written
+            partial(taken, listed), schema, serialization=serialization
         )
 
 
 FAMILY = _Family()
 """Stands beside the union of a family: ``Clock = Annotated[PoissonClock | GammaClock, FAMILY]``."""
+
+FAMILY_BY_NAME = _Family(alone=True)
+"""The same of a family whose members a scenario may name by their ``kind`` alone."""
 
 
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
@@ -77,6 +90,25 @@ def _written(
 
 def _is_from_outside(given: object, listed: tuple[type[Spec], ...]) -> bool:
     return isinstance(given, Spec) and type(given) not in listed and is_outside(type(given))
+
+
+def _taken_alone(
+    listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any], Any]
+) -> Any:
+    table = given if isinstance(given, Mapping | Spec) else {"kind": given}
+    return _taken(listed, table, as_listed)
+
+
+def _written_alone(
+    listed: tuple[type[Spec], ...],
+    given: Any,
+    as_listed: Callable[[Any], Any],
+    how: SerializationInfo,
+) -> Any:
+    table = _written(listed, given, as_listed, how)
+    fields = type(given).model_fields.items()
+    said = any(getattr(given, name) != field.default for name, field in fields)
+    return table if said else table["kind"]
 
 
 def _found(listed: tuple[type[Spec], ...], kind: str) -> Any:

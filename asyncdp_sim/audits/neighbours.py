@@ -101,9 +101,9 @@ def _recoded(
 
     A sound loader lets no row do so, nor end the run: then there is no such pair.
     """
-    if scenario.data.synthetic:
+    path = scenario.data.file
+    if path is None:
         return None
-    path = str(getattr(scenario.data, "path", ""))
     most, worst = 1, None
     with TemporaryDirectory() as folder:
         for number, (words, cell) in enumerate(CELLS.items()):

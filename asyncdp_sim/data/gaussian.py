@@ -1,23 +1,25 @@
 """Synthetic Gaussian features with linear targets or labels: nothing real, everything known."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.splitting import require_records
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import NonNegative, Spec
+from asyncdp_sim.spec import NonNegative
 from asyncdp_sim.streams import Scope, Streams
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
 
-class GaussianData(Spec):
+class GaussianData(DataKind):
     """Targets y = xᵀ(θ₀ + δ_i) + ``noise``·N(0, 1), x ~ N(0, R Λ Rᵀ), θ₀ ~ N(0, I).
 
     Owners differ by δ_i = ``heterogeneity``·N(0, I), from the stream ``("data", "owner", i,
@@ -53,25 +55,26 @@ class GaussianData(Spec):
     labels: bool = False
     held_out: HeldOutShare = 0.0
 
-    @property
-    def synthetic(self) -> bool:
-        """True: records are drawn."""
-        return True
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(features=2),
+            cls(features=3, noise=0.1, condition=9.0, heterogeneity=0.5, held_out=0.2),
+            cls(features=2, labels=True),
+        )
 
     @property
+    @override
     def origin(self) -> str:
-        """Where the records come from, in words."""
         return SYNTHETIC
 
-    def says_whose(self, column: str) -> bool:  # noqa: ARG002
-        """Return False: there is no file."""
-        return False
-
     @property
-    def unsound(self) -> None:
-        """None: no record has a say in what becomes of others."""
-        return
+    @override
+    def no_labels(self) -> bool:
+        return not self.labels
 
+    @override
     def build(
         self,
         n_owners: int,
@@ -79,26 +82,6 @@ class GaussianData(Spec):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        """Draw the owners' records.
-
-        Parameters
-        ----------
-        n_owners : int
-            N ≥ 1.
-        records : tuple of int
-            n_i ≥ 1, one per owner.
-        streams : Streams or Scope
-            The run's random streams.
-        swap : Swap, optional
-            A record to replace.
-
-        Raises
-        ------
-        DataError
-            On ``owners.records``, ``data.features`` or ``data.held_out``.
-        ValueError
-            If ``swap`` names a row that no owner has.
-        """
         counts = require_records(records, n_owners)
         drawn = self._drawn(counts, streams)
         if swap is not None:

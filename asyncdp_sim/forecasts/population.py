@@ -76,17 +76,17 @@ def population(
     DataError
         If a real table has no twin, or a data file is not what the scenario says.
     """
-    path = getattr(scenario.data, "path", None)
+    path = scenario.data.file
     words = "synthetic records"
     if path is not None and private:
         words = "the owners' private records"
     elif path is not None:
-        if type(scenario.data).model_fields["path"].is_required():
+        data = scenario.data.twin()
+        if data is None:
             allowed = (
                 f"a forecast of {scenario.data.kind} data, which have no twin, needs --private"
             )
             raise DataError([Fault("data.path", repr(path), allowed)])
-        data = scenario.data.model_copy(update={"path": None})
         scenario = scenario.model_copy(update={"data": data})
         words = "the table's synthetic twin"
     dataset = build_dataset(scenario) if dataset is None else dataset

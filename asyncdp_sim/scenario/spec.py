@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from asyncdp_sim.data import SYNTHETIC, DataSpec
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.data.tables.splitting import ByColumn
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers, Lengths
@@ -125,7 +124,7 @@ class Scenario(Spec):
 
     def _record_faults(self) -> list[Fault]:
         """Return a fault where both or neither of scenario and data say how many records."""
-        records, by_column = self.owners.records, _splits_by_column(self.data)
+        records, by_column = self.owners.records, self.data.split_column is not None
         if records is None and not by_column:
             return [Fault("owners.records", "nothing", "this field is required")]
         if records is not None and by_column:
@@ -135,7 +134,7 @@ class Scenario(Spec):
 
     def _label_faults(self) -> list[Fault]:
         """Return a fault where it is plain from the scenario that targets are no labels."""
-        if not self.model.classifies or getattr(self.data, "labels", True):
+        if not self.model.classifies or not self.data.no_labels:
             return []
         allowed = f"allowed is true with model.kind = {self.model.kind}, which learns labels ±1"
         return [Fault("data.labels", "false", allowed)]
@@ -287,11 +286,6 @@ class Scenario(Spec):
                 set_path(Scenario, raw, path, copy.deepcopy(value))
         cell: Scenario = parse(Scenario, raw)
         return cell
-
-
-def _splits_by_column(data: object) -> bool:
-    named = getattr(data, "owner_column", None) is not None
-    return named or isinstance(getattr(data, "split", None), ByColumn)
 
 
 def _listed(value: Any) -> Any:

@@ -9,6 +9,9 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined
 
+from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.tables.preprocessing import Preprocessing
+from asyncdp_sim.data.tables.splitting import Split
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
@@ -79,6 +82,9 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
     },
 }
 FAMILIES = {
+    "data": DataSpec,
+    "split": Split,
+    "preprocessing": Preprocessing,
     "law": Law,
     "clock": Clock,
     "availability": Availability,
@@ -135,11 +141,16 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("domain", "norm"): [None],
     ("domain", "rows"): [None],
     ("until-spent", "per_answer"): [None],
+    **{(kind, "path"): [None] for kind in ("lending", "hospital", "fraud")},
+    **{(kind, "public_overlap"): [True] for kind in ("lending", "hospital", "fraud", "table")},
+    ("lending", "drift"): [True],
+    ("table", "owner_column"): [None],
+    ("gaussian", "labels"): [True],
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
 """Fields that may be absent in every member that has them."""
-TEXTS = ("path",)
+TEXTS = ("path", "target", "column", "owner_column")
 
 _LAW = exponential(1.0)
 _NO_TIME: list[dict[str, Any]] = [

@@ -23,7 +23,7 @@ def settings(scenario: Scenario) -> dict[str, object]:
         "horizon": scenario.run.updates,
         "features": scenario.data.features,
         "public": scenario.data.public_records,
-        "projection": scenario.data.preprocessing,
+        "projection": scenario.data.preprocessing.kind,
         "split": scenario.data.split.model_dump(),
         "encoding": (scenario.data.kind, scenario.data.encoding),
         "scored": scenario.data.score_on,

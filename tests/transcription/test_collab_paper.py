@@ -65,7 +65,7 @@ def test_the_lending_experiment(name: str) -> None:
     assert model.kind == paper.LENDING_LOSS
     assert data.features == paper.LENDING_FEATURES
     assert data.public_records == paper.LENDING_PUBLIC
-    assert data.split == paper.LENDING_SPLIT
+    assert data.split.kind == paper.LENDING_SPLIT
     assert abs(model.regularisation - paper.LENDING_REGULARISER) <= 1e-9  # 0 is not allowed
 
 
@@ -76,7 +76,7 @@ def test_the_fraud_experiment(name: str) -> None:
     assert data.kind == "fraud"
     assert model.kind == paper.LOSS
     assert (model.regularisation, model.regulariser) == (paper.REGULARISER, paper.REGULARISER_FORM)
-    assert (data.features, data.preprocessing) == (paper.FEATURES, paper.PROJECTION)
+    assert (data.features, data.preprocessing.kind) == (paper.FEATURES, paper.PROJECTION)
 
 
 def test_the_first_fraud_entry() -> None:

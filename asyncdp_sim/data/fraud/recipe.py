@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, Source, Table, frozen
 from asyncdp_sim.data.fraud.columns import (
@@ -16,8 +17,9 @@ from asyncdp_sim.data.fraud.columns import (
 )
 from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
 from asyncdp_sim.data.tables.read import column_names, read_table, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn, require_records
+from asyncdp_sim.data.tables.splitting import Shuffled, require_records
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
@@ -41,9 +43,19 @@ class FraudData(TableRecipe):
     """
 
     kind: Literal["fraud"] = "fraud"
-    path: str | None = None
     encoding: Literal["plain", "as-published"] = "plain"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        few: Any = {"features": 2, "public_records": 400}
+        return (
+            cls(**few, split=Shuffled()),
+            cls(**few, encoding="as-published", preprocessing=PrincipalComponents()),
+            cls(path="creditcard.csv", **few),
+        )
+
+    @override
     def build(
         self,
         n_owners: int,
@@ -51,26 +63,6 @@ class FraudData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        """Read or draw the table, encode, project and split it.
-
-        Parameters
-        ----------
-        n_owners : int
-            N ≥ 1.
-        records : tuple of int, optional
-            n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
-        streams : Streams or Scope
-            The run's random streams.
-        swap : Swap, optional
-            A record to replace before anything is made of the table.
-
-        Raises
-        ------
-        DataError
-            With keys below ``data.`` and ``owners.``.
-        ValueError
-            If ``swap`` names a row that is not in the table.
-        """
         self._require_owners(n_owners, records)
         if self.path is None:
             drawn = self._scaled(self._twin(n_owners, records, streams))
@@ -93,9 +85,9 @@ class FraudData(TableRecipe):
     def _twin(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
     ) -> Encoded:
-        if isinstance(self.split, ByColumn):
+        if self.split.of_column is not None:
             allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            raise DataError([Fault("data.split", f"a column {self.split.column!r}", allowed)])
+            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
         body = sum(require_records(records, n_owners))
         if self.public_overlap:
             # As in the real table: owners reach the public rows only when they need so many rows.
@@ -115,9 +107,9 @@ class FraudData(TableRecipe):
         source: Source | None,
     ) -> Dataset:
         data = self._dataset(table, values_of, n_owners, records, streams, source)
-        if self.preprocessing != "pca":
+        if not self.preprocessing.centres_targets:
             return data
-        # "pca" centres targets by their public mean; a label is no quantity to centre.
+        # A label is no quantity to centre.
         known = table.target[len(table.target) - self.public_records :]
         shift = known.mean()
         targets, unseen = (

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, Self
+
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
@@ -39,17 +41,26 @@ class HospitalData(TableRecipe):
     """
 
     kind: Literal["hospital"] = "hospital"
-    path: str | None = None
     encoding: Encoding = "plain"
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        few: Any = {"features": 2, "public_records": 200}
+        return (
+            cls(**few),
+            cls(**few, encoding="as-published", public_overlap=True, score_on="all"),
+            cls(path="sparcs.csv", **few, split=ByColumn(column=HOSPITAL, least=10)),
+        )
+
+    @override
     def says_whose(self, column: str) -> bool:
-        """Tell whether a column of the file says whose a row is, in any of its names."""
-        split = self.split.column if isinstance(self.split, ByColumn) else None
+        split = self.split_column
         return split is not None and name_of_2015(column) == name_of_2015(split)
 
     @property
+    @override
     def unsound(self) -> str | None:
-        """Of a file as published: rows that lack something are dropped."""
         if self.path is None or self.encoding == "plain":
             return None
         return (
@@ -57,6 +68,7 @@ class HospitalData(TableRecipe):
             "private cell moves all records behind it to other places, and owners"
         )
 
+    @override
     def build(
         self,
         n_owners: int,
@@ -64,34 +76,13 @@ class HospitalData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        """Read or draw the table, encode, project and split it.
-
-        Parameters
-        ----------
-        n_owners : int
-            N ≥ 1.
-        records : tuple of int, optional
-            n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
-        streams : Streams or Scope
-            The run's random streams.
-        swap : Swap, optional
-            A record to replace before anything is made of the table.
-
-        Raises
-        ------
-        DataError
-            With keys below ``data.`` and ``owners.``.
-        ValueError
-            If ``swap`` names a row that is not in the table.
-        """
         self._require_owners(n_owners, records)
         if self.path is None:
             return self._twin(n_owners, records, streams, swap)
-        column = self.split.column if isinstance(self.split, ByColumn) else None
+        column, spec = self.split_column, self
         frame, notes = read_discharges(self.path, column)
-        spec = self
-        if isinstance(self.split, ByColumn) and self.split.column not in frame.columns:
-            named = {"column": name_of_2015(self.split.column)}
+        if column is not None and column not in frame.columns:
+            named = {"column": name_of_2015(column)}
             spec = self.model_copy(update={"split": self.split.model_copy(update=named)})
         if self.encoding == "as-published":
             frame, more = encode_as_published.complete(frame)
@@ -119,9 +110,10 @@ class HospitalData(TableRecipe):
         swap: Swap | None,
     ) -> Dataset:
         notes: tuple[str, ...] = ()
-        if isinstance(self.split, ByColumn) and name_of_2015(self.split.column) != HOSPITAL:
+        column = self.split_column
+        if column is not None and name_of_2015(column) != HOSPITAL:
             allowed = f"the synthetic twin has one column to split by, {HOSPITAL!r}"
-            raise DataError([Fault("data.split", f"a column {self.split.column!r}", allowed)])
+            raise DataError([Fault("data.split", f"a column {column!r}", allowed)])
         if records is None:
             sizes = twin_sizes(n_owners, streams)
             notes = (

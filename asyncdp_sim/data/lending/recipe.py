@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
@@ -12,8 +13,9 @@ from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
 from asyncdp_sim.data.lending.twin import Encoding, twin_table
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn
+from asyncdp_sim.data.tables.splitting import ByColumn, Shuffled
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -41,9 +43,19 @@ class LendingData(TableRecipe):
     """
 
     kind: Literal["lending"] = "lending"
-    path: str | None = None
     encoding: Encoding = "plain"
     drift: bool = False
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        few: Any = {"features": 2, "public_records": 200}
+        return (
+            cls(**few),
+            cls(**few, encoding="as-published", preprocessing=PrincipalComponents()),
+            cls(**few, drift=True, split=Shuffled(), held_out=0.2),
+            cls(path="loan.csv", **few, split=ByColumn(column="addr_state")),
+        )
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:
@@ -52,6 +64,7 @@ class LendingData(TableRecipe):
             raise faults_of([Fault("drift", "true", allowed)])
         return self
 
+    @override
     def build(
         self,
         n_owners: int,
@@ -59,26 +72,6 @@ class LendingData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        """Read or draw the table, encode, project and split it.
-
-        Parameters
-        ----------
-        n_owners : int
-            N ≥ 1.
-        records : tuple of int, optional
-            n_i ≥ 1, one per owner; may be absent only where ``split`` names a column.
-        streams : Streams or Scope
-            The run's random streams.
-        swap : Swap, optional
-            A record to replace before anything is made of the table.
-
-        Raises
-        ------
-        DataError
-            With keys below ``data.`` and ``owners.``.
-        ValueError
-            If ``swap`` names a row that is not in the table.
-        """
         self._require_owners(n_owners, records)
         if self.path is None:
             return self._twin(n_owners, records, streams, swap)
@@ -110,9 +103,10 @@ class LendingData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None,
     ) -> Dataset:
-        if isinstance(self.split, ByColumn) or records is None:
+        if self.split.of_column is not None or records is None:
             allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            raise DataError([Fault("data.split", f"a column {_column(self.split)!r}", allowed)])
+            column = self.split.of_column or ""
+            raise DataError([Fault("data.split", f"a column {column!r}", allowed)])
         body = sum(records)
         if self.public_overlap:
             # As in the real table: owners reach the public rows only when they need so many rows.
@@ -157,10 +151,6 @@ def read_loans(
     require_columns(columns, NEEDED)
     kept = None if wanted is None else wanted(columns)
     return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept), public_records)
-
-
-def _column(split: object) -> str:
-    return split.column if isinstance(split, ByColumn) else ""
 
 
 def _no_values(column: str) -> Sequence[object]:

@@ -6,15 +6,18 @@ of numbers. A private cell that does not fit is its own matter: the public media
 numbers, 0 where no public row has one, and the dictionary's last code in a column of texts.
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Strict, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.preprocessing import AsTheyAre
 from asyncdp_sim.data.tables.read import read_table, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn
+from asyncdp_sim.data.tables.splitting import ByColumn, InOrder
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
@@ -48,16 +51,41 @@ class TableData(TableRecipe):
     owner_column: str | None = None
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
 
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        asked: Any = {"path": "table.csv", "target": "y", "features": 2}
+        return (
+            cls(**asked, public_records=9),
+            cls(**asked, public_records=0, preprocessing=AsTheyAre(), owner_column="who"),
+            cls(**asked, public_records=9, split=ByColumn(column="who"), drop=("z",)),
+        )
+
+    @property
+    @override
+    def origin(self) -> str:
+        return f"table {Path(self.path).name}"
+
+    @property
+    @override
+    def split_column(self) -> str | None:
+        return self.split.of_column if self.owner_column is None else self.owner_column
+
+    @override
+    def twin(self) -> None:
+        return
+
     @model_validator(mode="after")
     def _one_split(self) -> Self:
         if self.owner_column is not None and self.split not in (
-            "in-order",  # the default: not a contradiction
+            InOrder(),  # the default: not a contradiction
             ByColumn(column=self.owner_column),
         ):
             allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
-            raise faults_of([Fault("split", str(self.split), allowed)])
+            raise faults_of([Fault("split", str(self.model_dump()["split"]), allowed)])
         return self
 
+    @override
     def build(
         self,
         n_owners: int,
@@ -65,27 +93,7 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        """Read the table, encode, project and split it.
-
-        Parameters
-        ----------
-        n_owners : int
-            N ≥ 1.
-        records : tuple of int, optional
-            n_i ≥ 1, one per owner; may be absent only where a column splits the table.
-        streams : Streams or Scope
-            The run's random streams.
-        swap : Swap, optional
-            A record to replace before anything is made of the table.
-
-        Raises
-        ------
-        DataError
-            With keys below ``data.`` and ``owners.``.
-        ValueError
-            If ``swap`` names a row that is not in the table.
-        """
-        if self.owner_column is not None and not isinstance(self.split, ByColumn):
+        if self.owner_column is not None and self.split.of_column is None:
             by_column = ByColumn(column=self.owner_column)
             return self.model_copy(update={"split": by_column}).build(
                 n_owners, records, streams, swap
@@ -98,8 +106,8 @@ class TableData(TableRecipe):
         target = _target(frame, self.target, first_public)
         notes: list[str] = []
         excluded = {self.target, *self.drop}
-        if isinstance(self.split, ByColumn):
-            excluded.add(self.split.column)
+        if self.split.of_column is not None:
+            excluded.add(self.split.of_column)
         names = [name for name in frame.columns if name not in excluded]
         if len(names) == 0:
             raise DataError([Fault("data.drop", "all columns", "at least one must be a feature")])

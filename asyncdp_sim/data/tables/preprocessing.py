@@ -1,15 +1,17 @@
 """From encoded columns to features, with a projection that the public rows alone decide."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.notices import Counted
-
-Preprocessing = Literal["eigen-uncentred", "pca", "none"]
+from asyncdp_sim.spec import Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,58 +50,120 @@ class Projection:
         return np.array(target - self.target_shift)
 
 
-def fit(kind: Preprocessing, rows: Array, target: Array, features: int) -> Projection:
-    """Fit a projection to the public rows.
+class PreprocessingKind(Kind):
+    """A way from encoded columns to features, which the public rows alone decide."""
 
-    Parameters
-    ----------
-    kind : {"eigen-uncentred", "pca", "none"}
-        ``eigen-uncentred``: features X V D^{-1/2} with V, D the eigenvectors and the ``features``
-        largest eigenvalues of XᵀX over the public rows, neither centred nor scaled, nor divided
-        by their number: on the public rows the features are orthonormal, ΦᵀΦ = I.
-        ``pca``: columns and target centred by public means, columns scaled by public standard
-        deviations, projected on the leading eigenvectors, unit variance on the public rows.
-        ``none``: the columns themselves.
-    rows, target : NDArray
-        The public rows, (m, columns) and (m,).
-    features : int
-        p, the number of features to keep.
+    fitted: ClassVar[bool]
+    """It needs public rows, at least as many as there are features."""
+    centres_targets: ClassVar[bool]
+    """Targets are taken relative to their public mean."""
 
-    Raises
-    ------
-    DataError
-        On ``data.features``, when the public rows span fewer dimensions.
+    @abstractmethod
+    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+        """Fit a projection to the public rows.
+
+        Parameters
+        ----------
+        rows, target : NDArray
+            The public rows, (m, columns) and (m,).
+        features : int
+            p, the number of features to keep.
+
+        Raises
+        ------
+        DataError
+            On ``data.features``, when the public rows span fewer dimensions.
+        """
+
+
+class EigenUncentred(PreprocessingKind):
+    """Features X V D^{-1/2}, neither centred nor scaled, nor divided by the number of rows.
+
+    V, D are the eigenvectors and the largest eigenvalues of XᵀX over the public rows, on which the
+    features are orthonormal: ΦᵀΦ = I.
     """
-    if kind == "none":
+
+    fitted = True
+    centres_targets = False
+
+    kind: Literal["eigen-uncentred"] = "eigen-uncentred"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+        vectors, singular = _leading(rows, features)
+        return Projection(None, vectors / singular, 0.0)
+
+
+class PrincipalComponents(PreprocessingKind):
+    """Leading eigenvectors of centred and scaled columns, with unit variance on the public rows.
+
+    Columns and target are centred by public means, columns scaled by public standard deviations.
+    """
+
+    fitted = True
+    centres_targets = True
+
+    kind: Literal["pca"] = "pca"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+        mean, scale = rows.mean(axis=0), rows.std(axis=0)
+        # A constant column's computed deviation is rounding, not zero.
+        varies = scale > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+        usable = np.flatnonzero(varies)
+        vectors, singular = _leading((rows[:, usable] - mean[usable]) / scale[usable], features)
+        matrix = np.zeros((rows.shape[1], features))
+        matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
+        constant = rows.shape[1] - len(usable)
+        notes = (
+            Counted(
+                "{columns} columns that are constant over the public rows were dropped.",
+                columns=constant,
+            ),
+        )
+        return Projection(
+            mean,
+            matrix,
+            float(target.mean()) if len(target) > 0 else 0.0,
+            notes if constant > 0 else (),
+        )
+
+
+class AsTheyAre(PreprocessingKind):
+    """The columns themselves."""
+
+    fitted = False
+    centres_targets = False
+
+    kind: Literal["none"] = "none"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def fit(self, rows: Array, target: Array, features: int) -> Projection:
         if features != rows.shape[1]:
             raise _features(
                 features,
                 f'allowed is {rows.shape[1]}, the number of columns, with preprocessing = "none"',
             )
         return Projection(None, None, 0.0)
-    if kind == "eigen-uncentred":
-        vectors, singular = _leading(rows, features)
-        return Projection(None, vectors / singular, 0.0)
-    mean, scale = rows.mean(axis=0), rows.std(axis=0)
-    # A constant column's computed deviation is rounding, not zero.
-    varies = scale > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
-    usable = np.flatnonzero(varies)
-    vectors, singular = _leading((rows[:, usable] - mean[usable]) / scale[usable], features)
-    matrix = np.zeros((rows.shape[1], features))
-    matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
-    constant = rows.shape[1] - len(usable)
-    notes = (
-        Counted(
-            "{columns} columns that are constant over the public rows were dropped.",
-            columns=constant,
-        ),
-    )
-    return Projection(
-        mean,
-        matrix,
-        float(target.mean()) if len(target) > 0 else 0.0,
-        notes if constant > 0 else (),
-    )
+
+
+Preprocessing = Annotated[EigenUncentred | PrincipalComponents | AsTheyAre, FAMILY_BY_NAME]
+"""Every preprocessing; a new one joins by its line here."""
 
 
 def _leading(rows: Array, features: int) -> tuple[Array, Array]:

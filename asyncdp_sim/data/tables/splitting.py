@@ -1,20 +1,139 @@
 """Splitting of a table's rows among owners."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic_core import PydanticCustomError
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.errors import DataError, Fault, SpecError
+from asyncdp_sim.families import FAMILY_BY_NAME
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.outside import Place
+from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope, Streams
 
+ValuesOf = Callable[[str], Sequence[object]]
+"""From a column of a table to its raw values, None where empty."""
 
-class ByColumn(Spec):
+
+@dataclass(frozen=True)
+class Owned:
+    """Which rows of a table are whose.
+
+    Attributes
+    ----------
+    rows : list of NDArray
+        Row numbers, owner by owner.
+    names : tuple of str
+        What the table calls the owners; without members where it does not.
+    notes : tuple of str
+        For the user.
+    """
+
+    rows: list[Rows]
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class SplitKind(Kind):
+    """A way to give the rows of a table to owners."""
+
+    @property
+    def of_column(self) -> str | None:
+        """The column whose values are the owners; None where owners take rows in turn."""
+        return None
+
+    @abstractmethod
+    def owned(
+        self,
+        values_of: ValuesOf,
+        available: int,
+        public: int,
+        n_owners: int,
+        records: Sequence[int] | None,
+        streams: Streams | Scope,
+    ) -> Owned:
+        """Return which rows are whose.
+
+        Parameters
+        ----------
+        values_of : callable
+        available : int
+            Rows 0…available−1 may be given to owners.
+        public : int
+            Public rows held back from the owners; for the error's text.
+        n_owners : int
+        records : sequence of int, optional
+        streams : Streams or Scope
+
+        Raises
+        ------
+        DataError
+            On ``owners.records`` or ``owners.count``, where the table does not have them.
+        """
+
+
+class InTurn(SplitKind):
+    """Owners take as many rows as they have records, one after the other."""
+
+    @abstractmethod
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        """Return the order in which rows are taken."""
+
+    @override
+    def owned(
+        self,
+        values_of: ValuesOf,
+        available: int,
+        public: int,
+        n_owners: int,
+        records: Sequence[int] | None,
+        streams: Streams | Scope,
+    ) -> Owned:
+        wanted = require_records(records, n_owners)
+        require_rows(wanted, available, public)
+        order, ends = self.order(available, streams), np.cumsum(wanted)
+        return Owned([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
+
+
+class InOrder(InTurn):
+    """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
+
+    kind: Literal["in-order"] = "in-order"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return np.arange(available)
+
+
+class Shuffled(InTurn):
+    """Blocks of a permutation that is drawn from the stream ``("data", "split")``."""
+
+    kind: Literal["shuffled"] = "shuffled"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return streams.generator("data", "split").permutation(available)
+
+
+class ByColumn(SplitKind):
     """One owner per distinct value of a column of the table, in sorted order of the values.
 
     Attributes
@@ -24,49 +143,70 @@ class ByColumn(Spec):
         Values with fewer rows than this (≥ 1) are no owners.
     """
 
+    kind: Literal["by-column"] = "by-column"
     column: str
     least: Annotated[int, Field(ge=1)] = 1
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(column="who"), cls(column="who", least=2))
+
+    @model_serializer(mode="wrap")
+    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in table(self).items() if name != "kind"}
+
+    @property
+    @override
+    def of_column(self) -> str:
+        return self.column
+
+    @override
+    def owned(
+        self,
+        values_of: ValuesOf,
+        available: int,
+        public: int,
+        n_owners: int,
+        records: Sequence[int] | None,
+        streams: Streams | Scope,
+    ) -> Owned:
+        values = values_of(self.column)[:available]
+        rows, notes = rows_by_value(self.column, values, n_owners, records, self.least)
+        return Owned(rows, tuple(_name(values[r[0]]) for r in rows), notes)
 
 
 def _is_split(value: object) -> object:
     """Say in one line what a split may be, rather than one line per member of the union."""
-    table = isinstance(value, Mapping) and {"column"} <= set(value) <= {"column", "least"}
-    column = value["column"] if isinstance(value, Mapping) and table else None
-    if isinstance(column, str) or value in ("in-order", "shuffled") or isinstance(value, ByColumn):
+    if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
+        return value
+    table = value if isinstance(value, Mapping) else {}
+    if {"column"} <= set(table) <= {"column", "least"} and isinstance(table["column"], str):
+        try:
+            return ByColumn(**table)
+        except SpecError as error:
+            raise faults_of(error.faults) from None
+    if isinstance(value, str) and (value in ("in-order", "shuffled") or Place.named(value)):
         return value
     raise PydanticCustomError("split", 'allowed: in-order, shuffled, or { column = "name" }')
 
 
-Split = Annotated[Literal["in-order", "shuffled"] | ByColumn, BeforeValidator(_is_split)]
+Split = Annotated[InOrder | Shuffled | ByColumn, FAMILY_BY_NAME, BeforeValidator(_is_split)]
+"""Every way to split a table; a new one joins by its line here."""
 
 
-def owner_rows(
-    split: Literal["in-order", "shuffled"],
-    available: int,
-    public: int,
-    records: Sequence[int],
-    streams: Streams | Scope,
-) -> list[Rows]:
-    """Return each owner's row numbers when owners take a given number of records each.
+def _name(value: object) -> str:
+    """Return a value as text; a whole number that was read as a fraction without its zero."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
-    Parameters
-    ----------
-    split : {"in-order", "shuffled"}
-        Consecutive blocks in file order, owner i rows [(i−1)n, in); or the same blocks of a
-        permutation drawn from the stream ``("data", "split")``.
-    available : int
-        Rows 0…available−1 may be given to owners.
-    public : int
-        Public rows held back from the owners; for the error's text.
-    records : sequence of int
-        n_i ≥ 1 per owner.
-    streams : Streams or Scope
-        The run's random streams.
+
+def require_rows(records: Sequence[int], available: int, public: int) -> None:
+    """Refuse more records than there are rows for owners, besides those that are public.
 
     Raises
     ------
     DataError
-        On ``owners.records``, when the owners need more rows than there are.
+        On ``owners.records``.
     """
     needed = sum(records)
     if needed > available:
@@ -77,11 +217,6 @@ def owner_rows(
             f"lower owners.records or owners.count{change}"
         )
         raise DataError([Fault("owners.records", f"{needed} in all", allowed)])
-    order = np.arange(available)
-    if split == "shuffled":
-        order = streams.generator("data", "split").permutation(available)
-    ends = np.cumsum(records)
-    return [order[end - n : end] for end, n in zip(ends, records, strict=True)]
 
 
 def rows_by_value(

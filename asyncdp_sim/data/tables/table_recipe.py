@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import (
     SYNTHETIC,
@@ -20,22 +21,16 @@ from asyncdp_sim.data.dataset import (
     spans,
     take,
 )
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import Preprocessing, Projection, fit
-from asyncdp_sim.data.tables.splitting import (
-    ByColumn,
-    Split,
-    owner_rows,
-    require_records,
-    rows_by_value,
-)
+from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
+from asyncdp_sim.data.tables.splitting import InOrder, Split, ValuesOf, require_records
 from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Spec
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -45,11 +40,13 @@ Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
 
 
-class TableRecipe(Spec):
+class TableRecipe(DataKind):
     """How a table of encoded rows becomes features of owners.
 
     Attributes
     ----------
+    path : str, optional
+        The file; absent, a synthetic twin is drawn, of the kinds that have one.
     features : int
         p, 1…100000.
     public_records : int
@@ -58,7 +55,7 @@ class TableRecipe(Spec):
     public_overlap : bool
         Whether owners may hold public rows too (as published). Those records have ε = ∞.
     preprocessing : {"eigen-uncentred", "pca", "none"}
-        See :func:`asyncdp_sim.data.tables.preprocessing.fit`.
+        See :mod:`asyncdp_sim.data.tables.preprocessing`.
     split : {"in-order", "shuffled"} or {column = name}
         Which rows each owner holds.
     held_out : float
@@ -68,51 +65,49 @@ class TableRecipe(Spec):
         owner and the public ones too. Only the owners train.
     """
 
+    path: str | None = None
     features: Features
     public_records: PublicRecords
     public_overlap: bool = False
-    preprocessing: Preprocessing = "eigen-uncentred"
-    split: Split = "in-order"
+    preprocessing: Preprocessing = EigenUncentred()
+    split: Split = InOrder()
     held_out: HeldOutShare = 0.0
     score_on: Literal["participants", "all"] = "participants"
 
     @property
-    def synthetic(self) -> bool:
-        """Whether records are drawn, of a twin, and none is read."""
-        return getattr(self, "path", None) is None
+    @override
+    def file(self) -> str | None:
+        return self.path
 
     @property
+    @override
     def origin(self) -> str:
-        """Where the records come from, in words."""
-        kind = str(getattr(self, "kind", "table"))
-        if self.synthetic:
-            return f"{SYNTHETIC} twin of {kind}"
-        name = Path(str(getattr(self, "path", ""))).name
-        return f"table {name}" if kind == "table" else f"{kind} table {name}"
-
-    def says_whose(self, column: str) -> bool:
-        """Tell whether a column of the file says whose a row is, which is public."""
-        split = self.split.column if isinstance(self.split, ByColumn) else None
-        return column in (split, getattr(self, "owner_column", None))
+        if self.path is None:
+            return f"{SYNTHETIC} twin of {self.kind}"
+        return f"{self.kind} table {Path(self.path).name}"
 
     @property
-    def unsound(self) -> str | None:
-        """Why one private record has a say in what becomes of others; None where it has none."""
-        return None
+    @override
+    def split_column(self) -> str | None:
+        return self.split.of_column
+
+    @override
+    def twin(self) -> Self | None:
+        return self.model_copy(update={"path": None})
 
     @model_validator(mode="after")
     def _public_rows_span_the_features(self) -> Self:
-        if self.preprocessing != "none" and self.public_records < self.features:
+        if self.preprocessing.fitted and self.public_records < self.features:
             allowed = (
                 f"allowed is at least features = {self.features} "
-                f'with preprocessing = "{self.preprocessing}"'
+                f'with preprocessing = "{self.preprocessing.kind}"'
             )
             raise faults_of([Fault("public_records", str(self.public_records), allowed)])
         return self
 
     def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
         """Refuse what can be seen to be wrong before any file is read."""
-        if records is not None or not isinstance(self.split, ByColumn):
+        if records is not None or self.split.of_column is None:
             require_records(records, n_owners)
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
@@ -124,21 +119,19 @@ class TableRecipe(Spec):
             On ``data.split``, when there is no such column.
         """
         wanted = set(used)
-        if isinstance(self.split, ByColumn):
-            require_column(self.split.column, columns)
-            wanted.add(self.split.column)
+        if self.split.of_column is not None:
+            require_column(self.split.of_column, columns)
+            wanted.add(self.split.of_column)
         return wanted.__contains__
 
     def _replaced(self, frame: "pd.DataFrame", swap: Swap | None) -> "pd.DataFrame":
         """Return a raw table with a record replaced, if any; who owns it stays."""
-        if swap is None:
-            return frame
-        return swap.in_frame(frame, self.split.column if isinstance(self.split, ByColumn) else None)
+        return frame if swap is None else swap.in_frame(frame, self.split.of_column)
 
     def _dataset(
         self,
         table: Table,
-        values_of: Callable[[str], Sequence[object]],
+        values_of: ValuesOf,
         n_owners: int,
         records: Sequence[int] | None,
         streams: Streams | Scope,
@@ -154,9 +147,12 @@ class TableRecipe(Spec):
             allowed = f"allowed is at most {total}, the number of rows of the table"
             raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
         available = total if self.public_overlap else first_public
-        rows, names, notes = self._owners(values_of, available, n_owners, records, streams)
+        held_back = 0 if self.public_overlap else self.public_records
+        who = (values_of, available, held_back, n_owners, records, streams)
+        owned = self.split.owned(*who)
+        rows, notes = owned.rows, owned.notes
         public, known = self._public(table, first_public)
-        projection = fit(self.preprocessing, public, known, self.features)
+        projection = self.preprocessing.fit(public, known, self.features)
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
         notes = (
@@ -200,7 +196,7 @@ class TableRecipe(Spec):
             rows=tuple(trained),
             unowned_features=features[-1] if len(others) > 0 else None,
             unowned_targets=targets[-1] if len(others) > 0 else None,
-            owner_names=names,
+            owner_names=owned.names,
             public_targets=projection.targets(known) if self.public_records > 0 else None,
         )
 
@@ -223,29 +219,6 @@ class TableRecipe(Spec):
             raise DataError([Fault("data.public_records", given, allowed)])
         known = ~np.isnan(target)
         return (rows, target) if known.all() else (rows[known], target[known])
-
-    def _owners(
-        self,
-        values_of: Callable[[str], Sequence[object]],
-        available: int,
-        n_owners: int,
-        records: Sequence[int] | None,
-        streams: Streams | Scope,
-    ) -> tuple[list[Rows], tuple[str, ...], tuple[str, ...]]:
-        """Return each owner's rows, what the table calls the owners, and notes."""
-        if isinstance(self.split, ByColumn):
-            values = values_of(self.split.column)[:available]
-            who = self.split.column, values, n_owners, records, self.split.least
-            rows, notes = rows_by_value(*who)
-            return rows, tuple(_name(values[r[0]]) for r in rows), notes
-        public = 0 if self.public_overlap else self.public_records
-        records = require_records(records, n_owners)
-        return owner_rows(self.split, available, public, records, streams), (), ()
-
-
-def _name(value: object) -> str:
-    """Return a value as text; a whole number that was read as a fraction without its zero."""
-    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _features(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:

@@ -9,6 +9,7 @@ from loans import many
 from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
 from asyncdp_sim.data.tables import csv_chunks
 from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.splitting import Shuffled
 from asyncdp_sim.streams import Streams
 
 COLUMNS = {
@@ -87,7 +88,7 @@ def built(tmp_path, swap=None):
         for kind, name in ((LendingData, "loan.csv"), (HospitalData, "sparcs.csv"))
         for encoding in ("plain", "as-published")
     ]
-    specs += [spec.model_copy(update={"split": "shuffled"}) for spec in specs]
+    specs += [spec.model_copy(update={"split": Shuffled()}) for spec in specs]
     return [spec.build(1, (20,), Streams(1), swap) for spec in specs]
 
 

@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.data.tables.preprocessing import fit
+from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.errors import DataError
+from asyncdp_sim.spec import parse
 
 GENERATOR = np.random.default_rng(1)
 ROWS = GENERATOR.standard_normal((200, 6)) * [1e5, 1e4, 100, 10, 1, 0.1] + [1e4, 0, 50, 0, 1, 0]
 TARGET = GENERATOR.standard_normal(200) + 12
+
+
+def fit(kind, *public):
+    return parse(Preprocessing, kind).fit(*public)
 
 
 def test_eigen_features_are_orthonormal_on_the_public_rows():

@@ -2,11 +2,16 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.tables.splitting import owner_rows, rows_by_value
+from asyncdp_sim.data.tables.splitting import Split, rows_by_value
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
+
+
+def owner_rows(split, available, public, records, streams):
+    who = (None, available, public, len(records), records, streams)
+    return parse(Split, split).owned(*who).rows
 
 
 def test_in_order_is_consecutive_blocks():

@@ -1,0 +1,80 @@
+"""The family of data: what the rest of the house asks of a member."""
+
+from abc import abstractmethod
+from typing import Self
+
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.streams import Scope, Streams
+
+
+class DataKind(Kind):
+    """Where the owners' records come from."""
+
+    @property
+    def file(self) -> str | None:
+        """The file that records are read from; None where they are drawn."""
+        return None
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether records are drawn, and none is read."""
+        return self.file is None
+
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """Where the records come from, in words."""
+
+    @property
+    def split_column(self) -> str | None:
+        """The column whose values are the owners, who have as many records as it says, if any."""
+        return None
+
+    @property
+    def no_labels(self) -> bool:
+        """Whether it is plain before any record is there that targets are no labels."""
+        return False
+
+    def says_whose(self, column: str) -> bool:
+        """Tell whether a column of the file says whose a row is, which is public."""
+        return column == self.split_column
+
+    @property
+    def unsound(self) -> str | None:
+        """Why one private record has a say in what becomes of others; None where it has none."""
+        return None
+
+    def twin(self) -> Self | None:
+        """Return data that are drawn in place of these; None where there is no law to draw from."""
+        return self if self.synthetic else None
+
+    @abstractmethod
+    def build(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
+    ) -> Dataset:
+        """Read or draw the records, encode, project and split them.
+
+        Parameters
+        ----------
+        n_owners : int
+            N ≥ 1.
+        records : tuple of int, optional
+            n_i ≥ 1, one per owner; absent only where a column splits the table.
+        streams : Streams or Scope
+            The run's random streams.
+        swap : Swap, optional
+            A record to replace before anything is made of the table.
+
+        Raises
+        ------
+        DataError
+            With keys below ``data.`` and ``owners.``.
+        ValueError
+            If ``swap`` names a row that is not there.
+        """
