@@ -69,7 +69,7 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
         if kind == "too_short" and isinstance(given, Sequence) and len(given) > 0:
             continue  # its values are wrong, and each has a line of its own
         if kind in ("union_tag_invalid", "union_tag_not_found"):
-            key = [*key, "kind"]
+            key = key if _stands_alone(raw, key) else [*key, "kind"]
             given = dict(given).get("kind") if isinstance(given, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
             said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
@@ -99,6 +99,15 @@ def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
             continue
         path.append(part)
     return path
+
+
+def _stands_alone(raw: object, path: Sequence[str | int]) -> bool:
+    """Return whether a kind was given without a table around it."""
+    for part in path:
+        if not isinstance(raw, Mapping) or part not in raw:
+            return False
+        raw = raw[part]
+    return not isinstance(raw, Mapping)
 
 
 def _dotted(path: list[str | int]) -> str:

@@ -22,6 +22,7 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.budget import Budget
+from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import Kind, Spec, kind_of, members
 
@@ -97,34 +98,6 @@ EXAMPLES: dict[Any, dict[str, list[dict[str, Any]]]] = {
             {"channels": 2, "each": _TDMA},
         ],
     },
-    Budget: {
-        "horizon": [{}],
-        "per-owner-cap": [{"answers": 4}, {"answers": [1, 2, 3]}],
-        "until-spent": [
-            {"answers": 4},
-            {"answers": [1, 2, 3]},
-            {"per_answer": 0.1},
-            {"per_answer": [0.1, 0.25, 1.0]},
-        ],
-    },
-    Sensitivity: {
-        "declared": [
-            {"bound": 5.0},
-            {"bound": 5.0, "norm": "l1"},
-            {"bound": 5.0, "norm": "l2-as-published"},
-        ],
-        "clip": [
-            {"bound": 5.0},
-            {"bound": 5.0, "norm": "l2"},
-            {"bound": 5.0, "norm": "l2-as-published"},
-        ],
-        "domain": [
-            {"row_norm": 1.0, "target_max": 2.0},
-            {"row_norm": 1.0, "target_max": 2.0, "norm": "l2-as-published"},
-            {"row_norm": 1.0, "target_max": 2.0, "norm": "l2", "rows": "l1"},
-            {"row_norm": 1.0, "target_max": 2.0, "rows": "l2"},
-        ],
-    },
 }
 FAMILIES = {
     "law": Law,
@@ -140,6 +113,7 @@ FAMILIES = {
     "trigger": Trigger,
     "model": Model,
     "budget": Budget,
+    "mechanism": Mechanism,
     "sensitivity": Sensitivity,
 }
 
@@ -183,6 +157,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("domain", "norm"): [None],
     ("domain", "rows"): [None],
     ("until-spent", "per_answer"): [None],
+    ("staircase", "gamma"): [None],
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
@@ -492,6 +467,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"regularisation": 1.0, "hidden": 2, "loss": "hinge"},
         {"regularisation": 1.0, "hidden": 2, "delta": 1.0},
     ],
+    "staircase": [{"gamma": 1.1}, {"gamma": float("inf")}, {"size": 3}],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
     "until-spent": [
         {},

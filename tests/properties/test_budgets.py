@@ -190,7 +190,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
             holds(case, trace)
         budget = case.privacy.budget
         named = getattr(budget, "per_answer", None) is not None
-        met.update([case.privacy.mechanism, budget.kind + (" by price" if named else "")])
+        met.update([case.privacy.mechanism.kind, budget.kind + (" by price" if named else "")])
         met["shared"] += case.privacy.overlap > 1
         met["spent"] += bool(np.any(trace.released == case.network.answers_allowed))
         met["not spent"] += bool(np.any(trace.released < case.network.answers_allowed))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import kolmogorov, ndtri
 
-from asyncdp_sim.privacy.staircase import StaircaseNoise
-from asyncdp_sim.privacy.staircase_law import Staircase, best_gamma
+from asyncdp_sim.privacy.mechanisms.staircase import StaircaseNoise
+from asyncdp_sim.theory.formulas.staircase import Staircase, best_gamma
 
 from .shared import shared
 from .zscores import Score, require, score, seen
