@@ -11,6 +11,7 @@ from scipy.special import kolmogorov, ndtri
 
 from asyncdp_sim.privacy.mechanisms.staircase import StaircaseNoise
 from asyncdp_sim.theory.formulas.staircase import Staircase, best_gamma
+from tests.conformance.planted import Independent
 
 from .shared import shared
 from .zscores import Score, require, score, seen
@@ -29,26 +30,6 @@ class OneDraw(StaircaseNoise):
     def hide(self, owners, gradients, rows):
         noise = super().hide(owners, np.zeros_like(gradients), rows)
         return gradients + noise[:, :1]
-
-
-class Independent(StaircaseNoise):
-    """Planted bug: each coordinate has staircase noise of its own, as if it were the only one."""
-
-    @property
-    def alone(self):
-        return StaircaseNoise(self.scale, self.epsilon, self.gamma, 1)
-
-    def width(self, size):
-        return 5 * size
-
-    def hide(self, owners, gradients, rows):
-        count, size = gradients.shape
-        each, single = np.repeat(owners, size), rows.reshape(count * size, 5)
-        return self.alone.hide(each, gradients.reshape(-1, 1), single).reshape(count, size)
-
-    def log_likelihood(self, owners, gradients, answers):
-        columns = zip(gradients.T[..., None], answers.T[..., None], strict=True)
-        return sum(self.alone.log_likelihood(owners, one, two) for one, two in columns)
 
 
 def noise(case, kind=StaircaseNoise, factor=1.0):
