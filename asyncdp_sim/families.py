@@ -20,22 +20,32 @@ class _Family:
 
     Such a member is an object whose class has the base that all members listed have in common, or
     a table whose ``kind`` names one by its file; it is written as that table again.
+
+    Parameters
+    ----------
+    alone : bool
+        Whether a kind may stand for a table that has nothing else, and is written so.
     """
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
         marked = Annotated[union, Field(discriminator="kind")] if len(listed) > 1 else union
         schema = handler(marked)
         written = core_schema.wrap_serializer_function_ser_schema(
-            partial(_written, listed), info_arg=True, schema=schema
+            partial(_written, listed, self._alone), info_arg=True, schema=schema
         )
         return core_schema.no_info_wrap_validator_function(
-            partial(_taken, listed), schema, serialization=written
+            partial(_taken, listed, self._alone), schema, serialization=written
         )
 
 
 FAMILY = _Family()
 """Stands beside the union of a family: ``Clock = Annotated[PoissonClock | GammaClock, FAMILY]``."""
+FAMILY_OR_KIND = _Family(alone=True)
+"""The same where ``clock = "poisson"`` is as good as ``clock = { kind = "poisson" }``."""
 
 
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
@@ -47,8 +57,12 @@ def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
     return None
 
 
-def _taken(listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any], Any]) -> Any:
+def _taken(
+    listed: tuple[type[Spec], ...], alone: bool, given: Any, as_listed: Callable[[Any], Any]
+) -> Any:
     """Return the member that is given, or built from its table."""
+    if alone and not isinstance(given, Mapping | Spec):
+        given = {"kind": given}
     kind = given.get("kind") if isinstance(given, Mapping) else None
     if isinstance(kind, str) and kind.startswith("python:"):
         with _in_words("kind"):
@@ -64,11 +78,22 @@ def _taken(listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any]
 
 def _written(
     listed: tuple[type[Spec], ...],
+    alone: bool,
     given: Any,
     as_listed: Callable[[Any], Any],
     how: SerializationInfo,
 ) -> Any:
-    """Return the table of a member; the kind of one from outside is its place."""
+    """Return the table of a member, or its kind alone; of one from outside that is its place."""
+    table = _table(listed, given, as_listed, how)
+    return table["kind"] if alone and len(table) == 1 else table
+
+
+def _table(
+    listed: tuple[type[Spec], ...],
+    given: Any,
+    as_listed: Callable[[Any], Any],
+    how: SerializationInfo,
+) -> Any:
     if not _is_from_outside(given, listed):
         return as_listed(given)
     table = given.model_dump(mode=how.mode, by_alias=how.by_alias, exclude_none=how.exclude_none)

@@ -1,7 +1,7 @@
 """Study of colluding owners: estimates of the owner that is the learner, from what runs send them.
 
-``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, transcribed, and adds
-figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
+``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, transcribed, and
+adds figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
 """
 
 import sys

@@ -166,7 +166,6 @@ def test_a_mechanism_that_states_no_noise_is_never_private(mechanism: MechanismK
 class Unproven(LaplaceMechanism):
     """A mechanism that nobody vouches for, and that composes by a rule of its own."""
 
-    vouched = False
     composition = "own"
 
 

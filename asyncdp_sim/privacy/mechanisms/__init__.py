@@ -1,10 +1,8 @@
 """Mechanisms: what hides answers, one file for each kind."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
-
+from asyncdp_sim.families import FAMILY_OR_KIND
 from asyncdp_sim.privacy.mechanisms.discrete_laplace import (
     FINEST,
     DiscreteLaplaceMechanism,
@@ -18,28 +16,13 @@ from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape, laplace_sca
 from asyncdp_sim.privacy.mechanisms.none import NoMechanism, NoNoise
 from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism, StaircaseNoise
 
-
-def _spelled_out(given: Any) -> Any:
-    """Return a table where a kind stands alone."""
-    return given if isinstance(given, Mapping | MechanismKind) else {"kind": given}
-
-
-def _bare(mechanism: MechanismKind, handler: SerializerFunctionWrapHandler) -> Any:
-    """Return the kind alone where nothing else is said."""
-    fields = type(mechanism).model_fields.items()
-    said = any(getattr(mechanism, name) != field.default for name, field in fields)
-    return handler(mechanism) if said else mechanism.kind
-
-
 Mechanism = Annotated[
     LaplaceMechanism
     | GaussianMechanism
     | DiscreteLaplaceMechanism
     | StaircaseMechanism
     | NoMechanism,
-    Field(discriminator="kind"),
-    BeforeValidator(_spelled_out),
-    WrapSerializer(_bare),
+    FAMILY_OR_KIND,
 ]
 """Every mechanism, named by its kind alone or by a table; a new one joins by its line here."""
 

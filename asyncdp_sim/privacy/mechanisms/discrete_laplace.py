@@ -106,7 +106,6 @@ class DiscreteLaplaceNoise(AnswerNoise):
 class DiscreteLaplaceMechanism(PureMechanism):
     """Discrete Laplace noise on a grid: ε-DP at L1 sensitivity, rounding paid for."""
 
-    vouched = True
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
     gridded = True

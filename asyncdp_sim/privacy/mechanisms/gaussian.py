@@ -75,7 +75,6 @@ class GaussianMechanism(MechanismKind):
     norms: ClassVar[tuple[NormChoice, ...]] = ("l2",)
     needs_delta = True
     composition: ClassVar[Literal["pure", "gaussian", "own"]] = "gaussian"
-    vouched = True
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
     gridded = False

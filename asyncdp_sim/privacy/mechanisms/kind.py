@@ -73,8 +73,6 @@ class MechanismKind(Kind):
     """Its ε is stated at a δ > 0."""
     composition: ClassVar[Literal["pure", "gaussian", "own"]]
     """The textbook's rule for K answers: ε adds up, or 1/z² does; or the accountant alone knows."""
-    vouched: ClassVar[bool]
-    """A proof and the conformance suite stand behind it; else its claim is not shown."""
     laplace_variance: ClassVar[bool]
     """The variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
     shapes: ClassVar[tuple[Shape, ...]]
@@ -85,6 +83,11 @@ class MechanismKind(Kind):
     """Finite ε for which noise is worked out to the last digits, from and to."""
     noise_name: ClassVar[str]
     """The noise in the words of labels and captions."""
+
+    @property
+    def vouched(self) -> bool:
+        """Whether a proof and the suite stand behind it; else its claim is not shown."""
+        return not self.outside
 
     @abstractmethod
     def part(self, epsilon: float, parts: int, delta: float) -> float:

@@ -91,7 +91,6 @@ class LaplaceNoise(AnswerNoise):
 class LaplaceMechanism(PureMechanism):
     """Laplace noise on every coordinate: ε-DP at L1 sensitivity (Async, Theorem 1)."""
 
-    vouched = True
     laplace_variance = True
     shapes: ClassVar[tuple[Shape, ...]] = ("vector", "scalar-as-published")
     gridded = False

@@ -60,7 +60,6 @@ class NoMechanism(PureMechanism):
 
     exact = True
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1", "l2", "l2-as-published")
-    vouched = True
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector", "scalar-as-published")
     gridded = False

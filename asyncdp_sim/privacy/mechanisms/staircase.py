@@ -173,7 +173,6 @@ class StaircaseMechanism(PureMechanism):
     """
 
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1",)
-    vouched = True
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
     gridded = False
