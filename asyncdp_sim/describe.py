@@ -185,7 +185,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         records = np.array(scenario.trained_on)
         noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
         sizes = " ".join(f"{name} {extent(each)}" for name, each in noise.figures.items())
-        yield f"noise: {sizes} on each coordinate of an answer"
+        yield f"noise: {sizes or 'none'} on each coordinate of an answer"
 
 
 def _conduct(scenario: Scenario) -> Iterator[str]:

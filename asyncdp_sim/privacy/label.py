@@ -223,7 +223,7 @@ def noise_name(manifest: Manifest) -> str | None:
     """Return what the noise is called; None where there is none."""
     mechanism = _mechanism(manifest)
     if mechanism is None:
-        return mechanism_kind(manifest)
+        return mechanism_kind(manifest).partition(" ")[0]  # of one from outside, without digest
     return None if mechanism.exact else mechanism.noise_name
 
 
@@ -251,6 +251,8 @@ def _private(manifest: Manifest) -> bool | None:
     if not _timed(manifest) or said is False:
         return False
     if _at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
+        return None
+    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # nobody vouches for the mechanism
         return None
     return said is True
 
