@@ -10,6 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.describe import describe
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accounting import Pure
 from asyncdp_sim.privacy.label import label, named_guarantee
@@ -21,6 +22,7 @@ from asyncdp_sim.privacy.mechanisms import (
     NoNoise,
     StaircaseNoise,
 )
+from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import member, parse
@@ -250,3 +252,24 @@ def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
         fields = each.model_dump(exclude_none=True)
         said_so = scenario(each).plain()["privacy"]["mechanism"]
         assert said_so == (fields if len(fields) > 1 else each.kind)
+
+
+def learning(mechanism: MechanismKind) -> Scenario:
+    """Four updates whose answers cost ε = 6 each, and are mostly noise."""
+    raw = scenario(mechanism, 24.0).plain()
+    raw["run"] |= {"updates": 4, "replicates": 600}
+    raw["algorithm"]["rho"] = 2.0
+    raw["privacy"] |= {"sensitivity": {"kind": "declared", "bound": 200.0}}
+    raw["privacy"] |= {"budget": {"kind": "horizon"}}
+    return parse(Scenario, raw)
+
+
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_forecasts_by_moments_are_what_runs_come_to(mechanism: MechanismKind) -> None:
+    given = learning(mechanism)
+    found = forecast(given)
+    curve = run(given).learned.curve
+    ends = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    psi = np.asarray(curve["relative_fitness"][ends])
+    require([score("ψ", psi, found.psi)], error=0.1)
+    assert found.psi > 3 * found.noise_free
