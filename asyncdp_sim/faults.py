@@ -107,7 +107,7 @@ def _stands_alone(raw: object, path: Sequence[str | int]) -> bool:
         if not isinstance(raw, Mapping) or part not in raw:
             return False
         raw = raw[part]
-    return not isinstance(raw, Mapping)
+    return raw is None or isinstance(raw, str | int | float)
 
 
 def _dotted(path: list[str | int]) -> str:

@@ -191,7 +191,8 @@ def _unhidden(accountant: Accountant) -> list[Reason]:
 
 def _silent(noise: AnswerNoise, accountant: Accountant, privacy: Privacy) -> list[Reason]:
     """Return that owners claim an ε, and the noise itself says that it is none."""
-    bare = np.isfinite(accountant.epsilon) & ~(np.asarray(noise.variance) > 0)
+    with np.errstate(over="ignore"):  # for the least ε that there are
+        bare = np.isfinite(accountant.epsilon) & ~(np.asarray(noise.variance) > 0)
     if not bare.any():
         return []
     owners = Listed.of((np.flatnonzero(bare) + 1).tolist())

@@ -10,6 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accounting import Pure
@@ -25,6 +26,7 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.paths import set_path
 from asyncdp_sim.spec import member, parse
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS, Independent
@@ -252,6 +254,20 @@ def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
         fields = each.model_dump(exclude_none=True)
         said_so = scenario(each).plain()["privacy"]["mechanism"]
         assert said_so == (fields if len(fields) > 1 else each.kind)
+
+
+def test_a_field_can_be_set_beneath_a_kind_that_stands_alone() -> None:
+    """And a new kind drops what it lacks."""
+    raw = {"privacy": {"mechanism": "staircase"}}
+    assert set_path(Scenario, raw, "privacy.mechanism.gamma", 0.4) == []
+    assert raw["privacy"]["mechanism"] == {"kind": "staircase", "gamma": 0.4}
+    dropped = set_path(Scenario, raw, "privacy.mechanism.kind", "laplace")
+    assert raw["privacy"]["mechanism"] == {"kind": "laplace"}
+    assert dropped == [
+        "privacy.mechanism.kind = laplace: dropped privacy.mechanism.gamma, which it lacks"
+    ]
+    with pytest.raises(SpecError, match="is not a table"):
+        set_path(Scenario, {"privacy": {"mechanism": "no-such"}}, "privacy.mechanism.gamma", 0.4)
 
 
 def learning(mechanism: MechanismKind) -> Scenario:
