@@ -8,7 +8,6 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.privacy import Gaussian
 from asyncdp_sim.privacy.label import UNTIMED, composition, record_unit
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
@@ -108,7 +107,7 @@ def _online(scenario: Scenario) -> Iterator[str]:
 
 def _privacy(scenario: Scenario) -> Iterator[str]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
-    if privacy.mechanism == "none":
+    if not privacy.hides:
         exact = not scenario.algorithm.obfuscates
         said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
         yield f"privacy: {said}"
@@ -130,8 +129,8 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
     unit = record_unit({"scenario": scenario.plain(), "summary": {}})
     if unit is not None:
         yield unit
-    if isinstance(accountant, Gaussian):
-        rho = accountant.zcdp(allowed)
+    rho = accountant.zcdp(allowed)
+    if rho is not None and accountant.multiplier is not None:
         yield (
             f"noise multiplier {extent(accountant.multiplier)}; all answers of an owner are "
             f"{extent(rho)}-zCDP (ρ); an answer's own ε is at the same δ and does not add up"
@@ -166,8 +165,7 @@ def _hoped(scenario: Scenario) -> dict[str, Any]:
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
     told = privacy.noise == "scalar-as-published" or scenario.data.unsound is not None
     epsilon = np.inf if told else float(privacy.asked(scenario.owners.count).max())
-    delta = privacy.delta if privacy.mechanism == "gaussian" else 0
-    summary = {"epsilon_true": epsilon, "delta": delta, "timing_accounted": timed}
+    summary = {"epsilon_true": epsilon, "delta": privacy.stated_delta, "timing_accounted": timed}
     return {"scenario": scenario.plain(), "summary": summary}
 
 
@@ -179,26 +177,15 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         return
     if sensitivity.norm == "l2-as-published":
         yield "not private as claimed: Laplace noise scaled to an L2 bound gives up to √p ε"
-    if sensitivity.kind == "domain":
-        yield sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
-    if sensitivity.kind == "declared":
-        yield (
-            f"the bound {sensitivity.bound:g} is declared: the run looks for records beyond it at "
-            "every query that is answered, and ε is at least what it finds"
-        )
+    said = sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
+    if said is not None:
+        yield said
     xi = scenario.xi
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
         noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
-        scale = f"{_NOISE[privacy.mechanism]} {extent(noise.scale)}"
-        yield f"noise: {scale} on each coordinate of an answer"
-
-
-_NOISE = {
-    "laplace": "Laplace with scale",
-    "gaussian": "Gaussian with standard deviation",
-    "discrete-laplace": "discrete Laplace with scale",
-}
+        sizes = " ".join(f"{name} {extent(each)}" for name, each in noise.figures.items())
+        yield f"noise: {sizes or 'none'} on each coordinate of an answer"
 
 
 def _conduct(scenario: Scenario) -> Iterator[str]:

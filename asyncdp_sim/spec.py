@@ -135,6 +135,11 @@ def members(family: Any) -> tuple[type[Kind], ...]:
     return (inner,) if isinstance(inner, type) else get_args(inner)
 
 
+def member(family: Any, kind: object) -> type[Any] | None:
+    """Return the member of a family with this ``kind``; None where it has none."""
+    return next((each for each in members(family) if kind_of(each) == kind), None)
+
+
 def kind_of(member: type[Spec]) -> str:
     """Return the ``kind`` by which a scenario names a member."""
     return str(member.model_fields["kind"].default)

@@ -1,7 +1,7 @@
 """Study of colluding owners: estimates of the owner that is the learner, from what runs send them.
 
-``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, tapped, and adds
-figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
+``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, transcribed, and
+adds figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
 """
 
 import sys
@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.collusion import Recovered, from_exchanges, from_rounds
-from asyncdp_sim.privacy.transcript import Tap
+from asyncdp_sim.privacy.transcript import Transcribed
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Scope, Streams
@@ -28,7 +28,7 @@ HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
 
 
-def tapped(scenario: Scenario) -> tuple[Problem, Tap, Array]:
+def transcribed(scenario: Scenario) -> tuple[Problem, Transcribed, Array]:
     """Run a scenario with all that is sent noted; return the final models (R, p) too."""
     problem = prepare(scenario, build_dataset(scenario))
 
@@ -37,12 +37,12 @@ def tapped(scenario: Scenario) -> tuple[Problem, Tap, Array]:
         return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
 
     traces = [simulate(scenario.network, scope) for scope in scopes()]
-    task, tap = problem.task, Tap(problem.task.steps)
-    path = replay(traces, tap, task.reply, scopes(), task.record_every, task.asks)
-    return problem, tap, path.final
+    task, noted = problem.task, Transcribed(problem.task.steps)
+    path = replay(traces, noted, task.reply, scopes(), task.record_every, task.asks)
+    return problem, noted, path.final
 
 
-def recover(problem: Problem, tap: Tap, replicate: int) -> Recovered:
+def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
     """Return what all owners but one know of its answers.
 
     Raises
@@ -50,7 +50,7 @@ def recover(problem: Problem, tap: Tap, replicate: int) -> Recovered:
     SpecError
         If nothing is worked out for this algorithm.
     """
-    steps, seen = problem.task.steps, tap.transcript(replicate)
+    steps, seen = problem.task.steps, noted.transcript(replicate)
     if isinstance(steps, GossipSteps):
         return from_exchanges(seen, HIDDEN, steps)
     if isinstance(steps, Collab1Steps):
@@ -61,14 +61,14 @@ def recover(problem: Problem, tap: Tap, replicate: int) -> Recovered:
 
 def learned(scenario: Scenario, name: str) -> Learned:
     """Return how well a scenario's hidden owner is known; NaN where nothing is worked out."""
-    problem, tap, _ = tapped(scenario)
+    problem, noted, _ = transcribed(scenario)
     reply, p = problem.task.reply, problem.task.steps.n_features
     sizes: list[float] = []
     singles: list[float] = []
     means: list[float] = []
     counts: list[int] = []
     for replicate in range(scenario.run.replicates):
-        found = recover(problem, tap, replicate)
+        found = recover(problem, noted, replicate)
         whole = np.isfinite(found.answers).all(axis=1)
         points, answers = found.points[whole], found.answers[whole]
         counts.append(len(points))
@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
 
 
 def study(directory: Path) -> list[Path]:
-    """Run every cell of a sweep again, tapped; draw what the others learn, and return where.
+    """Run every cell of a sweep again, transcribed; draw what the others learn, and return where.
 
     Raises
     ------

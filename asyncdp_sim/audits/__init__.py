@@ -103,8 +103,9 @@ def audit(
     """
     scenario = scenario.base()
     privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
-    if privacy.mechanism == "none":
-        raise SpecError([Fault("privacy.mechanism", "'none'", f"{allowed} claimed without noise")])
+    if not privacy.hides:
+        given = repr(privacy.mechanism.kind)
+        raise SpecError([Fault("privacy.mechanism", given, f"{allowed} claimed without noise")])
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
     pairs = [neighbours(scenario)]

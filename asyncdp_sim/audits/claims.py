@@ -1,13 +1,18 @@
 """The claims of a scenario, by textbook: worked out from its fields, without what is attacked.
 
 K_i answers, ε_i/K_i of each or the price that the scenario names; Gaussian answers by μ, which
-composes as √K. Nothing here asks the accountant, the budget or the noise of the package.
+composes as √K. Nothing here asks the accountant, the budget or the noise of the package, but of a
+mechanism that says that it composes by a rule of its own: it is held to what it says.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, inf, sqrt
 
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.privacy.accounting import Accountant
 from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.scenario import Scenario
@@ -54,6 +59,19 @@ class Owed:
         return self.each * answers if answers > 0 else 0.0
 
 
+@dataclass(frozen=True)
+class Stated(Owed):
+    """What is claimed of one owner where the mechanism alone knows how answers compose."""
+
+    accountant: Accountant
+    owner: int
+
+    @override
+    def cost(self, answers: int) -> float:
+        counts = np.full(len(self.accountant.answers), answers)
+        return float(self.accountant.spent(counts)[self.owner])
+
+
 def owed(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a scenario claims of every owner.
 
@@ -62,8 +80,11 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     are exact, the (N − 1)-th, and nothing of the learner.
     """
     privacy = scenario.privacy
-    gaussian, delta = privacy.mechanism == "gaussian", privacy.delta or 0.0
-    delta = delta if gaussian else 0.0
+    rule = privacy.mechanism.composition
+    if rule == "own":
+        return _stated(scenario)
+    gaussian = rule == "gaussian"
+    delta = privacy.delta or 0.0 if gaussian else 0.0
     asked = _of_a_copy(scenario)
     shared = privacy.overlap
     found = []
@@ -74,6 +95,18 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
         answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
         found.append(Owed(answers, each, whole, delta, gaussian))
     return tuple(found)
+
+
+def _stated(scenario: Scenario) -> tuple[Owed, ...]:
+    """Return what a mechanism that no textbook composes says that it claims."""
+    accountant = scenario.privacy.accountant(scenario.owners.count, scenario.run.updates)
+    each = accountant.spent(np.ones_like(accountant.answers)).tolist()
+    counts, delta = accountant.answers.tolist(), accountant.delta
+    claims = enumerate(zip(counts, each, accountant.epsilon.tolist(), strict=True))
+    return tuple(
+        Stated(answers, one, whole, delta, gaussian=False, accountant=accountant, owner=owner)
+        for owner, (answers, one, whole) in claims
+    )
 
 
 def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -> tuple[int, float]:

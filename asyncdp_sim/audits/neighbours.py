@@ -13,7 +13,6 @@ from asyncdp_sim.data import Dataset, Swap
 from asyncdp_sim.data.tables.neighbour_file import CELLS, write_neighbour
 from asyncdp_sim.data.void import blank, void
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.privacy import Declared
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -167,7 +166,7 @@ def _built(scenario: Scenario, swap: Swap | None) -> Dataset:
 
 def _owner(scenario: Scenario, problem: Problem, dataset: Dataset, row: int) -> int:
     """Return the owner that is attacked where none has public rows."""
-    if isinstance(scenario.privacy.sensitivity, Declared):
+    if scenario.privacy.on_trust:
         return next(i for i, rows in enumerate(dataset.rows) if row in rows)
     epsilon = problem.accountant.epsilon
     return int(np.argmax(np.where(np.isfinite(epsilon), epsilon, -1.0)))
@@ -181,8 +180,7 @@ def _records(
     Bounded as the scenario bounds them, but projected as the table is without a replacement: what
     is chosen by them is only where to look.
     """
-    declared = isinstance(scenario.privacy.sensitivity, Declared)
-    factors = (1.0,) if declared else FACTORS
+    factors = (1.0,) if scenario.privacy.on_trust else FACTORS
     rows, places = [], []
     for features, targets, numbers in _some(dataset):
         for factor in factors:
@@ -201,11 +199,10 @@ def single_gradients(
     model, privacy = scenario.model, scenario.privacy
     x, nothing = [np.asfortranarray(row) for row in x], void(y)
     y = blank(y, nothing)
-    domain = privacy.sensitivity
-    if domain is not None and domain.kind == "domain":
-        x, y = domain.confine(x, y, privacy.norm)
-    clip = domain.bound if domain is not None and domain.kind == "clip" else None
-    single = model.records(blank(model.design(x), nothing), y, clip, privacy.norm)
+    if privacy.bounded is not None:
+        x, y = privacy.bounded.confine(x, y, privacy.norm)
+    bounded = blank(model.design(x), nothing)
+    single = model.records(bounded, y, privacy.clip_bound, privacy.norm)
     every = np.arange(len(y))
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 

@@ -16,7 +16,6 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.neighbours import Neighbours, single_gradients
 from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.privacy import Declared
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -59,7 +58,7 @@ def made_up(scenario: Scenario) -> MadeUp | None:
     DataError
         As :func:`asyncdp_sim.runs.run`.
     """
-    if isinstance(scenario.privacy.sensitivity, Declared):
+    if scenario.privacy.on_trust:
         return None
     dataset = build_dataset(scenario)
     owner = dearest(scenario, dataset)

@@ -40,6 +40,13 @@ class Accountant(Protocol):
     def delta(self) -> float:
         """δ at which every ε is stated; 0 is pure."""
 
+    @property
+    def multiplier(self) -> Array | None:
+        """z_i, of Gaussian answers alone, shape (N,)."""
+
+    def zcdp(self, released: Counts) -> Array | None:
+        """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
+
     def spent(self, released: Counts) -> Array:
         """Return ε spent by owners that released so many answers, shape (..., N)."""
 
@@ -77,13 +84,26 @@ class Pure:
         """Pure: 0."""
         return 0.0
 
+    @property
+    def multiplier(self) -> None:
+        """Pure: none."""
+        return None
+
+    def zcdp(self, released: Counts) -> None:  # noqa: ARG002
+        """Return nothing: costs are ε."""
+        return
+
+    def times(self, factor: Array | float) -> Array | float:
+        """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
+        return factor
+
     def spent(self, released: Counts) -> Array:
         """Return (releases/K_i) times the total: exactly it when the last answer is out."""
         return spent(self.total, self.answers, released)
 
     def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
-        """Return the sum of the κ largest spent, times ``factor`` each."""
-        return float(np.sort(self.spent(released) * factor)[-owners:].sum())
+        """Return the sum of the κ largest spent, each as much larger as ``factor`` makes it."""
+        return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())
 
     def quieter(self, factor: Array) -> Array:
         """Return the total times ``factor``."""

@@ -1,54 +1,105 @@
 """Budgets: over how many answers an owner spreads its ε, and when it falls silent."""
 
+from abc import abstractmethod
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.privacy.accounting import gaussian_multiplier
-from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, per_owner, wrong_length
+from asyncdp_sim.spec import Count, Kind, PerOwner, Positive, per_owner, wrong_length
 
 Array = npt.NDArray[np.float64]
 
 
-class Horizon(Spec):
-    """ε_i/T for each answer; an owner is spent after T answers (the papers)."""
+MOST_ANSWERS = 10**9
+"""That a budget may hold, at a price per answer; what an infinite one is taken to hold."""
 
-    kind: Literal["horizon"] = "horizon"
 
-    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
-        """Return T for every owner."""
-        return (updates,) * n_owners
+class BudgetKind(Kind):
+    """How an owner spends its budget."""
+
+    follows_updates: ClassVar[bool]
+    """K_i is T: in a longer run every answer has a smaller part of the budget."""
+    named_answers: ClassVar[bool]
+    """K_i can be named without the mechanism, and does not depend on what answers cost."""
+
+    @abstractmethod
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
+        """Return K_i per owner where it is named; None where it follows from a price."""
+
+    def prices(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
+        """Return ε₀ of one answer per owner where that is named."""
+        return None
+
+    @abstractmethod
+    def sized(self, answers: int) -> "Budget":
+        """Return the budget of owners that run together for another time: at most ``answers``."""
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return nothing: a horizon fits any number of owners."""
+        """Return what does not fit the number of owners."""
         return []
 
 
-class PerOwnerCap(Spec):
+class Horizon(BudgetKind):
+    """ε_i/T for each answer; an owner is spent after T answers (the papers)."""
+
+    follows_updates = True
+    named_answers = True
+
+    kind: Literal["horizon"] = "horizon"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        return (updates,) * n_owners
+
+    @override
+    def sized(self, answers: int) -> "Budget":
+        return self
+
+
+class PerOwnerCap(BudgetKind):
     """ε_i/K_i for each answer; owner i falls silent after K_i = ``answers`` releases.
 
     ``answers`` (≥ 1) is one number or a list with one per owner, chosen without looking at data.
     """
 
+    follows_updates = False
+    named_answers = True
+
     kind: Literal["per-owner-cap"] = "per-owner-cap"
     answers: PerOwner[Count]
 
-    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:  # noqa: ARG002
-        """Return K_i per owner."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(answers=4), cls(answers=(1, 2, 3)))
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         return per_owner(self.answers, n_owners)
 
+    @override
+    def sized(self, answers: int) -> "Budget":
+        return PerOwnerCap(answers=answers)
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         return wrong_length("privacy.budget.answers", self.answers, n_owners)
 
 
-class UntilSpent(Spec):
+class UntilSpent(BudgetKind):
     """A privacy filter: charges add up, and the owner falls silent before they exceed ε_i.
 
     Charges do not depend on data or on earlier answers, so that how many answers fit is known
@@ -63,9 +114,18 @@ class UntilSpent(Spec):
         largest number of answers that together spend at most ε_i.
     """
 
+    follows_updates = False
+    named_answers = False
+
     kind: Literal["until-spent"] = "until-spent"
     answers: PerOwner[Count] | None = None
     per_answer: PerOwner[Positive] | None = None
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        named = (cls(answers=4), cls(answers=(1, 2, 3)))
+        return (*named, cls(per_answer=0.1), cls(per_answer=(0.1, 0.25, 1.0)))
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -75,16 +135,20 @@ class UntilSpent(Spec):
             raise faults_of([Fault("answers", given, allowed)])
         return self
 
-    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:  # noqa: ARG002
-        """Return K_i per owner where it is named."""
-        if self.answers is None:
-            raise TypeError(
-                "how many answers fit depends on the mechanism: see Privacy.answers_allowed"
-            )
-        return per_owner(self.answers, n_owners)
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
+        return None if self.answers is None else per_owner(self.answers, n_owners)
 
+    @override
+    def prices(self, n_owners: int) -> tuple[float, ...] | None:
+        return None if self.per_answer is None else per_owner(self.per_answer, n_owners)
+
+    @override
+    def sized(self, answers: int) -> "Budget":
+        return PerOwnerCap(answers=answers)
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the number of owners."""
         found = wrong_length("privacy.budget.answers", self.answers, n_owners)
         return found + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
 

@@ -1,16 +1,16 @@
 """N copies of the algorithm, each owner the learner of its own model (Collab, section V)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.privacy.budget import pure_part
-from asyncdp_sim.spec import Count, Spec
+from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
+from asyncdp_sim.spec import Count, Spec, kind_of, members
 
 Array = npt.NDArray[np.float64]
-PURE = ("laplace", "discrete-laplace")
 
 
 class OwnLearner(Spec):
@@ -45,7 +45,7 @@ class OwnLearner(Spec):
             found[self.owner - 1] = np.inf
         return found
 
-    def faults(self, n_owners: int, mechanism: str) -> list[Fault]:
+    def faults(self, n_owners: int, mechanism: MechanismKind) -> list[Fault]:
         """Return what does not fit the owners or the mechanism."""
         found, key = [], "privacy.learner"
         if n_owners < 2:
@@ -53,7 +53,12 @@ class OwnLearner(Spec):
         elif self.owner > n_owners:
             allowed = f"allowed is a whole number from 1 to {n_owners}, an owner"
             found.append(Fault(f"{key}.owner", str(self.owner), allowed))
-        if mechanism not in PURE:
-            allowed = f"allowed with an own learner: {', '.join(PURE)}, whose ε of copies add up"
-            found.append(Fault("privacy.mechanism", repr(mechanism), allowed))
+        if not _adds_up(mechanism):
+            fitting = [kind_of(each) for each in members(Mechanism) if _adds_up(each)]
+            allowed = f"allowed with an own learner: {', '.join(fitting)}, whose ε of copies add up"
+            found.append(Fault("privacy.mechanism", repr(mechanism.kind), allowed))
         return found
+
+
+def _adds_up(mechanism: Any) -> bool:
+    return not mechanism.exact and mechanism.composition == "pure"

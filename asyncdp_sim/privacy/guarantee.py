@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.notices import Listed
-from asyncdp_sim.privacy.accounting import Gaussian, Pure
+from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.reasons import (
+    AddsNothing,
     AnswersExact,
     BoundExceeded,
     Diverged,
     LargeDelta,
     NoFiniteEpsilon,
+    NotVouchedFor,
     Obfuscated,
     OneDraw,
     OtherNorm,
@@ -25,7 +28,6 @@ from asyncdp_sim.privacy.reasons import (
     Unsound,
     Untimed,
 )
-from asyncdp_sim.privacy.sensitivity import Declared
 from asyncdp_sim.privacy.spec import Privacy
 
 Array = npt.NDArray[np.float64]
@@ -89,13 +91,14 @@ class Look:
 
 def guarantee(
     privacy: Privacy,
-    accountant: Pure | Gaussian,
+    accountant: Accountant,
     xi: float,
     n_features: int,
     look: Look | None,
     public_rows_of_owner: tuple[int, ...],
     records: npt.NDArray[np.int64],
     *,
+    noise: AnswerNoise,
     diverged: int = 0,
     obfuscated: bool = False,
     timing: str | None = None,
@@ -107,7 +110,7 @@ def guarantee(
     ----------
     privacy : Privacy
         What the scenario asks for.
-    accountant : Pure or Gaussian
+    accountant : Accountant
         What all answers that owners may release cost.
     xi : float
         Ξ, the bound that the noise was scaled for.
@@ -119,6 +122,8 @@ def guarantee(
         How many of each owner's records the learner knows.
     records : array of int (N,)
         n_i.
+    noise : AnswerNoise
+        What answers of the run were hidden by.
     diverged : int
         In how many replicates the model became infinite; answers there may tell records by being
         finite or not, and no bound holds for them.
@@ -135,46 +140,73 @@ def guarantee(
         If a bound was declared and nobody has looked.
     """
     untimed = [] if timing is None else [Untimed(timing)]
-    if privacy.mechanism == "none":
+    public = _public(public_rows_of_owner)
+    if not privacy.hides:
         bare = Obfuscated() if obfuscated else AnswersExact()
-        because = (bare, *_public(public_rows_of_owner), *untimed)
-        return Guarantee(False, inf, None, None, because)
-    if isinstance(privacy.sensitivity, Declared) and look is None:
+        return Guarantee(False, inf, None, None, (bare, *public, *untimed))
+    if privacy.on_trust and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
-    breaks, factor = _published(privacy, n_features)
-    factors = np.full(len(records), factor)
-    exceeded = _exceeded(look, xi)
-    if look is not None and exceeded is True:
-        worst = int(np.argmax(look.largest)) + 1
-        largest = float(look.largest.max())
-        breaks.append(BoundExceeded(xi, privacy.norm.upper(), largest, worst))
-    if look is not None:
-        factors *= np.maximum(1, look.largest / xi)
-    silent = np.flatnonzero(np.isinf(accountant.epsilon)) + 1
-    if len(silent) > 0:
-        published = len(silent) == 1 < len(records)
-        plays = ", as published, where it plays the learner itself" if published else ""
-        breaks.append(NoFiniteEpsilon(Listed.of(silent.tolist()), plays))
-    true = accountant.together(accountant.answers, privacy.overlap, factors)
-    open_to_all = _public(public_rows_of_owner)
-    if diverged > 0:
-        breaks.append(Diverged(diverged))
+    scaled, factor = _published(privacy, n_features)
+    factors = factor * _excess(look, xi, len(records))
+    lost = [] if diverged == 0 else [Diverged(diverged)]
     recoded = [] if unsound is None else [Unsound(unsound)]
-    breaks += [*recoded, *open_to_all, *untimed]
-    endless = len(recoded) + len(open_to_all) + len(untimed) + diverged
-    if endless > 0 or privacy.noise == "scalar-as-published":
+    endless = [*_silent(noise, accountant, privacy), *lost, *recoded, *public, *untimed]
+    breaks = [*scaled, *_beyond(look, xi, privacy.norm), *_unhidden(accountant), *endless]
+    true = accountant.together(accountant.answers, privacy.overlap, factors)
+    if len(endless) > 0 or privacy.noise == "scalar-as-published":
         true = inf
-    notes = list(breaks)
+    notes = [*breaks, *_unvouched(privacy, broken=len(breaks) > 0)]
     if look is not None:
         notes += _resting(look, xi, broken=len(breaks) > 0)
-    largest_n = int(records.max())
-    if accountant.delta * largest_n >= 1:
-        notes.append(LargeDelta(accountant.delta, 1 / largest_n))
+    notes += _large_delta(accountant.delta, int(records.max()))
     unseen = None if look is None else look.unseen
-    shown = unseen is None or unseen == 0
+    shown = unseen in (None, 0) and privacy.mechanism.vouched
     private = False if len(breaks) > 0 else True if shown else None
-    delta = accountant.delta
-    return Guarantee(private, true, delta, exceeded, tuple(notes), look is not None, unseen)
+    exceeded, at_least = _exceeded(look, xi), look is not None
+    return Guarantee(private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen)
+
+
+def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
+    """Return how many times as long as the bound record gradients are, ≥ 1, shape (N,)."""
+    return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)
+
+
+def _beyond(look: Look | None, xi: float, norm: str) -> list[Reason]:
+    """Return that a declared bound is exceeded, where it is."""
+    if look is None or not _exceeded(look, xi):
+        return []
+    worst = int(np.argmax(look.largest)) + 1
+    return [BoundExceeded(xi, norm.upper(), float(look.largest.max()), worst)]
+
+
+def _unhidden(accountant: Accountant) -> list[Reason]:
+    """Return that owners claim nothing, where ε is infinite."""
+    silent, n_owners = np.flatnonzero(np.isinf(accountant.epsilon)) + 1, len(accountant.epsilon)
+    if len(silent) == 0:
+        return []
+    published = len(silent) == 1 < n_owners
+    plays = ", as published, where it plays the learner itself" if published else ""
+    return [NoFiniteEpsilon(Listed.of(silent.tolist()), plays)]
+
+
+def _silent(noise: AnswerNoise, accountant: Accountant, privacy: Privacy) -> list[Reason]:
+    """Return that owners claim an ε, and the noise itself says that it is none."""
+    with np.errstate(over="ignore"):  # for the least ε that there are
+        bare = np.isfinite(accountant.epsilon) & ~(np.asarray(noise.variance) > 0)
+    if not bare.any():
+        return []
+    owners = Listed.of((np.flatnonzero(bare) + 1).tolist())
+    return [AddsNothing(privacy.mechanism.kind, owners)]
+
+
+def _unvouched(privacy: Privacy, *, broken: bool) -> list[Reason]:
+    """Return that nobody but the mechanism says what it costs, where that is so."""
+    return [] if broken or privacy.mechanism.vouched else [NotVouchedFor(privacy.mechanism.kind)]
+
+
+def _large_delta(delta: float, largest: int) -> list[Reason]:
+    """Return that a δ allows too much, where it does; ``largest`` is the most that n_i is."""
+    return [LargeDelta(delta, 1 / largest)] if delta * largest >= 1 else []
 
 
 def _exceeded(look: Look | None, xi: float) -> bool | None:

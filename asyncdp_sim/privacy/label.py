@@ -7,11 +7,16 @@ from math import inf, isclose, isfinite
 from typing import Any
 
 from asyncdp_sim.privacy.copies import OwnLearner
+from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
+from asyncdp_sim.privacy.sensitivity import Sensitivity
+from asyncdp_sim.spec import kind_of, member
 from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers
 
 Manifest = Mapping[str, Any]
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
+PLAIN = kind_of(LaplaceMechanism)
+"""The kind of mechanism that manifests need not name."""
 _SAME = 1e-5  # relative difference below which an ε is not another one
 BROKEN = "not private: "
 """How warnings begin that say why a result is not private as claimed."""
@@ -19,11 +24,6 @@ UNSHOWN = "not shown: "
 """How they begin where queries were not looked at, and nothing else speaks against it."""
 UNTIMED = "timing not accounted: "
 """How the reason begins where who speaks, and when, tells of records."""
-_NOISE = {
-    "laplace": "Laplace",
-    "gaussian": "Gaussian",
-    "discrete-laplace": "discrete Laplace",
-}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
         return f"{kept}, {true} {low if low == high else f'{low} to {high}'}"
     deltas = sorted({stated_delta(each) or 0.0 for each in manifests})
     kinds = [f"(ε, {number(d)})-DP" if d > 0 else "ε-DP, pure" for d in deltas]
-    names = dict.fromkeys(_NOISE.get(_mechanism(each), "no") for each in manifests)
+    names = dict.fromkeys(noise_name(each) or "no" for each in manifests)
     trusted = ", if Ξ holds" if any(map(_at_least, manifests)) else ""
     return f"{' or '.join(kinds)}, {' or '.join(names)} noise{trusted}"
 
@@ -201,9 +201,30 @@ def stated_delta(manifest: Manifest) -> float | None:
     if "delta" in manifest["summary"]:
         return as_float(_of(manifest, "delta"))
     mechanism = _mechanism(manifest)  # older than the summary's delta
-    if mechanism == "none":
+    if not _hides(manifest):
         return None
-    return as_float(manifest["scenario"]["privacy"].get("delta")) if mechanism == "gaussian" else 0
+    stated = mechanism is None or mechanism.needs_delta
+    return as_float(manifest["scenario"]["privacy"].get("delta")) if stated else 0
+
+
+def mechanism_kind(manifest: Manifest) -> str:
+    """Return the kind of the mechanism, which a scenario names alone or in a table."""
+    said = manifest["scenario"]["privacy"].get("mechanism", PLAIN)
+    return str(said.get("kind") if isinstance(said, Mapping) else said)
+
+
+def gradient_norm(manifest: Manifest) -> str:
+    """Return the norm in which the mechanism wants gradients bounded."""
+    mechanism = _mechanism(manifest)
+    return "l1" if mechanism is None else str(mechanism.norm)
+
+
+def noise_name(manifest: Manifest) -> str | None:
+    """Return what the noise is called; None where there is none."""
+    mechanism = _mechanism(manifest)
+    if mechanism is None:
+        return mechanism_kind(manifest).partition(" ")[0]  # of one from outside, without digest
+    return None if mechanism.exact else mechanism.noise_name
 
 
 def record_unit(manifest: Manifest) -> str | None:
@@ -231,6 +252,8 @@ def _private(manifest: Manifest) -> bool | None:
         return False
     if _at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
+    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # nobody vouches for the mechanism
+        return None
     return said is True
 
 
@@ -249,8 +272,9 @@ def _replicates(manifest: Manifest) -> int:
 def _declared(manifest: Manifest) -> float | None:
     """Return the bound that is taken on trust, where noise is scaled for one."""
     bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
-    noisy = bound.get("kind") == "declared" and _mechanism(manifest) != "none"
-    return float(bound["bound"]) if noisy else None
+    known = member(Sensitivity, bound.get("kind"))
+    trusted = known is not None and not known.enforced and _hides(manifest)
+    return float(bound["bound"]) if trusted else None
 
 
 def _at_least(manifest: Manifest) -> bool:
@@ -266,8 +290,14 @@ def _true_epsilon(manifest: Manifest) -> float:
     return inf if found is None or not _timed(manifest) else found
 
 
-def _mechanism(manifest: Manifest) -> str:
-    return str(manifest["scenario"]["privacy"].get("mechanism", "laplace"))
+def _mechanism(manifest: Manifest) -> type[MechanismKind] | None:
+    """Return the mechanism; None of one that is not known here."""
+    return member(Mechanism, mechanism_kind(manifest))
+
+
+def _hides(manifest: Manifest) -> bool:
+    mechanism = _mechanism(manifest)
+    return mechanism is None or not mechanism.exact
 
 
 def _epsilons(manifest: Manifest) -> list[float]:
@@ -275,7 +305,7 @@ def _epsilons(manifest: Manifest) -> list[float]:
     given = manifest["scenario"]["privacy"].get("epsilon")
     listed = given if isinstance(given, list) else [given]
     known = [value / _copies(manifest) for value in map(as_float, listed) if value is not None]
-    return known if known and _mechanism(manifest) != "none" else [inf]
+    return known if known and _hides(manifest) else [inf]
 
 
 def _copies(manifest: Manifest) -> int:
@@ -302,7 +332,7 @@ def _claim(manifests: Sequence[Manifest]) -> str:
     """Return ε that results claim, and δ with each mechanism."""
     with_each: dict[str, list[float]] = {}
     for each in manifests:
-        delta, name = stated_delta(each), _NOISE.get(_mechanism(each))
+        delta, name = stated_delta(each), noise_name(each)
         if name is not None:
             with_each.setdefault(name, []).append(0.0 if delta is None else delta)
     told = [

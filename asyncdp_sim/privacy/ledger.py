@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accounting import Accountant, Gaussian
+from asyncdp_sim.privacy.accounting import Accountant
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -45,8 +45,7 @@ class Ledger:
     @property
     def zcdp(self) -> Array | None:
         """ρ spent, shape (R, N); None of mechanisms that are not Gaussian."""
-        accountant = self.accountant
-        return accountant.zcdp(self.released) if isinstance(accountant, Gaussian) else None
+        return self.accountant.zcdp(self.released)
 
     def ratio(self) -> float | None:
         """Return the largest share of a budget that was spent; None where none is finite."""

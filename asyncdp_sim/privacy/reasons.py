@@ -62,6 +62,26 @@ class NoFiniteEpsilon(Reason):
 
 
 @dataclass(frozen=True)
+class AddsNothing(Reason):
+    """An ε is claimed, and by its own statement the noise has no variance."""
+
+    mechanism: str
+    owners: Listed
+    text: ClassVar[str] = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
+
+
+@dataclass(frozen=True)
+class NotVouchedFor(Reason):
+    """A mechanism of which nothing is known but what it says of itself."""
+
+    mechanism: str
+    text: ClassVar[str] = (
+        "mechanism {mechanism} is not vouched for: ε is what it says of itself, and an audit shows "
+        "how large it is at least"
+    )
+
+
+@dataclass(frozen=True)
 class Diverged(Reason):
     """Which answers are finite tells records."""
 

@@ -5,24 +5,27 @@ gradients under replacement of one record is 2Ξ/n_i. For Laplace noise the norm
 Gaussian noise L2.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from math import sqrt
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Positive, Spec
+from asyncdp_sim.spec import Kind, Positive
 
 Array = npt.NDArray[np.float64]
 NormChoice = Literal["l1", "l2", "l2-as-published"]
 
 
-class Bound(Spec):
-    """What all bounds share.
+class SensitivityKind(Kind):
+    """A bound on a record's gradient.
 
     Attributes
     ----------
@@ -32,7 +35,11 @@ class Bound(Spec):
         noise, as the paper's proof does; the true ε is then up to √p times the claim.
     """
 
-    kind: str
+    enforced: ClassVar[bool]
+    """It holds for every record there can be; else it is taken on trust, and watched."""
+    bounds_records: ClassVar[bool]
+    """Records themselves are bounded, and with them whatever is worked out from them."""
+
     norm: NormChoice | None = None
 
     def measured(self, otherwise: Norm = "l1") -> Norm:
@@ -41,30 +48,90 @@ class Bound(Spec):
             return otherwise
         return "l1" if self.norm == "l1" else "l2"
 
+    @abstractmethod
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
+        """Return Ξ of a model for rows of ``n_features`` numbers, without an intercept's constant.
 
-class Declared(Bound):
+        Raises
+        ------
+        ValueError
+            If the model has no bound.
+        """
+
+    @property
+    def clip_bound(self) -> float | None:
+        """The norm that record gradients are scaled down to, where they are."""
+        return None
+
+    def confine(
+        self,
+        features: Sequence[Array],
+        targets: Sequence[Array],
+        otherwise: Norm = "l1",  # noqa: ARG002
+    ) -> tuple[list[Array], list[Array]]:
+        """Return the records as they are learned from, owner by owner."""
+        return list(features), list(targets)
+
+    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str | None:  # noqa: ARG002
+        """Return what ``check`` says of it, where there is something."""
+        return None
+
+    def faults(self, model: Model) -> list[Fault]:  # noqa: ARG002
+        """Return what does not suit a model."""
+        return []
+
+
+class Declared(SensitivityKind):
     """Ξ is taken on trust and checked against the records: an assumption, not a guarantee."""
+
+    enforced = False
+    bounds_records = False
 
     kind: Literal["declared"] = "declared"
     bound: Positive
 
-    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:  # noqa: ARG002
-        """Return Ξ."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(bound=5.0), cls(bound=5.0, norm="l1"), cls(bound=5.0, norm="l2-as-published"))
+
+    @override
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         return self.bound
 
+    @override
+    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
+        return (
+            f"the bound {self.bound:g} is declared: the run looks for records beyond it at "
+            "every query that is answered, and ε is at least what it finds"
+        )
 
-class Clip(Bound):
+
+class Clip(SensitivityKind):
     """Every record's gradient is scaled down to norm at most Ξ = ``bound``: sound."""
+
+    enforced = True
+    bounds_records = False
 
     kind: Literal["clip"] = "clip"
     bound: Positive
 
-    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:  # noqa: ARG002
-        """Return Ξ."""
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(bound=5.0), cls(bound=5.0, norm="l2"), cls(bound=5.0, norm="l2-as-published"))
+
+    @property
+    @override
+    def clip_bound(self) -> float:
+        return self.bound
+
+    @override
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         return self.bound
 
 
-class Domain(Bound):
+class Domain(SensitivityKind):
     """Every record is brought into a bounded domain before anything else happens: sound.
 
     Rows are scaled down to ‖x‖ ≤ ``row_norm``, targets are clipped to |y| ≤ ``target_max``, and Θ
@@ -88,19 +155,26 @@ class Domain(Bound):
         coordinates alike, or along an axis.
     """
 
+    enforced = True
+    bounds_records = True
+
     kind: Literal["domain"] = "domain"
     row_norm: Positive
     target_max: Positive
     rows: Norm | None = None
 
-    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
-        """Return Ξ of a model for rows of ``n_features`` numbers, without an intercept's constant.
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(row_norm=1.0, target_max=2.0),
+            cls(row_norm=1.0, target_max=2.0, norm="l2-as-published"),
+            cls(row_norm=1.0, target_max=2.0, norm="l2", rows="l1"),
+            cls(row_norm=1.0, target_max=2.0, rows="l2"),
+        )
 
-        Raises
-        ------
-        ValueError
-            If the model has no bound: Θ is the whole space.
-        """
+    @override
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         norm = self.measured(otherwise)
         rows = norm if self.rows is None else self.rows
         bound = model.gradient_bound(self.row_norm, self.target_max, n_features, rows)
@@ -109,6 +183,7 @@ class Domain(Bound):
         widened = rows == "l2" and norm == "l1"
         return bound * sqrt(model.numbers(n_features)) if widened else bound
 
+    @override
     def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
         """Return how long a record gradient can be in the domain, in both norms."""
         rows = self.measured(otherwise) if self.rows is None else self.rows
@@ -117,6 +192,7 @@ class Domain(Bound):
         said = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
         return Counted(said, l1=bounds[0], l2=bounds[1])
 
+    @override
     def confine(
         self, features: Sequence[Array], targets: Sequence[Array], otherwise: Norm = "l1"
     ) -> tuple[list[Array], list[Array]]:
@@ -130,6 +206,17 @@ class Domain(Bound):
             rows.append(np.asfortranarray(x * shrink[:, None]))
         limited = [np.clip(y, -self.target_max, self.target_max) for y in targets]
         return rows, limited
+
+    @override
+    def faults(self, model: Model) -> list[Fault]:
+        found = []
+        if model.gradient_bound(self.row_norm, self.target_max, 1, "l1") is None:
+            allowed = "a domain bound needs model.theta_max"
+            found.append(Fault("model.theta_max", "nothing", allowed))
+        if model.classifies and self.target_max < 1:
+            given, allowed = f"{self.target_max:g}", "allowed is ≥ 1 with labels ±1"
+            found.append(Fault("privacy.sensitivity.target_max", given, allowed))
+        return found
 
 
 Sensitivity = Annotated[Declared | Clip | Domain, FAMILY]

@@ -29,7 +29,7 @@ class Transcript:
     answers: Array
 
 
-class Tap(Wrapped):
+class Transcribed(Wrapped):
     """An algorithm that notes all exchanges and is otherwise what it was.
 
     Parameters

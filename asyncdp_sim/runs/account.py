@@ -35,6 +35,7 @@ def judge(
         _look(problem, traces, learned),
         dataset.public_rows_of_owner,
         problem.task.objective.records,
+        noise=problem.noise,
         diverged=int(np.count_nonzero(~finite)),
         obfuscated=scenario.algorithm.obfuscates,
         timing=scenario.timing_unaccounted,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import blank, only_labels, void
 from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
-from asyncdp_sim.privacy import Domain
+from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
 Predict = Callable[[Array, Array], Array]
@@ -76,7 +76,7 @@ class HeldOut:
 
 
 def held_out(
-    dataset: Dataset, model: Model, sensitivity: object, norm: Norm
+    dataset: Dataset, model: Model, sensitivity: Sensitivity | None, norm: Norm
 ) -> tuple[tuple[HeldOut, ...], HeldOut | None]:
     """Return the judges over each owner's held-out rows, and that over all of them.
 
@@ -98,7 +98,7 @@ def held_out(
         targets = [only_labels(y) for y in targets]
     nothing = void(targets)
     targets = blank(targets, nothing)
-    if isinstance(sensitivity, Domain):
+    if sensitivity is not None:
         features, _ = sensitivity.confine(features, targets, norm)
     features = blank(model.design(features), nothing)
     predict = np.matmul if model.linear else model.predictions

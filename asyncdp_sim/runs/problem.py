@@ -1,6 +1,7 @@
 """Fills in the numbers of a scenario from its data, for the replicates to learn with."""
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,8 @@ from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.privacy import Clip, Declared, Gaussian, Pure
-from asyncdp_sim.privacy.mechanisms import Mechanism, NoNoise
+from asyncdp_sim.privacy import Accountant
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.runs.rows import Prepared, Rows, prepared
 from asyncdp_sim.runs.scored import ScoredOnAll
@@ -93,10 +94,15 @@ class Problem:
 
     task: Task
     records: Records
-    accountant: Pure | Gaussian
+    accountant: Accountant
     xi: float | None
     notes: tuple[str, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
+
+    @property
+    def noise(self) -> AnswerNoise:
+        """What answers are hidden by; learning knows no more of it than it needs."""
+        return cast(AnswerNoise, self.task.reply.noise)
 
 
 def build_dataset(scenario: Scenario) -> Dataset:
@@ -122,8 +128,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     model, privacy, updates = scenario.model, scenario.privacy, scenario.run.updates
     rows = prepared(scenario, dataset)
     objective, judge, notes = _objectives(scenario, dataset, rows)
-    sensitivity = None if privacy.mechanism == "none" else privacy.sensitivity
-    clip = sensitivity.bound if isinstance(sensitivity, Clip) else None
+    sensitivity, clip = privacy.bounded, privacy.clip_bound
     records = model.records(*rows.trained_on, clip, privacy.norm)
     xi = None if sensitivity is None else scenario.xi
     size = scenario.answer_numbers
@@ -140,13 +145,13 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         held_out=unseen_of_all,
         trigger=scenario.trigger,
         target=None if scenario.run.target is None else Target(judge, scenario.run.target),
-        watched=records if isinstance(sensitivity, Declared) else None,
+        watched=records if privacy.on_trust else None,
     )
     accountant = privacy.accountant(objective.n_owners, updates)
     return Problem(task, records, accountant, xi, (*rows.notes, *notes), held_out=unseen)
 
 
-def _setting(scenario: Scenario, objective: Objective, noise: Mechanism) -> Setting:
+def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Setting:
     """Return the numbers that the algorithm is filled in with."""
     model, privacy = scenario.model, scenario.privacy
     needed = scenario.algorithm.needs_shares
@@ -159,12 +164,12 @@ def _setting(scenario: Scenario, objective: Objective, noise: Mechanism) -> Sett
         shares=np.array(shares(scenario.network)) if needed else None,
         protocol=scenario.protocol,
         noise=noise.scale,
-        domain=None if privacy.mechanism == "none" else privacy.sensitivity,
+        domain=privacy.bounded,
     )
 
 
 def _reply(
-    scenario: Scenario, gradients: Gradients, noise: Mechanism, records: Records, size: int
+    scenario: Scenario, gradients: Gradients, noise: AnswerNoise, records: Records, size: int
 ) -> Reply:
     """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
     adversary, acceptance = scenario.adversary, scenario.acceptance

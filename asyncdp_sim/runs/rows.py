@@ -10,7 +10,6 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import blank, only_labels, void
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.privacy import Domain
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
@@ -74,11 +73,11 @@ def prepared(scenario: Scenario, dataset: Dataset) -> Prepared:
 
 def _in_domain(scenario: Scenario, given: Rows) -> tuple[Rows, tuple[str, ...]]:
     """Return rows as a bounded domain has them, where there is one, and what is said of it."""
-    privacy, domain = scenario.privacy, scenario.privacy.sensitivity
-    if privacy.mechanism == "none" or not isinstance(domain, Domain):
+    privacy, domain = scenario.privacy, scenario.privacy.bounded
+    if domain is None or not domain.bounds_records:
         return given, ()
     inside = domain.confine(*given, privacy.norm)
-    bounds = domain.words(scenario.model, scenario.data.features, privacy.norm)
+    bounds = domain.words(scenario.model, scenario.data.features, privacy.norm) or ""
     return inside, (_confined(given, inside), bounds)
 
 

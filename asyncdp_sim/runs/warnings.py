@@ -202,10 +202,10 @@ def warnings(
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
     privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
-    if privacy.mechanism == "none" and privacy.epsilon is not None:
+    if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
-    if privacy.mechanism != "gaussian" and privacy.delta is not None:
-        yield DeltaNotUsed(privacy.mechanism)
+    if not privacy.mechanism.needs_delta and privacy.delta is not None:
+        yield DeltaNotUsed(privacy.mechanism.kind)
     if adversary is not None and len(adversary.owners) > 0:
         yield Noted.of(adversary.words(), "{}; f and θ* are of all owners' records")
     if acceptance is not None and not acceptance.takes_all:

@@ -17,8 +17,11 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
     """
     *parents, last = keys(path)
     table: Any = raw
-    for parent in parents:
-        table = table.setdefault(parent, {})
+    for depth, parent in enumerate(parents, 1):
+        inner = table.setdefault(parent, {})
+        if isinstance(inner, str) and fields_of_kind(spec, parents[:depth], inner) is not None:
+            inner = table[parent] = {"kind": inner}  # a kind that stood alone
+        table = inner
         if not isinstance(table, dict):
             allowed = f"{parent!r} is not a table, so nothing can be set below it"
             raise SpecError([Fault(path, show(value), allowed)])

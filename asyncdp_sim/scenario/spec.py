@@ -100,7 +100,7 @@ class Scenario(Spec):
         found += algorithm.faults(self.protocol) + algorithm.misfits(self)
         found += [] if self.adversary is None else self.adversary.faults(n_owners)
         if self.acceptance is not None:
-            found += self.acceptance.faults(self.privacy.mechanism)
+            found += self.acceptance.faults(self.privacy.mechanism.kind)
         found += wrong_length("owners.records", self.owners.records, n_owners)
         found += held_out.faults(self.data.held_out, self.records or ())
         if len(found) == 0 and algorithm.needs_shares:

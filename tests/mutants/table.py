@@ -278,7 +278,7 @@ MUTANTS = (
     ),
     # privacy
     Mutant(
-        "asyncdp_sim/privacy/mechanisms.py",
+        "asyncdp_sim/privacy/mechanisms/noise.py",
         "return 2 * bound * answers / (records * epsilon)",
         "return bound * answers / (records * epsilon)",
         "a record added for a record replaced",
@@ -293,8 +293,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accounting.py",
-        "return float(np.sort(self.spent(released) * factor)[-owners:].sum())",
-        "return float(np.sort(self.spent(released) * factor)[:owners].sum())",
+        "return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())",
+        "return float(np.sort(self.spent(released) * self.times(factor))[:owners].sum())",
         "the least of what sharers spent for the most",
         ("tests/unit/privacy",),
     ),

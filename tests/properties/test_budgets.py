@@ -14,10 +14,12 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.budget import Budget, Horizon, PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.trace.invariants import check
+from tests.conformance.members import examples
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
 
@@ -27,6 +29,8 @@ SIZES = st.sampled_from([0.1, 0.3, 1.0, 2.5, 10.0])
 """Of ε; few, so that noise is calibrated to each once."""
 SHARES = st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.07])
 """Of a budget, what one answer costs."""
+NOISY = list({each.kind: each for each in examples(Mechanism) if not each.exact}.values())
+KINDS = {each.kind for each in [*NOISY, *examples(Budget)]}
 ROUGH = rough_networks(st.sampled_from([False, False, True]))
 RESENDS = ["fresh", "same"]
 MODEL = Ridge(regularisation=1.0)
@@ -43,16 +47,13 @@ class Case:
 @st.composite
 def budgets(draw: st.DrawFn, n: int, least: float) -> Budget:
     """Draw a budget of which ``least`` is the smallest part that an owner may spend."""
-    answers = st.integers(1, 9) | st.lists(st.integers(1, 9), min_size=n, max_size=n)
-    prices = SHARES.map(lambda share: share * least)
-    kind = draw(st.sampled_from(["horizon", "per-owner-cap", "answers", "per_answer"]))
-    if kind == "horizon":
-        return Horizon()
-    if kind == "per-owner-cap":
-        return PerOwnerCap(answers=draw(answers))
-    if kind == "answers":
-        return UntilSpent(answers=draw(answers))
-    return UntilSpent(per_answer=draw(prices | st.lists(prices, min_size=n, max_size=n)))
+    example = draw(st.sampled_from(examples(Budget)))
+    values = {int: st.integers(1, 9), float: SHARES.map(lambda share: share * least)}
+    fields = {}
+    for name, value in example.model_dump(exclude={"kind"}, exclude_none=True).items():
+        each = values[type(value[0] if isinstance(value, tuple) else value)]
+        fields[name] = draw(each | st.lists(each, min_size=n, max_size=n))
+    return type(example)(**fields)
 
 
 @st.composite
@@ -62,10 +63,10 @@ def cases(draw: st.DrawFn) -> Case:
         lossy = {"loss": 0.5, "retransmissions": 2, "resend": draw(st.sampled_from(RESENDS))}
         network = network.model_copy(update={"channel": network.channel.model_copy(update=lossy)})
     n = network.n_owners
-    mechanism = draw(st.sampled_from(["laplace", "gaussian", "discrete-laplace"]))
+    mechanism = draw(st.sampled_from(NOISY))
     fields = {
         "epsilon": draw(SIZES | st.lists(SIZES, min_size=n, max_size=n)),
-        "delta": draw(st.sampled_from([1e-6, 1e-3])) if mechanism == "gaussian" else None,
+        "delta": draw(st.sampled_from([1e-6, 1e-3])) if mechanism.needs_delta else None,
         "mechanism": mechanism,
         "sensitivity": Clip(bound=1.0),
         "overlap": draw(st.integers(1, n)),
@@ -107,7 +108,7 @@ def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> N
     accountant = privacy.accountant(n, case.network.updates)
     allowed, released = accountant.answers, trace.released
     part = privacy.epsilons(n)
-    named = getattr(privacy.budget, "per_answer", None)
+    named = privacy.budget.prices(n)
     price = part / allowed if named is None else np.broadcast_to(named, n)
     if not isinstance(accountant, Gaussian):
         assert accountant.spent(released) == pytest.approx(price * released, rel=1e-12)
@@ -189,8 +190,8 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
         for holds in CHECKS:
             holds(case, trace)
         budget = case.privacy.budget
-        named = getattr(budget, "per_answer", None) is not None
-        met.update([case.privacy.mechanism, budget.kind + (" by price" if named else "")])
+        named = budget.prices(1) is not None
+        met.update([case.privacy.mechanism.kind, budget.kind + (" by price" if named else "")])
         met["shared"] += case.privacy.overlap > 1
         met["spent"] += bool(np.any(trace.released == case.network.answers_allowed))
         met["not spent"] += bool(np.any(trace.released < case.network.answers_allowed))
@@ -199,9 +200,8 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
         met["lost"] += sum(counted(trace, K.answer_lost, K.answer_collided)) > 0
 
     draw()
-    everything = ("laplace", "gaussian", "discrete-laplace", "horizon", "per-owner-cap")
-    everything += ("until-spent", "until-spent by price", "shared", "spent", "not spent")
-    everything += ("resent", "fresh", "lost")
+    everything = KINDS | {"until-spent by price", "shared", "spent", "not spent"}
+    everything |= {"resent", "fresh", "lost"}
     assert {name: met[name] for name in everything if met[name] < examples / 30} == {}
 
 

@@ -35,7 +35,7 @@ def settings(scenario: Scenario) -> dict[str, object]:
         "rho": scenario.algorithm.rho,
         "central step": scenario.algorithm.central_step,
         "start": scenario.algorithm.initial,
-        "mechanism": (scenario.privacy.mechanism, scenario.privacy.noise),
+        "mechanism": (scenario.privacy.mechanism.kind, scenario.privacy.noise),
         "bound": (sensitivity.kind, sensitivity.bound, sensitivity.norm),
         "budget": scenario.privacy.budget.kind,
     }

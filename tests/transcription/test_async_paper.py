@@ -34,7 +34,7 @@ def shared(scenario: Scenario) -> dict[str, object]:
         "protocol": scenario.protocol.kind,
         "rho": scenario.algorithm.rho,
         "central step": scenario.algorithm.central_step,
-        "mechanism": scenario.privacy.mechanism,
+        "mechanism": scenario.privacy.mechanism.kind,
     }
 
 

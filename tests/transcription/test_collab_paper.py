@@ -24,7 +24,7 @@ def common(scenario: Scenario) -> dict[str, object]:
         "horizon": scenario.run.updates,
         "algorithm": scenario.algorithm.kind,
         "protocol": scenario.protocol.kind,
-        "mechanism": scenario.privacy.mechanism,
+        "mechanism": scenario.privacy.mechanism.kind,
         "noise": scenario.privacy.noise,
         "budget": scenario.privacy.budget.kind,
     }

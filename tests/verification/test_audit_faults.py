@@ -19,10 +19,11 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accounting import Pure
 from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
+from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -44,8 +45,8 @@ def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 def thirty_deltas(patch: Patch) -> None:
-    right = privacy_spec.gaussian_multiplier
-    patch.setattr(privacy_spec, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
+    right = gaussian_mechanism.gaussian_multiplier
+    patch.setattr(gaussian_mechanism, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
 
 
 def one_row(patch: Patch) -> None:
@@ -122,8 +123,8 @@ def half_charged(patch: Patch) -> None:
 
 
 def less_noise(patch: Patch) -> None:
-    right = privacy_spec.laplace_scale
-    patch.setattr(privacy_spec, "laplace_scale", lambda *given: 0.8 * right(*given))
+    right = laplace_mechanism.laplace_scale
+    patch.setattr(laplace_mechanism, "laplace_scale", lambda *given: 0.8 * right(*given))
 
 
 def shorter_rows(patch: Patch) -> None:

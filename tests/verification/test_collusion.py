@@ -20,7 +20,7 @@ from asyncdp_sim.privacy.collusion import (
 from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
-from scenarios.collusion import tapped
+from scenarios.collusion import transcribed
 
 from .shared import shared
 from .zscores import require, score, seen
@@ -41,8 +41,8 @@ def transcripts():
         "algorithm": {"kind": "collab-1", "rho": 0.3 * T**2},
         "privacy": {"epsilon": EPSILON, "sensitivity": {"kind": "clip", "bound": BOUND}},
     }
-    problem, tap, _ = tapped(parse(Scenario, fields))
-    return problem, [tap.transcript(replicate) for replicate in range(RUNS)]
+    problem, noted, _ = transcribed(parse(Scenario, fields))
+    return problem, [noted.transcript(replicate) for replicate in range(RUNS)]
 
 
 def residuals(late=0, noise=1.0):

@@ -14,6 +14,7 @@ from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END, ENDS_EARLY, bro
 from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
@@ -151,7 +152,7 @@ def quadratic(found: RunResult) -> bool:
 
 def model_driven(found: RunResult) -> bool:
     """Whether how long runs are changes with the noise alone."""
-    quiet = found.scenario.privacy.model_copy(update={"mechanism": "none"})
+    quiet = found.scenario.privacy.model_copy(update={"mechanism": NoMechanism()})
     again = run(found.scenario.model_copy(update={"privacy": quiet}))
     pairs = zip(found.traces, again.traces, strict=True)
     return any(one.n_updates != other.n_updates for one, other in pairs)

@@ -3,19 +3,23 @@
 The law is checked by an independent route: shells of ‖w‖₁ one by one, by Gauss–Legendre quadrature.
 """
 
+import re
 from math import exp, fsum, lgamma, log
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import kolmogorov, ndtri
 
-from asyncdp_sim.privacy.staircase import StaircaseNoise
-from asyncdp_sim.privacy.staircase_law import Staircase, best_gamma
+from asyncdp_sim.privacy.mechanisms.staircase import StaircaseNoise
+from asyncdp_sim.theory.formulas.staircase import Staircase, best_gamma
+from tests.conformance.planted import Independent
 
 from .shared import shared
 from .zscores import Score, require, score, seen
 
 RUNS, DELTA = 100_000, 0.4
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "staircase.md"
 FIRST = np.zeros(RUNS, dtype=np.int64)
 CASES = {"low": (0.5, 0.3, 2), "even": (1.5, 0.7, 4), "steep": (6.0, 0.2, 3), "one": (2.0, 0.3, 1)}
 """ε, γ, p."""
@@ -29,26 +33,6 @@ class OneDraw(StaircaseNoise):
     def hide(self, owners, gradients, rows):
         noise = super().hide(owners, np.zeros_like(gradients), rows)
         return gradients + noise[:, :1]
-
-
-class Independent(StaircaseNoise):
-    """Planted bug: each coordinate has staircase noise of its own, as if it were the only one."""
-
-    @property
-    def alone(self):
-        return StaircaseNoise(self.scale, self.epsilon, self.gamma, 1)
-
-    def width(self, size):
-        return 5 * size
-
-    def hide(self, owners, gradients, rows):
-        count, size = gradients.shape
-        each, single = np.repeat(owners, size), rows.reshape(count * size, 5)
-        return self.alone.hide(each, gradients.reshape(-1, 1), single).reshape(count, size)
-
-    def log_likelihood(self, owners, gradients, answers):
-        columns = zip(gradients.T[..., None], answers.T[..., None], strict=True)
-        return sum(self.alone.log_likelihood(owners, one, two) for one, two in columns)
 
 
 def noise(case, kind=StaircaseNoise, factor=1.0):
@@ -156,6 +140,16 @@ def test_no_gamma_is_better_than_the_best(epsilon, size):
     others = [Staircase(epsilon, gamma, size) for gamma in np.geomspace(1e-4, 1, 400).tolist()]
     assert chosen.variance <= min(law.variance for law in others) * (1 + 1e-6)
     assert chosen.variance < 2 / epsilon**2  # Laplace's
+
+
+def test_the_gain_over_laplace_is_that_of_its_page():
+    """And for many numbers, or a small ε, there is none."""
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", PAGE.read_text("utf-8"), re.M)
+    assert [int(p) for p, _ in rows] == [1, 2, 5, 10, 100]
+    for p, shares in rows:
+        for epsilon, share in zip((0.5, 1.0, 2.0, 5.0, 10.0), shares.split(" | "), strict=True):
+            law = Staircase(epsilon, best_gamma(epsilon, int(p)), int(p))
+            assert law.variance / (2 / epsilon**2) == pytest.approx(float(share), abs=5.1e-4)
 
 
 def test_best_gamma_of_flat_laws_is_a_half():

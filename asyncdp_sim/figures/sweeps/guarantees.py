@@ -20,6 +20,7 @@ from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import BAND, MARKERS, canvas, colours, plain_numbers
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, as_columns
+from asyncdp_sim.privacy.label import gradient_norm
 
 Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
@@ -175,7 +176,7 @@ def _bound(results: Sequence[Result]) -> str:
     """Return Ξ that noise is scaled for, in L1 or L2, such as ``Ξ₁ = 5``."""
     said = results[0].scenario["privacy"]
     norm = (said.get("sensitivity") or {}).get("norm")
-    plain = "l2" if said.get("mechanism") == "gaussian" else "l1"
+    plain = gradient_norm(results[0].manifest)
     sign = "Ξ₁" if (norm or plain) == "l1" else "Ξ₂"
     known = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
     return f"{sign} = {', '.join(f'{xi:.4g}' for xi in known)}" if known else "no bound"

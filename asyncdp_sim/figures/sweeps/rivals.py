@@ -17,6 +17,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, colours, style
 from asyncdp_sim.figures.sweeps.sweep_figure import key, strokes
+from asyncdp_sim.privacy.label import PLAIN, mechanism_kind
 
 Array = npt.NDArray[np.float64]
 MOST_PANELS = 4
@@ -72,8 +73,8 @@ def rival(result: Result) -> str:
     """Return what sets a rival apart: how it learns, how records are hidden, who pays when."""
     privacy = result.scenario["privacy"]
     bound = privacy.get("sensitivity") or {"kind": "no bound"}
-    mechanism = privacy.get("mechanism", "laplace")
-    noise = [] if mechanism == "laplace" else [str(mechanism)]
+    mechanism = mechanism_kind(result.manifest)
+    noise = [] if mechanism == PLAIN else [mechanism]
     kinds = [result.scenario["algorithm"]["kind"], *noise, bound["kind"], privacy["budget"]["kind"]]
     return ", ".join(kinds)
 

@@ -11,7 +11,6 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.contest import ends
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.privacy.budget import Budget, Horizon, PerOwnerCap
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
 
@@ -60,9 +59,7 @@ def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Da
     if data.unowned_features is not None and data.unowned_targets is not None:
         features.append(data.unowned_features)
         targets.append(data.unowned_targets)
-    budget: Budget = PerOwnerCap(answers=coalition.answers)
-    if isinstance(scenario.privacy.budget, Horizon):
-        budget = Horizon()
+    budget = scenario.privacy.budget.sized(coalition.answers)
     epsilon = tuple(scenario.privacy.epsilons(scenario.owners.count)[chosen].tolist())
     sizes, length = tuple(len(data.targets[i]) for i in chosen), coalition.updates
     changes: dict[str, dict[str, Any]] = {

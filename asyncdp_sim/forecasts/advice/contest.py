@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.interval import half_width
-from asyncdp_sim.privacy import Clip
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
@@ -120,7 +119,9 @@ def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int =
     """
     p = float(scenario.data.features)
     rows = p
-    if isinstance(scenario.privacy.sensitivity, Clip) or scenario.algorithm.sample is not None:
+    bound = scenario.privacy.sensitivity
+    clipped = bound is not None and bound.clip_bound is not None
+    if clipped or scenario.algorithm.sample is not None:
         rows = float(np.mean([len(targets) for targets in dataset.targets]))
     return max(2, min(most, max(FEWEST, int(LIGHT / (updates * (STIR + p * rows))))))
 

@@ -266,8 +266,8 @@ def _one_on_one(
     choices = [(courses[-1], np.full(n, algorithm.rho))]
     if tuned:
         choices += [(each, rho) for each in courses for rho in steps(each, n)]
-    horizon = isinstance(privacy.budget, Horizon)
-    allowed = (lambda _, length: length) if horizon else enough_answers
+    follows = privacy.budget.follows_updates
+    allowed = (lambda _, length: length) if follows else enough_answers
     return EqualSizeCost.one_on_one(choices, allowed, float(objective.records.sum()))
 
 
@@ -296,10 +296,12 @@ def unlike(known: Population) -> tuple[str, ...]:
         doubts = [doubt for doubt in doubts if not doubt.startswith("clipped")]
     if known.objective is not None and known.objective.theta_max is not None:
         granted.append("the projection onto Θ never acts")
-    if privacy.mechanism not in ("laplace", "none"):
-        doubts.append(f"noise {privacy.mechanism} of other answer counts is not worked out here")
-    if privacy.budget.kind == "until-spent":
-        doubts.append("budgets until-spent are not worked out for coalitions")
+    if privacy.hides and not privacy.mechanism.laplace_variance:
+        doubts.append(
+            f"noise {privacy.mechanism.kind} of other answer counts is not worked out here"
+        )
+    if not privacy.budget.named_answers:
+        doubts.append(f"budgets {privacy.budget.kind} are not worked out for coalitions")
     chosen = selection(free.network)
     if not isinstance(chosen, Unknown) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
         doubts.append("owners come unequally often")

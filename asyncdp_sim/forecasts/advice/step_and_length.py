@@ -13,7 +13,6 @@ from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.clipped import ClippedCourse
@@ -148,8 +147,8 @@ def _finite(psi: float) -> float | None:
 
 def _answers(scenario: Scenario, updates: int) -> int:
     """Return K that share a budget."""
-    horizon = isinstance(scenario.privacy.budget, Horizon)
-    return updates if horizon else enough_answers(scenario.owners.count, updates)
+    follows = scenario.privacy.budget.follows_updates
+    return updates if follows else enough_answers(scenario.owners.count, updates)
 
 
 def with_choice(scenario: Scenario, setting: Setting) -> Scenario:
@@ -158,7 +157,7 @@ def with_choice(scenario: Scenario, setting: Setting) -> Scenario:
         "algorithm": scenario.algorithm.with_step(setting.rho),
         "run": scenario.run.model_copy(update={"updates": setting.updates}),
     }
-    if not isinstance(scenario.privacy.budget, Horizon):
-        cap = PerOwnerCap(answers=setting.answers)
-        changed["privacy"] = scenario.privacy.model_copy(update={"budget": cap})
+    budget = scenario.privacy.budget.sized(setting.answers)
+    if budget is not scenario.privacy.budget:
+        changed["privacy"] = scenario.privacy.model_copy(update={"budget": budget})
     return scenario.model_copy(update=changed)

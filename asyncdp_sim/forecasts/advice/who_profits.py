@@ -97,13 +97,14 @@ def prospects(
     answers : array (N,)
         Expected answers of each owner.
     """
-    accountant, found = population.problem.accountant, []
+    accountant, noise, found = population.problem.accountant, population.problem.noise, []
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
     cost = max(expected - noise_free, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        needed = accountant.quieter(np.sqrt(cost / np.maximum(alone - noise_free, 0.0)))
+        louder = np.sqrt(cost / np.maximum(alone - noise_free, 0.0))
+        needed = noise.needed(accountant, louder)
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None

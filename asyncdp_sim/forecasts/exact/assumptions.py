@@ -7,7 +7,6 @@ from asyncdp_sim.forecasts.exact.absent_answers import absent
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.privacy import Clip
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
@@ -45,7 +44,7 @@ def nonlinear(population: Population) -> list[str]:
         found.append(f"the loss of model {scenario.model.kind} is not quadratic")
     elif not population.objective.interior:
         found.append("the optimum lies on the bound of Θ, where the projection acts")
-    if isinstance(scenario.privacy.sensitivity, Clip) and scenario.privacy.mechanism != "none":
+    if scenario.privacy.clip_bound is not None:
         found.append("clipped gradients are not linear in the model")
     if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")

@@ -10,7 +10,6 @@ from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import LinearRecords
-from asyncdp_sim.privacy import Clip
 from asyncdp_sim.theory.moments.clipped import ROWS, ClippedCourse
 
 Array = npt.NDArray[np.float64]
@@ -18,8 +17,7 @@ Array = npt.NDArray[np.float64]
 
 def clips(known: Population) -> bool:
     """Return whether record gradients are clipped."""
-    privacy = known.scenario.privacy
-    return isinstance(privacy.sensitivity, Clip) and privacy.mechanism != "none"
+    return known.scenario.privacy.clip_bound is not None
 
 
 def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:

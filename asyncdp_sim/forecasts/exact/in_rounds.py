@@ -10,11 +10,10 @@ from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Rounds, Schedule
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
-from asyncdp_sim.theory.moments.per_update import CentralMoments, Shape
+from asyncdp_sim.theory.moments.per_update import CentralMoments
 from asyncdp_sim.theory.moments.synchronous import DescentMoments, drawn, moments
 
 Array = npt.NDArray[np.float64]
@@ -64,14 +63,12 @@ class InRounds:
 
     def _moments(self, variance: float) -> DescentMoments:
         """Return the moments for a variance Σ (n_i/n)² v_i of each coordinate of a round."""
-        noise = self.known.problem.task.reply.noise
-        shape: Shape = noise.shape if isinstance(noise, LaplaceNoise) else "vector"
         return moments(
             self.objective.hessian,
             self.objective.free_optimum,
             self._schedule,
             variance,
-            noise=shape,
+            noise=self.known.problem.noise.shape,
             initial=self.algorithm.initial,
         )
 

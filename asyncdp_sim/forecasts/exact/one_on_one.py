@@ -8,7 +8,6 @@ import numpy.typing as npt
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import OneOnOne
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
 from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, moments
@@ -162,8 +161,7 @@ def process_of(
 
 def shape_of(known: Population) -> Shape:
     """Return whether coordinates have noise of their own."""
-    noise = known.problem.task.reply.noise
-    return noise.shape if isinstance(noise, LaplaceNoise) else "vector"
+    return known.problem.noise.shape
 
 
 def _proportion(variance: Array, former: Array) -> float | None:

@@ -93,7 +93,7 @@ class AlgorithmKind(Kind):
 
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what does not suit it in a scenario's model, privacy and acceptance."""
-        if self.sample is None or scenario.privacy.mechanism == "none":
+        if self.sample is None or not scenario.privacy.hides:
             return []
         allowed = "noise is scaled for all of an owner's records: allowed is nothing"
         return [Fault("algorithm.batch", str(self.sample), allowed)]

@@ -210,16 +210,16 @@ class NoisyStatistics(AlgorithmKind):
     def _unscaled(self, privacy: Any) -> list[Fault]:
         """Return what answers of second moments are not scaled for in a ``privacy``."""
         found: list[Fault] = []
-        if privacy.mechanism == "none":
+        if not privacy.hides:
             return found
-        if privacy.mechanism != "laplace":
+        if not privacy.mechanism.laplace_variance:
             allowed = f"algorithm {self.kind} is scaled for laplace"
-            found.append(Fault("privacy.mechanism", repr(privacy.mechanism), allowed))
+            found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
         if privacy.noise != "vector":
             allowed = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
             found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
         bound = privacy.sensitivity
-        if bound is not None and bound.kind != "domain":
+        if bound is not None and not bound.bounds_records:
             allowed = f"algorithm {self.kind} releases no gradients: allowed is domain"
             found.append(Fault("privacy.sensitivity.kind", repr(bound.kind), allowed))
         elif bound is not None and bound.rows not in (None, "l1"):

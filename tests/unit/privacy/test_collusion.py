@@ -16,12 +16,12 @@ from asyncdp_sim.privacy.collusion import (
     from_rounds,
 )
 from asyncdp_sim.privacy.mechanisms import laplace_scale
-from asyncdp_sim.privacy.transcript import Tap, Transcript
+from asyncdp_sim.privacy.transcript import Transcribed, Transcript
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
-from scenarios.collusion import tapped
+from scenarios.collusion import transcribed
 
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}
@@ -65,9 +65,9 @@ def recovered(problem: Problem, seen: Transcript) -> Recovered:
 @pytest.mark.parametrize("n_owners", [2, 3])
 @pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
 def test_answers_are_worked_out_to_rounding(parts: dict[str, Any], n_owners: int) -> None:
-    problem, tap, _ = tapped(scenario(n_owners, **parts))
+    problem, noted, _ = transcribed(scenario(n_owners, **parts))
     for replicate in range(2):
-        seen = tap.transcript(replicate)
+        seen = noted.transcript(replicate)
         found = recovered(problem, seen)
         points, answers = truth(seen, found)
         assert len(found.k) == 59 if parts is ROUNDS else len(found.k) > 3
@@ -78,8 +78,8 @@ def test_answers_are_worked_out_to_rounding(parts: dict[str, Any], n_owners: int
 def test_an_infinite_budget_gives_the_gradient_itself_away() -> None:
     clip = {"kind": "clip", "bound": 5.0}
     budgets = {"epsilon": [1.0, float("inf")], "sensitivity": clip}
-    problem, tap, _ = tapped(scenario(privacy=budgets, **ROUNDS))
-    found = recovered(problem, tap.transcript(0))
+    problem, noted, _ = transcribed(scenario(privacy=budgets, **ROUNDS))
+    found = recovered(problem, noted.transcript(0))
     owners = np.full(len(found.k), HIDDEN)
     exact = problem.task.reply.gradients.gradient(owners, found.points)
     assert np.abs(found.answers - exact).max() < 1e-11
@@ -91,8 +91,8 @@ def test_coordinates_on_the_bound_stay_hidden(text: str) -> None:
     """The projection says only that they were beyond it; the others are worked out as before."""
     model = {"kind": "ridge", "regularisation": 0.1, "theta_max": 0.8}
     algorithm = {"kind": "async-gossip", "rho": 200.0, "central_step": text}
-    problem, tap, _ = tapped(scenario(model=model, algorithm=algorithm))
-    seen = tap.transcript(0)
+    problem, noted, _ = transcribed(scenario(model=model, algorithm=algorithm))
+    seen = noted.transcript(0)
     found = recovered(problem, seen)
     _, answers = truth(seen, found)
     hidden = np.isnan(found.answers)
@@ -102,7 +102,7 @@ def test_coordinates_on_the_bound_stay_hidden(text: str) -> None:
 
 def test_only_lone_updates_are_worked_out() -> None:
     """H's updates at k = 1 and 4 are alone, those at 6 and 7 are not: the answer of 1 is known."""
-    problem, _, _ = tapped(scenario(**GOSSIP))
+    problem, _, _ = transcribed(scenario(**GOSSIP))
     steps = problem.task.steps
     assert isinstance(steps, GossipSteps)
     owners = np.array([0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0])
@@ -115,21 +115,21 @@ def test_only_lone_updates_are_worked_out() -> None:
 
 def test_a_secret_start_is_refused() -> None:
     algorithm = {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"}
-    problem, tap, _ = tapped(scenario(algorithm=algorithm))
+    problem, noted, _ = transcribed(scenario(algorithm=algorithm))
     with pytest.raises(ValueError, match="given uniform"):
-        recovered(problem, tap.transcript(0))
+        recovered(problem, noted.transcript(0))
 
 
 @pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
 def test_a_tap_changes_nothing(parts: dict[str, Any]) -> None:
     given = scenario(**parts)
-    problem, tap, models = tapped(given)
+    problem, noted, models = transcribed(given)
     outcome = run(given)
     assert np.array_equal(models, outcome.learned.models)
-    assert isinstance(tap, Tap)
+    assert isinstance(noted, Transcribed)
     used = np.concatenate([trace.updates["owner"] for trace in outcome.traces]) - 1
-    assert np.array_equal(np.concatenate([tap.transcript(r).owners for r in range(2)]), used)
-    assert tap.answer_size == tap.n_features == problem.task.objective.n_features
+    assert np.array_equal(np.concatenate([noted.transcript(r).owners for r in range(2)]), used)
+    assert noted.answer_size == noted.n_features == problem.task.objective.n_features
 
 
 def test_the_mean_of_all_answers() -> None:

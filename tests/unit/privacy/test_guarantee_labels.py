@@ -59,8 +59,9 @@ def judged(
     if kind == "declared" and mechanism != "none" and largest is not None:
         look = Look(np.array(largest), 70 - unseen, unseen)
     return guarantee(
-        privacy, accountant, XI, P, look, public, records, obfuscated=obfuscated, timing=timing
-    )
+        privacy, accountant, XI, P, look, public, records,
+        noise=privacy.noise_for(records, T, XI, P), obfuscated=obfuscated, timing=timing,
+    )  # fmt: skip
 
 
 def named(found: Guarantee) -> set[str]:
@@ -194,7 +195,8 @@ def test_the_judged_epsilon_is_not_written_back() -> None:
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
     accountant = privacy.accountant(2, T)
     look = Look(np.array([50.0, 50.0]), 1)
-    guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2])
+    noise = privacy.noise_for(RECORDS[:2], T, XI, P)
+    guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2], noise=noise)
     assert accountant.epsilon.tolist() == EPSILON
     assert accountant.spent(accountant.answers).tolist() == EPSILON
 

@@ -106,10 +106,10 @@ class Polar(AlgorithmKind):
             if getattr(scenario.protocol, "read", None) == "basic":
                 allowed = f"allowed: minimum-wait, client-averaged {rough}"
                 found.append(Fault("protocol.read", "'basic'", allowed))
-        if privacy.mechanism != "none":
+        if privacy.hides:
             allowed = "algorithm polar obfuscates and has no finite ε: allowed is none"
-            found.append(Fault("privacy.mechanism", repr(privacy.mechanism), allowed))
-        if privacy.budget.kind != "horizon":
+            found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
+        if not privacy.budget.follows_updates:
             allowed = "algorithm polar has no budget to spend: allowed is horizon"
             found.append(Fault("privacy.budget.kind", repr(privacy.budget.kind), allowed))
         if scenario.acceptance is not None and not scenario.acceptance.takes_all:

@@ -1,0 +1,46 @@
+"""Mechanisms: what hides answers, one file for each kind."""
+
+from typing import Annotated
+
+from asyncdp_sim.families import FAMILY_BY_NAME
+from asyncdp_sim.privacy.mechanisms.discrete_laplace import (
+    FINEST,
+    DiscreteLaplaceMechanism,
+    DiscreteLaplaceNoise,
+    grid_steps,
+)
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
+from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, MechanismKind
+from asyncdp_sim.privacy.mechanisms.laplace import LaplaceMechanism, LaplaceNoise
+from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape, laplace_scale
+from asyncdp_sim.privacy.mechanisms.none import NoMechanism, NoNoise
+from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism, StaircaseNoise
+
+Mechanism = Annotated[
+    LaplaceMechanism
+    | GaussianMechanism
+    | DiscreteLaplaceMechanism
+    | StaircaseMechanism
+    | NoMechanism,
+    FAMILY_BY_NAME,
+]
+"""Every mechanism, named by its kind alone or by a table; a new one joins by its line here."""
+
+__all__ = [
+    "FINEST",
+    "Allowance",
+    "AnswerNoise",
+    "DiscreteLaplaceNoise",
+    "GaussianNoise",
+    "Influence",
+    "LaplaceMechanism",
+    "LaplaceNoise",
+    "Mechanism",
+    "MechanismKind",
+    "NoMechanism",
+    "NoNoise",
+    "Shape",
+    "StaircaseNoise",
+    "grid_steps",
+    "laplace_scale",
+]

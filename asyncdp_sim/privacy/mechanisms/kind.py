@@ -1,0 +1,146 @@
+"""The family of mechanisms: what hides answers, and what the rest of the house asks of it."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.privacy.accounting import Accountant, Pure
+from asyncdp_sim.privacy.budget import pure_answers, pure_part, pure_total
+from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape
+from asyncdp_sim.privacy.sensitivity import NormChoice
+from asyncdp_sim.spec import Kind
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """How far one record moves the answers of each owner: by 2Ξ/n_i.
+
+    Attributes
+    ----------
+    xi : float
+        Ξ ≥ 0, the bound on a record's gradient in the norm of the mechanism.
+    records : array (N,)
+        n_i.
+    size : int
+        p, numbers in an answer.
+    """
+
+    xi: float
+    records: Array
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """What owners may spend, and on how many answers.
+
+    Attributes
+    ----------
+    answers : array of int (N,)
+        K_i ≥ 1.
+    epsilon : array (N,)
+        ε_i > 0, possibly infinite: answers are then exact.
+    price : array (N,), optional
+        ε₀ of one answer, where that is named; absent, K_i answers spend the budget.
+    delta : float
+        δ; 0 where none is named.
+    """
+
+    answers: Counts
+    epsilon: Array
+    price: Array | None
+    delta: float
+
+
+class MechanismKind(Kind):
+    """A mechanism."""
+
+    exact: ClassVar[bool]
+    """Answers are the gradients themselves: nothing is claimed and nothing is hidden."""
+    norm: ClassVar[Norm]
+    """In which a record's gradient has to be bounded."""
+    norms: ClassVar[tuple[NormChoice, ...]]
+    """Norms that a bound may be stated in."""
+    needs_delta: ClassVar[bool]
+    """Its ε is stated at a δ > 0."""
+    composition: ClassVar[Literal["pure", "gaussian", "own"]]
+    """The textbook's rule for K answers: ε adds up, or 1/z² does; or the accountant alone knows."""
+    laplace_variance: ClassVar[bool]
+    """The variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
+    shapes: ClassVar[tuple[Shape, ...]]
+    """What ``privacy.noise`` may be."""
+    gridded: ClassVar[bool]
+    """Answers lie on ``privacy.grid``."""
+    calibrated: ClassVar[tuple[float, float]]
+    """Finite ε for which noise is worked out to the last digits, from and to."""
+    noise_name: ClassVar[str]
+    """The noise in the words of labels and captions."""
+
+    @property
+    def vouched(self) -> bool:
+        """Whether a proof and the suite stand behind it; else its claim is not shown."""
+        return not self.outside
+
+    @abstractmethod
+    def part(self, epsilon: float, parts: int, delta: float) -> float:
+        """Return ε of which so many make ``epsilon`` together."""
+
+    @abstractmethod
+    def fits(self, price: float, epsilon: float, delta: float) -> int:
+        """Return how many answers of ε₀ = ``price`` each a finite budget holds."""
+
+    @abstractmethod
+    def accountant(self, allowance: Allowance) -> Accountant:
+        """Return what answers cost."""
+
+    @abstractmethod
+    def noise(
+        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+    ) -> AnswerNoise:
+        """Return the noise that hides answers at this cost.
+
+        Raises
+        ------
+        SpecError
+            If a field does not suit these numbers.
+        """
+
+
+class PureMechanism(MechanismKind):
+    """A mechanism whose answers are ε-differentially private each, at L1 sensitivity."""
+
+    exact = False
+    norm: ClassVar[Norm] = "l1"
+    norms: ClassVar[tuple[NormChoice, ...]] = ("l1", "l2-as-published")
+    needs_delta = False
+    composition: ClassVar[Literal["pure", "gaussian", "own"]] = "pure"
+    calibrated = (0.0, np.inf)
+
+    @override
+    def part(self, epsilon: float, parts: int, delta: float) -> float:
+        return pure_part(epsilon, parts)
+
+    @override
+    def fits(self, price: float, epsilon: float, delta: float) -> int:
+        return pure_answers(price, epsilon)
+
+    @override
+    def accountant(self, allowance: Allowance) -> Pure:
+        return Pure(allowance.answers, allowance.epsilon, total(allowance))
+
+
+def total(allowance: Allowance) -> Array:
+    """Return ε of K_i pure answers, ≤ ε_i, shape (N,)."""
+    if allowance.price is None:
+        return allowance.epsilon
+    priced = zip(allowance.price.tolist(), allowance.answers.tolist(), strict=True)
+    spent = np.array([pure_total(price, count) for price, count in priced])
+    return np.where(np.isinf(allowance.epsilon), np.inf, spent)

@@ -1,0 +1,104 @@
+"""Faults of noise, to be planted in any mechanism."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, StaircaseNoise
+from asyncdp_sim.privacy.mechanisms.noise import Array, Indices, alike
+
+
+@dataclass(frozen=True, eq=False)
+class Planted(AnswerNoise):
+    """Noise that says of itself what the right one says."""
+
+    right: Any
+
+    @property
+    def scale(self) -> Array:
+        return self.right.scale
+
+    @property
+    def shape(self) -> Any:
+        return self.right.shape
+
+    @property
+    def variance(self) -> Array:
+        return self.right.variance
+
+    @property
+    def added(self) -> str | None:
+        return self.right.added
+
+    @property
+    def figures(self) -> dict[str, Array]:
+        return self.right.figures
+
+    def width(self, size: int) -> int:
+        return self.right.width(size)
+
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        return self.right.rows(generator, count, size)
+
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        return self.right.hide(owners, gradients, rows)
+
+    def longest(self, size: int, quantile: float) -> Array:
+        return self.right.longest(size, quantile)
+
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        return self.right.log_likelihood(owners, gradients, answers)
+
+    def exact(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        """Return what is sent of gradients without noise: on a grid, the nearest point."""
+        silent = replace(self.right, scale=np.zeros_like(self.right.scale))
+        return silent.hide(owners, gradients.copy(), rows)
+
+
+class Silent(Planted):
+    """No noise at all, whatever it says."""
+
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        return self.exact(owners, gradients, rows)
+
+
+class OneDraw(Planted):
+    """The first coordinate's noise on all of them, as an attacker knows who knows that."""
+
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        noise = self.right.hide(owners, np.zeros_like(gradients), rows)
+        return self.exact(owners, gradients, rows) + noise[:, :1]
+
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        rows = np.ones((len(owners), self.width(answers.shape[1])))
+        noise = answers - self.exact(owners, np.broadcast_to(gradients, answers.shape), rows)
+        return np.where(alike(noise, noise[:, :1], answers), 0.0, -np.inf)
+
+
+class Independent(StaircaseNoise):
+    """Staircase noise of its own on each coordinate, as if that were the only one."""
+
+    @property
+    def alone(self) -> StaircaseNoise:
+        return StaircaseNoise(self.scale, self.epsilon, self.gamma, 1)
+
+    def width(self, size: int) -> int:
+        return 5 * size
+
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        count, size = gradients.shape
+        each, single = np.repeat(owners, size), rows.reshape(count * size, 5)
+        return self.alone.hide(each, gradients.reshape(-1, 1), single).reshape(count, size)
+
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        columns = zip(gradients.T[..., None], answers.T[..., None], strict=True)
+        return sum(self.alone.log_likelihood(owners, one, two) for one, two in columns)
+
+
+def smaller(noise: Any) -> AnswerNoise:
+    """Noise of 0.8 of its scale."""
+    return replace(noise, scale=0.8 * noise.scale)
+
+
+FAULTS = {"no noise": Silent, "0.8 of the noise": smaller, "one draw": OneDraw}

@@ -1,0 +1,291 @@
+"""Every mechanism is attacked by the audit's own means, as it stands and with faults in it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from typing_extensions import override
+
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.per_answer import audit_answer
+from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.privacy import guarantee
+from asyncdp_sim.privacy.accounting import Pure
+from asyncdp_sim.privacy.label import label, named_guarantee
+from asyncdp_sim.privacy.mechanisms import (
+    Allowance,
+    LaplaceMechanism,
+    Mechanism,
+    MechanismKind,
+    NoNoise,
+    StaircaseNoise,
+)
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.paths import set_path
+from asyncdp_sim.spec import member, parse
+from tests.conformance.members import examples, said
+from tests.conformance.planted import FAULTS, Independent
+from tests.verification.zscores import require, score, seen
+
+EACH = examples(Mechanism)
+NOISY = [each for each in EACH if not each.exact]
+SIZE, RUNS, DOUBT = 4, 60_000, 1e-4
+CHARGES = [1.0, 3.0]
+OUTSIDE = "python:own.py:Own sha256:00e2"
+RECORDS = np.array([20, 20])
+
+
+def scenario(mechanism: MechanismKind, epsilon: float = 1.0, answers: int = 1) -> Scenario:
+    return parse(
+        Scenario,
+        {
+            "schema": 1,
+            "id": "attacked",
+            "run": {"updates": 2},
+            "owners": {"count": 2, "records": 20},
+            "data": {"kind": "gaussian", "features": SIZE},
+            "model": {"kind": "ridge", "regularisation": 0.1},
+            "algorithm": {"kind": "async-gossip", "rho": 1.0},
+            "privacy": {
+                "epsilon": epsilon,
+                "mechanism": mechanism,
+                "sensitivity": {"kind": "clip", "bound": 1.0},
+                "budget": {"kind": "per-owner-cap", "answers": answers},
+            }
+            | ({"delta": 1e-3} if mechanism.needs_delta else {}),
+        },
+    )
+
+
+def ready(given: Scenario) -> Problem:
+    return prepare(given, build_dataset(given))
+
+
+def hidden_by(problem: Problem, noise: Any) -> Problem:
+    reply = replace(problem.task.reply, noise=noise)
+    return replace(problem, task=replace(problem.task, reply=reply))
+
+
+def attacked(given: Scenario, problem: Problem) -> Any:
+    """What the audit shows of one answer, along one coordinate and along all of them."""
+    return audit_answer(given, build_dataset(given), problem, None, RUNS, DOUBT)
+
+
+@pytest.mark.parametrize("epsilon", CHARGES)
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: float) -> None:
+    """And is seen nearly as far as it goes, so that the attack is worth something."""
+    given = scenario(mechanism, epsilon)
+    found = attacked(given, ready(given))
+    assert found.claim.epsilon == pytest.approx(epsilon, rel=1e-12)
+    assert not found.exceeded, found.words()
+    assert found.finding.epsilon > 0.8 * epsilon
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_a_fault_in_a_mechanism_is_refuted(mechanism: MechanismKind, fault: str) -> None:
+    given = scenario(mechanism)
+    problem = ready(given)
+    found = attacked(given, hidden_by(problem, FAULTS[fault](problem.noise)))
+    assert found.exceeded, found.words()
+
+
+@pytest.mark.parametrize("epsilon", CHARGES)
+def test_a_staircase_on_each_coordinate_is_refuted_by_shifts_of_all(epsilon: float) -> None:
+    for each in examples(member(Mechanism, "staircase")):
+        given = scenario(each, epsilon)
+        problem, right = ready(given), ready(given).noise
+        assert isinstance(right, StaircaseNoise)
+        wrong = Independent(right.scale, right.epsilon, right.gamma, right.size)
+        found = attacked(given, hidden_by(problem, wrong))
+        assert found.exceeded
+        assert found.finding.event.score == "likelihood, all coordinates"
+
+
+def squares(noise: Any, of: Any) -> list[Any]:
+    """Squares of what noise adds, and their products over coordinates, against what is stated."""
+    owners = np.zeros(RUNS, dtype=np.int64)
+    rows = noise.rows(np.random.default_rng(7), RUNS, SIZE)
+    added = noise.hide(owners, np.zeros((RUNS, SIZE)), rows)
+    variance = float(of.variance[0])
+    spread = [score(f"square {j}", added[:, j] ** 2, variance) for j in (0, SIZE - 1)]
+    return [*spread, score("product", added[:, 0] * added[:, 1], 0.0, variance)]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_noise_has_the_variance_that_it_states(mechanism: MechanismKind, epsilon: float) -> None:
+    noise = ready(scenario(mechanism, epsilon)).noise
+    require(squares(noise, noise), error=0.05)
+    for fault in FAULTS.values():
+        assert seen(squares(fault(noise), noise)) > 5
+
+
+@pytest.mark.parametrize("mechanism", EACH, ids=said)
+def test_noise_is_what_its_traits_say(mechanism: MechanismKind) -> None:
+    given = scenario(mechanism)
+    problem = ready(given)
+    noise, accountant = problem.noise, problem.accountant
+    assert bool(np.all(noise.variance > 0)) is not mechanism.exact
+    assert (accountant.delta > 0) is mechanism.needs_delta
+    assert (accountant.multiplier is not None) is (mechanism.composition == "gaussian")
+    assert bool(noise.figures) is not mechanism.exact
+    said = " ".join(describe(given))
+    assert all(name in said for name in noise.figures)
+    laplace = 2 * np.square(2 * 1.0 / (RECORDS * 1.0))
+    assert np.allclose(noise.variance, laplace, rtol=1e-9) is mechanism.laplace_variance
+
+
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(
+    mechanism: MechanismKind,
+) -> None:
+    noise = ready(scenario(mechanism, 6.0)).noise
+    for factor in (0.5, 1.0, 1.7):
+        needed = noise.needed(ready(scenario(mechanism, 6.0)).accountant, np.full(2, factor))
+        best = type(mechanism)()  # fields as they suit the other budget
+        other = ready(scenario(best, float(needed[0]))).noise
+        assert other.variance == pytest.approx(noise.variance / factor**2, rel=2e-2)
+
+
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_a_mechanism_that_states_no_noise_is_never_private(mechanism: MechanismKind) -> None:
+    given = scenario(mechanism)
+    problem, none = ready(given), NoNoise(np.zeros(2))
+    for noise, private in ((problem.noise, True), (none, False)):
+        found = guarantee(
+            given.privacy, problem.accountant, 1.0, SIZE, None, (0, 0), RECORDS, noise=noise
+        )
+        assert found.private is private
+        assert np.isfinite(found.epsilon_true) == private
+        assert ("adds no noise" in " ".join(found.reasons)) is not private
+
+
+class Unproven(LaplaceMechanism):
+    """A mechanism that nobody vouches for, and that composes by a rule of its own."""
+
+    composition = "own"
+
+
+class Half(Pure):
+    """Charges half of what answers cost."""
+
+    @override
+    def spent(self, released: Any) -> Any:
+        return super().spent(released) / 2
+
+
+class Cheap(Unproven):
+    """Says that its answers cost half of what they do."""
+
+    @override
+    def accountant(self, allowance: Allowance) -> Half:
+        return Half(allowance.answers, allowance.epsilon, allowance.epsilon)
+
+
+def by(mechanism: MechanismKind, answers: int) -> Scenario:
+    given = scenario(LaplaceMechanism(), 3.0, answers)
+    privacy = given.privacy.model_copy(update={"mechanism": mechanism})
+    return given.model_copy(update={"privacy": privacy})
+
+
+def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private() -> None:
+    given = by(Unproven(), 2)
+    problem = ready(given)
+    found = guarantee(
+        given.privacy, problem.accountant, 1.0, SIZE, None, (0, 0), RECORDS, noise=problem.noise
+    )
+    assert found.private is None
+    assert "not vouched for" in found.reasons[0]
+
+
+def test_without_a_textbook_a_mechanism_is_held_to_what_it_says() -> None:
+    known, own = owed(by(LaplaceMechanism(), 2))[1], owed(by(Unproven(), 2))[1]
+    assert own.answers == known.answers == 2
+    assert own.of_one() == known.of_one()
+    assert [own.cost(count) for count in range(3)] == [known.cost(count) for count in range(3)]
+    assert own.of_all(gaussian=True) == known.of_all(gaussian=True)
+    for mechanism, refuted in ((Unproven(), False), (Cheap(), True)):
+        given = by(mechanism, 2)
+        assert attacked(given, ready(given)).exceeded is refuted
+
+
+@pytest.mark.parametrize("name", ["staircase", {"kind": "staircase", "gamma": 0.4}, OUTSIDE])
+def test_labels_name_the_noise(name: Any) -> None:
+    manifest = {
+        "scenario": {"privacy": {"mechanism": name, "epsilon": 1.0}, "owners": {"count": 2}},
+        "summary": {
+            "private": True, "epsilon_true": 1.0, "delta": 0.0, "timing_accounted": True,
+            "not_for_release": False, "queries_unseen": None,
+        },
+    }  # fmt: skip
+    known = name != OUTSIDE
+    if not known:
+        manifest["summary"]["private"] = None
+        manifest["warnings"] = ["not shown: mechanism own is not vouched for: so it says itself"]
+    called = "staircase" if known else "python:own.py:Own"
+    claim = f"ε = 1 per owner over the run, pure with {called} noise"
+    found = label([manifest])
+    assert found.private is (True if known else None)
+    shown = (
+        f"Private as claimed: {claim}."
+        if known
+        else f"NOT SHOWN to be private as claimed ({claim})"
+    )
+    assert found.text.startswith(shown)
+    if known:
+        assert named_guarantee([manifest]) == f"ε-DP, pure, {called} noise"
+
+
+def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
+    for each in EACH:
+        alone = scenario(type(each)())
+        assert alone.plain()["privacy"]["mechanism"] == each.kind
+        assert parse(Scenario, alone.plain()) == alone
+        raw = alone.plain()
+        raw["privacy"]["mechanism"] = {"kind": each.kind}
+        assert parse(Scenario, raw).plain() == alone.plain()
+        fields = each.model_dump(exclude_none=True)
+        said_so = scenario(each).plain()["privacy"]["mechanism"]
+        assert said_so == (fields if len(fields) > 1 else each.kind)
+
+
+def test_a_field_can_be_set_beneath_a_kind_that_stands_alone() -> None:
+    """And a new kind drops what it lacks."""
+    raw = {"privacy": {"mechanism": "staircase"}}
+    assert set_path(Scenario, raw, "privacy.mechanism.gamma", 0.4) == []
+    assert raw["privacy"]["mechanism"] == {"kind": "staircase", "gamma": 0.4}
+    dropped = set_path(Scenario, raw, "privacy.mechanism.kind", "laplace")
+    assert raw["privacy"]["mechanism"] == {"kind": "laplace"}
+    assert dropped == [
+        "privacy.mechanism.kind = laplace: dropped privacy.mechanism.gamma, which it lacks"
+    ]
+    with pytest.raises(SpecError, match="is not a table"):
+        set_path(Scenario, {"privacy": {"mechanism": "no-such"}}, "privacy.mechanism.gamma", 0.4)
+
+
+def learning(mechanism: MechanismKind) -> Scenario:
+    """Four updates whose answers cost ε = 6 each, and are mostly noise."""
+    raw = scenario(mechanism, 24.0).plain()
+    raw["run"] |= {"updates": 4, "replicates": 600}
+    raw["algorithm"]["rho"] = 2.0
+    raw["privacy"] |= {"sensitivity": {"kind": "declared", "bound": 200.0}}
+    raw["privacy"] |= {"budget": {"kind": "horizon"}}
+    return parse(Scenario, raw)
+
+
+@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+def test_forecasts_by_moments_are_what_runs_come_to(mechanism: MechanismKind) -> None:
+    given = learning(mechanism)
+    found = forecast(given)
+    curve = run(given).learned.curve
+    ends = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+    psi = np.asarray(curve["relative_fitness"][ends])
+    require([score("ψ", psi, found.psi)], error=0.1)
+    assert found.psi > 3 * found.noise_free
