@@ -27,7 +27,7 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Spec, kind_of, members
+from asyncdp_sim.spec import Kind, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"
 
