@@ -10,7 +10,7 @@ from typing import Any
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Availability, Outages
+from asyncdp_sim.network.availability import Availability, Intervals, Outages
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.clocks import (
@@ -129,8 +129,11 @@ def off_the_grid(number: int) -> Network:
 
 
 def away_together(availability: Any, protocol: Protocol) -> bool:
-    """Return whether queries that wait for owners may reach several at one tick."""
-    return protocol.makes_updates and availability is Outages
+    """Return whether queries may reach, or exchanges lose, several owners at one tick."""
+    vanish = getattr(protocol, "offline", "finish") == "vanish"
+    return (protocol.makes_updates and availability is Outages) or (
+        vanish and availability is Intervals
+    )
 
 
 def with_protocol(protocol: Protocol, parts: dict[str, Any]) -> Network:
