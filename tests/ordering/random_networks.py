@@ -105,7 +105,8 @@ def off_the_grid(number: int) -> Network:
         protocol = patient.of(Protocol, on_any_channel)
         if shared is not None and shared.in_turn and protocol.overlap:
             protocol = protocol.model_copy(update={"own_tick": "drop"})  # two answers in one slot
-        asked_at_once = protocol.reads_early or protocol.makes_updates
+        again = channel.loss_acknowledgement > 0  # as the learner turns to the next owner
+        asked_at_once = protocol.reads_early or protocol.makes_updates or again
         drawn = Domain(rng.choice, n, (0.7, 0.3, 1.0, 2.0, 0.05), period)
         parts = {
             "answers_allowed": [rng.randint(3, 15) for _ in range(n)],
