@@ -10,7 +10,7 @@ from typing import Any
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Availability, Outages
+from asyncdp_sim.network.availability import Availability, Intervals, Outages
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.clocks import (
@@ -105,7 +105,8 @@ def off_the_grid(number: int) -> Network:
         protocol = patient.of(Protocol, on_any_channel)
         if shared is not None and shared.in_turn and protocol.overlap:
             protocol = protocol.model_copy(update={"own_tick": "drop"})  # two answers in one slot
-        asked_at_once = protocol.reads_early or protocol.makes_updates
+        again = channel.loss_acknowledgement > 0  # as the learner turns to the next owner
+        asked_at_once = protocol.reads_early or protocol.makes_updates or again
         drawn = Domain(rng.choice, n, (0.7, 0.3, 1.0, 2.0, 0.05), period)
         parts = {
             "answers_allowed": [rng.randint(3, 15) for _ in range(n)],
@@ -129,8 +130,11 @@ def off_the_grid(number: int) -> Network:
 
 
 def away_together(availability: Any, protocol: Protocol) -> bool:
-    """Return whether queries that wait for owners may reach several at one tick."""
-    return protocol.makes_updates and availability is Outages
+    """Return whether queries may reach, or exchanges lose, several owners at one tick."""
+    vanish = getattr(protocol, "offline", "finish") == "vanish"
+    return (protocol.makes_updates and availability is Outages) or (
+        vanish and availability is Intervals
+    )
 
 
 def with_protocol(protocol: Protocol, parts: dict[str, Any]) -> Network:

@@ -247,6 +247,8 @@ def compared(network: Network) -> str:
         return "same"
     if by_owner(one) == by_owner(two):
         return "renumbered"
+    if noted(one) == noted(two):
+        return "same owner"
     return explained((one, first), (two, second))
 
 
@@ -287,6 +289,7 @@ EXPLAINED = {
     "CLOCK_TICK": "the same, without a request's latency",
     "TRANSMISSION_BEGINS": "the same, of two refused requests that are sent again",
     "GRADIENT_READY": "who sends, where the other hears it at once",
+    "same owner": "which of an owner's two requests that arrive at one tick is served first",
     "earlier": "whose turn it is, decided as two joined the queue at one tick",
 }
 

@@ -1,4 +1,4 @@
-"""What channels have in common that transmissions share: airtime, and waits to try again."""
+"""Base of the specifications of shared channels: airtime, and waits to try again."""
 
 import math
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""What the rest of the network knows of a channel, whichever it is."""
+"""Base of the specifications of channels: all that the rest of the network knows of one."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self

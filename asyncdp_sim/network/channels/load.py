@@ -1,4 +1,4 @@
-"""What owners that push load a shared channel with, as far as its formulas ask."""
+"""Load of a shared channel by owners that push, as far as its formulas ask."""
 
 from dataclasses import dataclass
 from math import fsum
