@@ -93,7 +93,7 @@ class Kind(Spec):
         When a member is defined that leaves a trait or a method of its family open.
     """
 
-    if TYPE_CHECKING:  # no field of the base, or it would come before those that members share
+    if TYPE_CHECKING:  # a family may put it before the fields that its members share, or behind
         kind: str
 
     @classmethod
@@ -101,7 +101,8 @@ class Kind(Spec):
         """Refuse a member that leaves something open; a base class of a family may."""
         super().__pydantic_init_subclass__(**kwargs)
         left = open_traits(cls)
-        if "kind" in cls.model_fields and len(left) > 0:
+        field = cls.model_fields.get("kind")
+        if field is not None and not field.is_required() and len(left) > 0:
             raise TypeError(f"{cls.__name__} leaves open: {', '.join(left)}")
 
     @property

@@ -28,6 +28,7 @@ class AdversaryKind(Kind):
         Their numbers, 1…N, each once, and not all; ``[]`` is nobody.
     """
 
+    kind: str
     owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
 
     @property

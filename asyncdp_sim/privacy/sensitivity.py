@@ -40,6 +40,7 @@ class SensitivityKind(Kind):
     bounds_records: ClassVar[bool]
     """Records themselves are bounded, and with them whatever is worked out from them."""
 
+    kind: str
     norm: NormChoice | None = None
 
     def measured(self, otherwise: Norm = "l1") -> Norm:

@@ -25,6 +25,8 @@ class AlgorithmKind(Kind):
     xi: ClassVar[float | None] = None
     """Ξ of an answer that is no gradient; None is for the model and the sensitivity to say."""
 
+    kind: str
+
     @property
     def answers_per_update(self) -> int | None:
         """How many answers make one update; None where the protocol decides each time."""

@@ -36,6 +36,7 @@ class ModelKind(Kind):
     quadratic: ClassVar[bool]
     """f is quadratic in θ: second moments of the records are all that it takes."""
 
+    kind: str
     regularisation: Positive
     regulariser: Literal["half-square", "square"] = "half-square"
     theta_max: Positive | None = None

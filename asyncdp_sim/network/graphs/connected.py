@@ -26,6 +26,8 @@ class GraphKind(Remembering, Kind):
     remedy: ClassVar[str] = "add edges"
     """What to do where it is not connected."""
 
+    kind: str
+
     @abstractmethod
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         """Return pairs of linked nodes, in any order."""

@@ -32,6 +32,7 @@ class TopologyKind(Remembering, Kind):
         When links fail and for how long; absent: never.
     """
 
+    kind: str
     failures: LinkFailures | None = None
 
     @abstractmethod
