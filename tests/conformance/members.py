@@ -219,6 +219,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
             {"persistence": "persistent"},
             {"persistence": 0.5, "propagation_delay": 0.0},
             {"collision_detection": True, "propagation_delay": 0.0},
+            *({"backoff": bad} for bad in _NO_TIME if bad["kind"] != "none"),
             {"collision_detection": 1},
         ],
     ),

@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.laws import Exponential, too_short
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas import csma
@@ -89,6 +89,8 @@ class Csma(Deferring):
         if self.collision_detection and delay == 0:
             allowed = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
             found.append(Fault("propagation_delay", f"{self.propagation_delay:g}", allowed))
+        if not self.backoff.instant:  # or an owner would listen for ever at one tick
+            found += too_short({"backoff": self.backoff})
         if len(found) > 0:
             raise faults_of(found)
         return self
