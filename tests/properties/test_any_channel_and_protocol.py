@@ -13,6 +13,7 @@ from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.privacy import spent
@@ -404,7 +405,8 @@ def test_live_learning_that_decides_on_timing_equals_its_replay(
     reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
     network = network.model_copy(update={"withholds": True, "stops": True})
     asks, target = network.protocol.asks, Target(gradients, psi)
-    live = LiveLearning(steps, reply, scope(seed), 1, asks, threshold=threshold, target=target)
+    trigger = LargeGradient(threshold=threshold)
+    live = LiveLearning(steps, reply, scope(seed), 1, asks, trigger=trigger, target=target)
     trace = simulate(network, scope(seed), learning=live)
     lived = live.trajectory()
     again = replay([trace], steps, reply, [scope(seed)], 1, asks)

@@ -140,14 +140,14 @@ def less_noise_in_runs(patch: Patch) -> None:
 
 def another_replay(patch: Patch) -> None:
     """What runs publish comes from another noise than the answers that were attacked."""
-    right = Recording.path
+    right = Recording.trajectory
 
-    def path(self: Recording, clipped: Any) -> Any:
+    def trajectory(self: Recording, clipped: Any) -> Any:
         found = right(self, clipped)
         found.final[:] *= 0.9
         return found
 
-    patch.setattr(Recording, "path", path)
+    patch.setattr(Recording, "trajectory", trajectory)
 
 
 @dataclass(frozen=True)
