@@ -6,11 +6,11 @@ from functools import partial
 from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.delivery.link import Link
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.link import Link
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority, Waiting
-from asyncdp_sim.network.answer_timeout import Patience
+from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.trace import Detail, EventKind, Exchange

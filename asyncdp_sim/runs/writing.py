@@ -27,7 +27,7 @@ from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.timeline import write_timeline
+from asyncdp_sim.trace.timeline import write_timeline
 
 
 def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:

@@ -8,9 +8,7 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.formulas.lock`: a learner that talks to one owner at a time and refuses
   others.
 - :mod:`~asyncdp_sim.theory.formulas.queueing`: a learner that lets others wait.
-- :mod:`~asyncdp_sim.theory.formulas.aloha`, :mod:`~asyncdp_sim.theory.formulas.csma`,
-  :mod:`~asyncdp_sim.theory.formulas.tdma`: owners that share a channel
-  (:mod:`~asyncdp_sim.theory.formulas.random_access` is what they return).
+- :mod:`~asyncdp_sim.theory.formulas.channels`: owners that share a channel.
 - :mod:`~asyncdp_sim.theory.formulas.packet_loss`: transmissions that are lost, and sent again.
 - :mod:`~asyncdp_sim.theory.formulas.broadcast`: a query to all owners at once.
 - :mod:`~asyncdp_sim.theory.formulas.rounds`: synchronous rounds, which wait for the slowest owner.

@@ -19,10 +19,10 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
-from asyncdp_sim.spans import LOCK, Span, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
+from asyncdp_sim.trace.spans import LOCK, Span, spans
 from scenarios.papers.claims import Claim
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 

@@ -40,7 +40,7 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
-        "asyncdp_sim/timeline.py",
+        "asyncdp_sim/trace/timeline.py",
         "TICKS_PER_MICROSECOND = 1000",
         "TICKS_PER_MICROSECOND = 1",
         "ticks are written where the viewer reads microseconds",
@@ -140,7 +140,7 @@ MUTANTS = (
         ("tests/unit/network/test_network_digest.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/link.py",
+        "asyncdp_sim/network/delivery/link.py",
         "return self._policy.newest_only and exchange.read_tick < newest.read_tick",
         "return self._policy.newest_only and exchange.read_k < newest.read_k",
         "a query is superseded only where an update came between",

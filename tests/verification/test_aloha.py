@@ -14,13 +14,13 @@ from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.aloha import (
+from asyncdp_sim.theory.formulas.channels.aloha import (
     aloha,
     aloha_capture,
     aloha_infinite,
     aloha_infinite_capture,
 )
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 from .networks import LastOnly, SparingAir, begun, network, runs
 from .shared import shared

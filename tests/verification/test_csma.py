@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.csma import CsmaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.csma import (
+from asyncdp_sim.theory.formulas.channels.csma import (
     csma,
     csma_detecting,
     csma_detecting_infinite,

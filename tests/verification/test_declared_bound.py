@@ -20,8 +20,8 @@ from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.largest import largest
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
-from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.watch import Met, Watch

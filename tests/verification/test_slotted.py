@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels import SlottedAloha
 from asyncdp_sim.network.channels.slotted import SlottedMedium, SlottedPort
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.aloha import slotted_aloha
+from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha
 from asyncdp_sim.units import to_ticks
 
 from .networks import SparingAir, begun, network, runs

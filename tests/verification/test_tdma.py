@@ -12,7 +12,7 @@ from asyncdp_sim.network.channels.slotted import SlottedMedium
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.tdma import tdma
+from asyncdp_sim.theory.formulas.channels.tdma import tdma
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_ticks, to_units
 

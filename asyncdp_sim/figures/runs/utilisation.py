@@ -17,10 +17,10 @@ from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, TIME_AXIS, panels, style
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.events import Events
-from asyncdp_sim.spans import EXCHANGE, OFFLINE, Span, spans, union
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.trace.spans import EXCHANGE, OFFLINE, Span, spans, union
 from asyncdp_sim.units import TICKS_PER_UNIT, to_units
 
 Array = npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ from asyncdp_sim.figures.spacetime.style import (
     SIGNS,
     STROKES,
 )
-from asyncdp_sim.spans import ANSWER, LOCK, OFFLINE, QUERY
+from asyncdp_sim.trace.spans import ANSWER, LOCK, OFFLINE, QUERY
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 Segment = tuple[tuple[float, float], tuple[float, float]]

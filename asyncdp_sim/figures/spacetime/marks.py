@@ -5,7 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from asyncdp_sim.figures.spacetime.events import Events
-from asyncdp_sim.spans import (
+from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.trace.spans import (
     ANSWER,
     EXCHANGE,
     LOCK,
@@ -15,7 +16,6 @@ from asyncdp_sim.spans import (
     Span,
     spans,
 )
-from asyncdp_sim.trace import Detail, EventKind
 
 K = EventKind
 DROPPED, UPDATE, TIMEOUT, BROADCAST = "tick dropped", "update", "timeout", "broadcast"

@@ -5,7 +5,7 @@ from typing import Any
 
 from asyncdp_sim.figures.kit.style import OKABE_ITO
 from asyncdp_sim.figures.spacetime import marks as m
-from asyncdp_sim.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
+from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO[:6]
 BLACK, DARK, GRAY = "#000000", "#555555", "#aaaaaa"

@@ -11,9 +11,9 @@ from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
-from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
-from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjective
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
 from asyncdp_sim.learning.objectives.ridge import Ridge

@@ -10,9 +10,9 @@ from asyncdp_sim.learning.objectives.logistic import LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
-from asyncdp_sim.learning.objectives.perceptron_objective import PerceptronObjective
-from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjective
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.spec import Count
@@ -22,9 +22,9 @@ class MLP(ModelKind):
     """A multilayer perceptron, z = w₂ᵀ tanh(W₁x + b₁) + b₂, ℓ = φ(z, y) (Collab, Remark 1).
 
     θ has p = H(``data.features`` + 2) + 1 coordinates, thresholds included, which the regulariser
-    holds too; :class:`~asyncdp_sim.learning.objectives.perceptron.Perceptron` has their layout.
-    f is not convex: θ* is the best of several local minima, and ψ < 0 says that a run found a
-    better model. No theorem of the papers and no formula for quadratic losses speaks of it.
+    holds too; :class:`~asyncdp_sim.learning.objectives.perceptron.network.Perceptron` has their
+    layout. f is not convex: θ* is the best of several local minima, and ψ < 0 says that a run
+    found a better model. No theorem of the papers and no formula for quadratic losses speaks of it.
 
     Attributes
     ----------

@@ -13,8 +13,8 @@ from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Exponential, Source
 from asyncdp_sim.spec import Positive
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas import aloha
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels import aloha
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 class Aloha(Deferring):

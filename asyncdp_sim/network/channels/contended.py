@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec import Duration, Positive
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT
 

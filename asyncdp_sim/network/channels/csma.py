@@ -18,8 +18,8 @@ from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Exponential, too_short
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas import csma
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels import csma
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 

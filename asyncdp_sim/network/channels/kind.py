@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.packet_loss import Loss, PacketLoss, packet_loss
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 
 if TYPE_CHECKING:

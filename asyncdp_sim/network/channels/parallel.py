@@ -26,7 +26,7 @@ from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
 from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 
 

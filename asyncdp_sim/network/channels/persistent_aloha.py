@@ -18,9 +18,13 @@ from asyncdp_sim.network.channels.slotted import too_long
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.aloha import slotted_aloha_infinite
-from asyncdp_sim.theory.formulas.persistent_aloha import Array, SlottedContention, persistent_aloha
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha_infinite
+from asyncdp_sim.theory.formulas.channels.persistent_aloha import (
+    Array,
+    SlottedContention,
+    persistent_aloha,
+)
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 

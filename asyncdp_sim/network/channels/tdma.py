@@ -15,9 +15,9 @@ from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.slotted import SlottedMedium, too_long
 from asyncdp_sim.spec import Count, Duration
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.tdma import tdma
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean
-from asyncdp_sim.theory.formulas.tdma import tdma
 from asyncdp_sim.units import to_ticks
 
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Moment, Priority
-from asyncdp_sim.network.delivery_policy import DeliveryPolicy
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Exponential, Law

@@ -8,7 +8,7 @@ from math import inf
 
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 BROKEN_OFF = Unknown("answers that are broken off are not of one length")

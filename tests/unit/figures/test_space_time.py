@@ -12,7 +12,7 @@ from asyncdp_sim.figures.kit.picture import Picture, as_csv
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.spacetime.style import ARROWS, BARS, LABELS, SIGNS, STROKES
-from asyncdp_sim.spans import OFFLINE
+from asyncdp_sim.trace.spans import OFFLINE
 
 LOCKED: list[Row] = [
     (0.5, "went_offline", 3),

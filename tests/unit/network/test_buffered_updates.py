@@ -11,14 +11,14 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
-from asyncdp_sim.spans import EXCHANGE, LOCK, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.timeline import write_timeline
 from asyncdp_sim.trace import EventKind, ExchangeOutcome, Trace
+from asyncdp_sim.trace.spans import EXCHANGE, LOCK, spans
+from asyncdp_sim.trace.timeline import write_timeline
 
 
 def network(protocol: Protocol, per_update: int, updates: int = 30) -> Network:

@@ -17,11 +17,11 @@ from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Rounds, rounds
 from asyncdp_sim.network.topology import LinkFailures, Star
-from asyncdp_sim.spans import EXCHANGE, spans
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
+from asyncdp_sim.trace.spans import EXCHANGE, spans
 from tests.ordering.rounds_cases import joins
 
 SLOW = Exponential(mean=0.5)

@@ -11,10 +11,10 @@ from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.graphs.kinds import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Request, Rounds
-from asyncdp_sim.spans import COMPUTING, EXCHANGE, LOCK, spans
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.timeline import trace_events
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace
+from asyncdp_sim.trace.spans import COMPUTING, EXCHANGE, LOCK, spans
+from asyncdp_sim.trace.timeline import trace_events
 from tests.ordering.scene import Scripted
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.aloha import (
+from asyncdp_sim.theory.formulas.channels.aloha import (
     aloha,
     aloha_capture,
     aloha_infinite,
@@ -13,15 +13,15 @@ from asyncdp_sim.theory.formulas.aloha import (
     slotted_aloha,
     slotted_aloha_infinite,
 )
-from asyncdp_sim.theory.formulas.csma import (
+from asyncdp_sim.theory.formulas.channels.csma import (
     csma,
     csma_detecting,
     csma_detecting_infinite,
     csma_infinite,
     csma_one_persistent_infinite,
 )
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
-from asyncdp_sim.theory.formulas.tdma import TimeDivision, tdma
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.tdma import TimeDivision, tdma
 from tests.verification.chains import flow, stationary
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.aloha import slotted_aloha
-from asyncdp_sim.theory.formulas.persistent_aloha import persistent_aloha
+from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha
+from asyncdp_sim.theory.formulas.channels.persistent_aloha import persistent_aloha
 from tests.verification.zscores import require, score, seen
 
 RUNS, WARM, SLOTS = 400, 200, 1000

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.spans import ANSWER, COMPUTING, EXCHANGE, LOCK, QUERY, spans, union
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.timeline import CHANNEL, LEARNER, trace_events, write_timeline
 from asyncdp_sim.trace import Detail, EventKind, Trace
+from asyncdp_sim.trace.spans import ANSWER, COMPUTING, EXCHANGE, LOCK, QUERY, spans, union
+from asyncdp_sim.trace.timeline import CHANNEL, LEARNER, trace_events, write_timeline
 from asyncdp_sim.trace.vocabulary import EVENTS
 
 SECOND = 10**9

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.records import Norm
 
 

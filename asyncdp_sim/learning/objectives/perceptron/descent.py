@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.objective import unsolved
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.streams import Streams
 
 PROMISED = 1e-6

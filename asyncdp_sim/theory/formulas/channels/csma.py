@@ -1,13 +1,13 @@
 """Owners that share one radio channel and listen before they send: CSMA.
 
 A transmission [s, e) is heard everywhere, at the sender too, in [s + a, e + a). *Infinite
-population* and *N owners* are as for :mod:`~asyncdp_sim.theory.formulas.aloha`.
+population* and *N owners* are as for :mod:`~asyncdp_sim.theory.formulas.channels.aloha`.
 """
 
 from math import exp, expm1, isfinite
 
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 def csma_infinite(load: float, delay: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, probability, refused
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 Array = npt.NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def persistent_aloha(
     -----
     *Collided answers given up*: owners are independent, each sends in a share q = 1/(x/p + 1/s)
     of the slots, x = e^{−λ(τ − airtime)}, and N q (1−q)^{N−1} survive; with s = 1 it is
-    :func:`~asyncdp_sim.theory.formulas.aloha.slotted_aloha`.
+    :func:`~asyncdp_sim.theory.formulas.channels.aloha.slotted_aloha`.
 
     *Sent until they survive*: with s = 1 two that collide do so for ever, and nothing survives in
     the long run if N ≥ 2. Owners of successive answers are not independent. For s well above 2/N

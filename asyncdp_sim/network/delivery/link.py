@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
-from asyncdp_sim.network.answer_timeout import Patience
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.delivery_policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast
 from asyncdp_sim.network.owner import Owner

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from asyncdp_sim.spans import ANSWER, EXCHANGE, LOCK, OFFLINE, QUERY, REQUEST, Span, spans
 from asyncdp_sim.trace import Detail, EventKind, Trace
+from asyncdp_sim.trace.spans import ANSWER, EXCHANGE, LOCK, OFFLINE, QUERY, REQUEST, Span, spans
 
 Event = dict[str, Any]
 Key = tuple[int, int, int]

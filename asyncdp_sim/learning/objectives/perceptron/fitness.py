@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.descent import best_of
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.objective import positive
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
-from asyncdp_sim.learning.objectives.perceptron_records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron.descent import best_of
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
+from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,8 @@ class PerceptronObjective:
         """θ*, the best of 8 local minima, shape (p,).
 
         The descents start at networks drawn from a seed that never changes, so that θ* is a
-        function of the records alone; see :func:`asyncdp_sim.learning.objectives.descent.best_of`.
+        function of the records alone; see
+        :func:`asyncdp_sim.learning.objectives.perceptron.descent.best_of`.
 
         Raises
         ------

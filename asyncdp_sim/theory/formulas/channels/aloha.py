@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import exp, expm1
 
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
-from asyncdp_sim.theory.formulas.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 def aloha_infinite(load: float) -> float:

@@ -1,0 +1,1 @@
+"""The multilayer perceptron: its function, its fitness and how that is descended."""
