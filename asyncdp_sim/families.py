@@ -84,7 +84,9 @@ def _written(
     """Return the table of a member; the kind of one from outside is its place."""
     if not _is_from_outside(given, listed):
         return as_listed(given)
-    table = given.model_dump(mode=how.mode, by_alias=how.by_alias, exclude_none=how.exclude_none)
+    table = given.model_dump(
+        mode=how.mode, by_alias=how.by_alias, exclude_none=how.exclude_none, context=how.context
+    )
     return {**table, "kind": str(Place.of(type(given)))}
 
 

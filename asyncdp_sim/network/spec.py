@@ -12,6 +12,7 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.network.contents import BY_CONTENT
 from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
@@ -135,17 +136,11 @@ class Network(Spec):
 
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""
-        parts = self.model_dump(mode="json", exclude_none=True)
+        parts = self.model_dump(mode="json", exclude_none=True, context=BY_CONTENT)
         if self.answers_per_update == 1:  # as it was named before there were others
             del parts["answers_per_update"]
         for name in ("withholds", "stops"):
             if not parts[name]:
                 del parts[name]
-        for name in ("availability", "topology"):
-            if "path" in parts.get(name, {}):  # what the file says counts, not where it lies
-                parts[name]["path"] = getattr(self, name).content_digest()
-        graph = getattr(self.protocol, "graph", None)
-        if graph is not None and hasattr(graph, "content_digest"):
-            parts["protocol"]["graph"]["path"] = graph.content_digest()
         said = json.dumps([seed, replicates, unplaced(parts)], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]

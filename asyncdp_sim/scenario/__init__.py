@@ -6,6 +6,7 @@ from asyncdp_sim.scenario.files import (
     jsonable,
     load,
     placed,
+    resolved,
     unplaced,
     without_places,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "load",
     "parse",
     "placed",
+    "resolved",
     "spoken",
     "unplaced",
     "without_places",

@@ -14,7 +14,6 @@ from asyncdp_sim.faults import show
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import parse
 
 
@@ -42,9 +41,7 @@ def load(
     SpecError
         With every fault found, naming the file.
     """
-    raw = _read(file)
-    _map_paths(raw, lambda path: str((file.parent / path).absolute()))
-    raw = absolute(raw, file.parent)
+    raw = resolved(_read(file), file.parent)
     notes: list[str] = []
     with blaming(file):
         for setting in settings:
@@ -53,6 +50,12 @@ def load(
         scenario: Scenario = parse(Scenario, raw)
         _check_grid(scenario)
     return scenario, notes
+
+
+def resolved(raw: Raw, folder: Path) -> Raw:
+    """Return the tables of a scenario file that lies in ``folder``, with absolute paths."""
+    _map_paths(raw, lambda path: str((folder / path).absolute()))
+    return absolute(raw, folder)
 
 
 def dump(scenario: Scenario, directory: Path | None) -> str:
@@ -96,11 +99,13 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
         If a class from outside is in no file.
     """
     raw = scenario.plain()
-    tables = [table for section in _FILED for table in _tables(raw, section) if "path" in table]
-    placed = [(table, table.pop("path")) for table in tables]
-    _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
-    for table, path in placed:
+    swept = raw.pop("sweep", None)
+    for table in list(_with_files(raw)):
+        path = table.pop("path")
         table |= {"path": Path(path).name, "sha256": digests[path]}
+    if swept is not None:
+        raw["sweep"] = swept
+        _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digests[path]}")
     return dict(outside.unplaced(raw))
 
 
@@ -186,43 +191,26 @@ def _read(file: Path) -> Raw:
 
 
 def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
-    """Replace every path of a data file, those of a sweep among them."""
-    sweep = raw.get("sweep")
-    swept = sweep if isinstance(sweep, dict) else {}
-    for section in _FILED:
-        for table in [*_tables(raw, section), *_listed(swept, section)]:
-            if isinstance(table.get("path"), str):
-                table["path"] = change(table["path"])
-    each = swept.get(VARIANT)
-    for variant in each if isinstance(each, list) else []:
-        if isinstance(variant, dict):
-            _map_paths(variant, change)
-            for key in {f"{section}.path" for section in _FILED} & variant.keys():
-                variant[key] = change(variant[key])
-    for key, values in swept.items():
-        filed = key.replace(" ", "") in {f"{section}.path" for section in _FILED}
-        if filed and isinstance(values, list):
-            swept[key] = [change(path) if isinstance(path, str) else path for path in values]
+    """Replace every path of a file that tables name, those of a sweep among them."""
+    for key, value in raw.items():
+        if key.replace(" ", "").rpartition(".")[2] != _FILE:
+            for table in value if isinstance(value, list) else [value]:
+                if isinstance(table, dict):
+                    _map_paths(table, change)
+        elif isinstance(value, str):
+            raw[key] = change(value)
+        elif isinstance(value, list):
+            raw[key] = [change(path) if isinstance(path, str) else path for path in value]
 
 
-def _tables(raw: Raw, section: str) -> Iterator[Raw]:
-    """Yield the table of a section, whose name may be dotted, and which may be set by that name."""
-    table: Any = raw
-    for key in section.split("."):
-        table = table.get(key) if isinstance(table, dict) else None
-    named = raw.get(section) if "." in section else None
-    yield from (found for found in (table, named) if isinstance(found, dict))
-
-
-def _listed(swept: Raw, section: str) -> Iterator[Raw]:
-    """Yield the section's tables in a sweep over it, or over a table that holds it."""
-    parents = section.split(".")
-    for place in range(len(parents)):
-        listed = swept.get(".".join(parents[: place + 1]))
-        for table in listed if isinstance(listed, list) else []:
-            inner = ".".join(parents[place + 1 :])
+def _with_files(raw: Raw) -> Iterator[Raw]:
+    """Yield every table that names a file."""
+    if isinstance(raw.get(_FILE), str):
+        yield raw
+    for value in raw.values():
+        for table in value if isinstance(value, list) else [value]:
             if isinstance(table, dict):
-                yield from [table] if inner == "" else _tables(table, inner)
+                yield from _with_files(table)
 
 
 def _toml_value(text: str) -> Any:
@@ -233,7 +221,7 @@ def _toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-_FILED = ("data", "availability", "topology", "protocol.graph")
-"""Sections that may name a file of their own."""
+_FILE = "path"
+"""The field by which a table, wherever it stands, names a file of its own."""
 _MOST_FAULTS = 20
 """A grid repeats its faults; this many are enough to tell."""

@@ -10,8 +10,7 @@ from typing import Any
 from asyncdp_sim.errors import Fault, ResultError, blaming
 from asyncdp_sim.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
-from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, without_places
-from asyncdp_sim.scenario.outside import absolute
+from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, without_places
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell
 
@@ -33,7 +32,7 @@ def own_scenario(place: Path) -> Scenario:
     """
     raw = require_sweep(place)
     with blaming(f"{place}/scenario.toml"):
-        own: Scenario = parse(Scenario, absolute(raw, place))
+        own: Scenario = parse(Scenario, resolved(raw, place))
     return own
 
 

@@ -112,6 +112,8 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("table", "owner_column"): [None],
     ("gaussian", "labels"): [True],
     ("staircase", "gamma"): [None],
+    **{("empirical", name): [None] for name in ("path", "column", "unit")},
+    **{("intervals", name): [None] for name in ("names", "unit", "origin", "period")},
 }
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
@@ -287,7 +289,15 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"interval": 1.0, "offline": "leave"},
         *({**_BROADCAST, "delay": bad} for bad in _NO_LAW),
     ],
-    "intervals": [{"path": ["a.csv"]}, {"owner": 1}],
+    "intervals": [
+        {"path": ["a.csv"]},
+        {"owner": 1},
+        {"path": "a.csv", "names": []},
+        {"path": "a.csv", "origin": "noon"},
+        {"path": "a.csv", "period": 1e-10},
+        {"path": "a.csv", "period": 1.1e9},
+        {"path": "a.csv", "unit": 0.0},
+    ],
     "always": [{"probability": 1.0}],
     "bernoulli": [
         {"probability": bad}
@@ -339,7 +349,17 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "file": [{"path": ["a.csv"]}, {"path": "a.csv", "latency": 1.0}],
     "uniform": [{"low": 1.0, "high": 1.0}, {"low": 2.0, "high": 1.0}, {"low": 0.0, "high": 0.0}],
-    "empirical": [{"values": []}, {"values": [0.1, -0.1]}, {"values": 0.1}],
+    "empirical": [
+        {},
+        {"values": []},
+        {"values": [0.1, -0.1]},
+        {"values": 0.1},
+        {"values": [0.1], "column": "ms"},
+        {"values": [0.1], "unit": 0.001},
+        {"values": [0.1], "path": "pings.csv"},
+        {"path": "pings.csv"},
+        {"path": "nowhere.csv", "column": "ms"},
+    ],
     "constant": [{"value": float("inf")}],
     "exponential": [{"mean": 0.0}, {"mean": float("inf")}],
     "lognormal": [{"mean": 1.0, "cv": 0.0}, {"mean": 0.0, "cv": 1.0}],

@@ -232,7 +232,8 @@ def test_adding_owners_leaves_the_others_availability_unchanged(
 
 def longer(availability: Availability, n: int) -> Availability:
     """The same for more owners: lists with one value per owner go on as they began."""
-    per_owner = {"bernoulli": "probability", "diurnal": "phase"}.get(availability.kind)
+    lists = {"bernoulli": "probability", "diurnal": "phase", "intervals": "names"}
+    per_owner = lists.get(availability.kind)
     listed = getattr(availability, per_owner) if per_owner is not None else None
     if not isinstance(listed, tuple):
         return availability

@@ -1,49 +1,72 @@
 """Owners that are online in given intervals, read from a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import show
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.kind import AvailabilityKind
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.topology.contents import (
+from asyncdp_sim.network.contents import (
     EXAMPLES,
-    Remembering,
-    Row,
-    rows_of,
+    LONGEST,
+    Cells,
+    Columns,
+    FromFile,
+    columns_of,
+    moment_of,
     shortened,
-    text_of,
     time_of,
 )
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import Positive, Several
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")
-KIND = f"allowed is a CSV (UTF-8) with the columns {','.join(COLUMNS)}"
+KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS)}"
 TIME = "allowed is a number from 0 to 1e9 (time units)"
+MOMENT = "allowed is an ISO 8601 time, from 0 to 1e9 time units after the origin"
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
-class Intervals(Remembering, AvailabilityKind):
+class Intervals(FromFile, AvailabilityKind):
     """An owner is online exactly in its intervals [start, end) of a file.
 
     An owner without a row is offline for ever; after its last interval an owner leaves for good,
-    and completes what is under way. Intervals of one owner may touch, which makes them one, and
-    must not overlap. Rows may stand in any order.
+    and completes what is under way, unless the intervals have a ``period``. Intervals of one owner
+    may touch, which makes them one, and must not overlap. Rows may stand in any order.
 
     Attributes
     ----------
     path : str
-        A CSV with the columns ``owner`` (a number from 1), ``start`` and ``end`` (time units,
-        0 ≤ start < end ≤ 10⁹). It is read once.
+        A CSV or Parquet file (``.parquet``) with the columns ``owner`` (a number from 1, or the
+        name of a device), ``start`` and ``end`` (time units, 0 ≤ start < end ≤ 10⁹; or ISO 8601
+        times, UTC where they name no other zone). It is read once.
+    names : list of str, optional
+        Whose rows owner 1, 2, … has: names in the column ``owner``, of which several owners may
+        have the same, each for itself; others in the file take no part. Absent: a file without a
+        number in that column has one device per owner, in the order in which they come first.
+    unit : float, optional
+        Time units that 1 in the file, or a second between two ISO times, stands for, > 0; 1 where
+        absent.
+    origin : str, optional
+        The ISO time that is time 0; absent, the earliest start in the file.
+    period : float, optional
+        Time units (> 0) after which all intervals come again, for ever; none may end later.
     """
 
     always_online = False
@@ -53,17 +76,42 @@ class Intervals(Remembering, AvailabilityKind):
 
     kind: Literal["intervals"] = "intervals"
     path: str
+    names: Several[str] | None = None
+    unit: Positive | None = None
+    origin: str | None = None
+    period: Annotated[Positive, Field(le=1e9)] | None = None
 
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
-        return (cls(path=str(EXAMPLES / "online.csv")),)
+        return (
+            cls(path=str(EXAMPLES / "online.csv")),
+            cls(path=str(EXAMPLES / "online.csv"), unit=0.5, period=12.0),
+            cls(
+                path=str(EXAMPLES / "devices.csv"),
+                names=("tablet", "phone", "desk"),
+                unit=1 / 3600,
+                origin="2026-03-01T00:00:00+01:00",
+            ),
+        )
+
+    @model_validator(mode="after")
+    def _is_said_in_words_that_exist(self) -> Self:
+        found = []
+        if self.origin is not None and moment_of(self.origin) is None:
+            found.append(Fault("origin", repr(self.origin), "allowed is an ISO 8601 time"))
+        if self.period is not None and to_ticks(self.period) < 1:
+            found.append(Fault("period", str(self.period), "allowed is a tick, 1e-9, or more"))
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        period = None if self.period is None else to_ticks(self.period)
         for owner in owners:
             periods = self.periods(owner.number)
-            learner.kernel.start(_follow(periods, owner, learner))
+            learner.kernel.start(_follow(periods, period, owner, learner))
 
     @override
     def online_share(self, n_owners: int) -> None:
@@ -73,38 +121,63 @@ class Intervals(Remembering, AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table
-        allowed = f"allowed are owner numbers 1 to {n_owners}"
-        unknown = [
-            (line, Fault(KEY, f"owner {show(cell)} ({self._name}, line {line})", allowed))
-            for cell, line in table.lines.items()
-            if not 1 <= _number(cell) <= n_owners
-        ]
-        found = sorted([*table.wrong, *unknown], key=lambda pair: pair[0])
-        return shortened([fault for _, fault in found], self._name)
+        found = sorted([*table.wrong, *table.strangers(n_owners)], key=lambda pair: pair[0])
+        told = shortened([fault for _, fault in found], self._name)
+        if len(told) == 0:
+            return self._misfits(n_owners)
+        return told
+
+    def _misfits(self, n_owners: int) -> list[Fault]:
+        """Return a fault where names of devices do not fit the number of owners."""
+        devices = self._table.devices
+        if self.names is not None:
+            if len(self.names) != n_owners:
+                allowed = f"allowed is a name for each of {n_owners} owners"
+                return [Fault("availability.names", f"{len(self.names)} names", allowed)]
+            known = set(devices)
+            lost = dict.fromkeys(name for name in self.names if name not in known)
+            allowed = f"allowed are names in the column owner of {self._name}"
+            return shortened(
+                [Fault("availability.names", repr(name), allowed) for name in lost], self._name
+            )
+        if len(devices) > 0 and len(devices) != n_owners:
+            given = f"{len(devices)} devices ({self._name})"
+            allowed = f"allowed are as many as owners, {n_owners}, or availability.names for them"
+            return [Fault(KEY, given, allowed)]
+        return []
 
     def periods(self, owner: int) -> tuple[tuple[int, int], ...]:
         """Return when owner ``owner`` (from 1) is online: [start, end) in ticks, in order.
 
         Between two periods there is a gap of a tick or more.
         """
-        return self._table.online.get(owner, ())
+        if self.names is not None:
+            owner = self._places.get(self.names[owner - 1], 0)
+        return self._table.periods(owner)
 
+    @override
     def content_digest(self) -> str:
-        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
+        if isinstance(self._columns, SpecError):
+            raise self._columns
+        return self._columns.sha256
 
-        Raises
-        ------
-        SpecError
-            If the file could not be read.
-        """
-        table = self._table
-        if table.sha256 is None:
-            raise SpecError([fault for _, fault in table.wrong])
-        return table.sha256
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The number of each device in the file."""
+        return {name: place for place, name in enumerate(self._table.devices, start=1)}
+
+    @cached_property
+    def _columns(self) -> Columns | SpecError:
+        try:
+            return columns_of(self.path, COLUMNS, KEY, KIND)
+        except SpecError as error:
+            return error
 
     @cached_property
     def _table(self) -> "_Table":
-        return _read(self.path, self._name)
+        if isinstance(self._columns, SpecError):
+            return _Table(wrong=tuple((0, fault) for fault in self._columns.faults))
+        return _Reading(self, self._columns).table()
 
     @property
     def _name(self) -> str:
@@ -117,83 +190,192 @@ class _Table:
 
     Attributes
     ----------
-    sha256 : str, optional
-        Of its bytes; None where it could not be read.
-    online : mapping
-        From owner numbers to disjoint periods in ticks, in order.
-    lines : mapping
-        From the cells that name an owner to the first line with them.
-    wrong : tuple
-        Faults by line.
+    owner, start, end : array
+        Periods online in ticks, by owner or device and then by time: what touches is one.
+    first : tuple of (int, int, str)
+        Where owners are numbered: the line where each number comes first, the number (0 of a cell
+        that holds none), and both in words.
+    devices : tuple of str
+        Where owners are named: the names in the file.
+    wrong : tuple of (int, Fault)
+        By line.
     """
 
-    sha256: str | None
-    online: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    owner: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    start: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    end: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    first: tuple[tuple[int, int, str], ...] = ()
+    devices: tuple[str, ...] = ()
     wrong: tuple[tuple[int, Fault], ...] = ()
 
+    def periods(self, owner: int) -> tuple[tuple[int, int], ...]:
+        """Return when an owner is online."""
+        low, high = np.searchsorted(self.owner, [owner, owner + 1])
+        mine = self.start[low:high].tolist(), self.end[low:high].tolist()
+        return tuple(zip(*mine, strict=True))
 
-def _read(path: str, name: str) -> _Table:
-    try:
-        text, sha256 = text_of(path, KEY, KIND)
-    except SpecError as error:
-        return _Table(None, wrong=tuple((0, fault) for fault in error.faults))
-    rows, wrong = rows_of(text, COLUMNS, name, KEY)
-    lines: dict[str, int] = {}
-    spans: dict[int, list[tuple[int, int, Row]]] = {}
-    for row in rows:
-        line, (owner, *times) = row
-        lines.setdefault(owner, line)
-        units = [time_of(cell) for cell in times]
-        for column, cell, value in zip(COLUMNS[1:], times, units, strict=True):
-            if value is None:
-                wrong.append(
-                    (line, Fault(KEY, f"{column} {show(cell)} ({name}, line {line})", TIME))
-                )
-        ticks = [to_ticks(value) for value in units if value is not None]
-        if len(ticks) < 2:
-            continue
-        if ticks[0] >= ticks[1]:
-            allowed = "allowed is an end after its start, by 1e-9 or more"
-            wrong.append((line, Fault(KEY, f"{_spelled(row)} ({name}, line {line})", allowed)))
+    def strangers(self, n_owners: int) -> list[tuple[int, Fault]]:
+        """Return a fault for each number in the file that no owner has."""
+        allowed = f"allowed are owner numbers 1 to {n_owners}"
+        return [
+            (line, Fault(KEY, f"owner {told}", allowed))
+            for line, number, told in self.first
+            if not 1 <= number <= n_owners
+        ]
+
+
+class _Reading:
+    """A file's rows on their way to intervals of owners."""
+
+    def __init__(self, spec: Intervals, columns: Columns) -> None:
+        self.spec, self.columns = spec, columns
+        self.name, self.unit = Path(spec.path).name, spec.unit or 1.0
+        self.wrong = list(columns.wrong)
+
+    def table(self) -> _Table:
+        """Return what the rows say."""
+        owner, first, devices = self._owners()
+        times = self._times()
+        with np.errstate(invalid="ignore"):
+            whole = np.rint(np.where(np.isnan(times), 0, times) * TICKS_PER_UNIT).astype(np.int64)
+        good = ~np.isnan(times).any(axis=0)
+        start, end = whole
+        self._blame(good & (start >= end), "allowed is an end after its start, by 1e-9 or more")
+        good &= start < end
+        if self.spec.period is not None:
+            late = good & (end > to_ticks(self.spec.period))
+            self._blame(late, f"allowed is an end up to the period, {self.spec.period:g}")
+        rows = np.flatnonzero(good & (owner > 0))
+        rows = rows[np.lexsort((end[rows], start[rows], owner[rows]))]
+        owner, start, end = owner[rows], start[rows], end[rows]
+        again = np.zeros(len(rows), dtype=bool)
+        again[1:] = (owner[1:] == owner[:-1]) & (start[1:] < end[:-1])
+        for each in np.unique(owner[again]):
+            mine = np.flatnonzero(owner == each)
+            self._overlaps(rows[mine], start[mine], end[mine])
+        begins = np.ones(len(rows), dtype=bool)  # of a period: not where another one ends
+        begins[1:] = (owner[1:] != owner[:-1]) | (start[1:] > end[:-1])
+        ends = np.append(begins[1:], True)[: len(rows)]
+        periods = owner[begins], start[begins], end[ends]
+        return _Table(*periods, first, devices, tuple(self.wrong))
+
+    def _owners(self) -> tuple[Ints, tuple[tuple[int, int, str], ...], tuple[str, ...]]:
+        """Return each row's owner, 0 where there is none; where each number stands first; names."""
+        cells = self.columns.cells["owner"]
+        if self.spec.names is None and isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
+            numbers = np.clip(cells, -1, 2**40).astype(np.int64)
+            known, places = np.unique(numbers, return_index=True)
+            told = [(p, int(n), str(cells[p])) for n, p in zip(known, places, strict=True)]
+            return numbers, self._first(told), ()
+        texts = [str(cell) for cell in cells]
+        seen = {text: place for place, text in reversed(list(enumerate(texts)))}
+        seen = dict(sorted(seen.items(), key=lambda pair: pair[1]))
+        if self.spec.names is not None or _are_names(seen):
+            number = {name: place for place, name in enumerate(seen, start=1)}
+            return np.array([number[text] for text in texts]), (), tuple(seen)
+        number = {text: _number(text) for text in seen}
+        told = [(place, number[text], show(text)) for text, place in seen.items()]
+        return np.array([number[text] for text in texts], np.int64), self._first(told), ()
+
+    def _first(self, told: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
+        return tuple(
+            (self.columns.lines[place], number, f"{cell} ({self._where(place)})")
+            for place, number, cell in told
+        )
+
+    def _times(self) -> Floats:
+        """Return starts and ends in time units, (2, rows); NaN where there is none."""
+        both = [self.columns.cells[column] for column in COLUMNS[1:]]
+        dated = [_dated(cells) for cells in both]
+        if not any(dated):
+            rows = [self._numbers(column, c) for column, c in zip(COLUMNS[1:], both, strict=True)]
+            return np.stack(rows)
+        found = np.stack(
+            [self._moments(column, c) for column, c in zip(COLUMNS[1:], both, strict=True)]
+        )
+        asked = None if self.spec.origin is None else moment_of(self.spec.origin)
+        origin = np.fmin.reduce(found[0], initial=np.inf) if asked is None else asked[0]
+        times: Floats = (found - origin) / 1e6 * self.unit
+        for row, column in zip(times, COLUMNS[1:], strict=True):
+            off = (row < 0) | (row > LONGEST)
+            for place in np.flatnonzero(off):
+                self._refuse(column, int(place), MOMENT)
+            row[off] = np.nan
+        return times
+
+    def _numbers(self, column: str, cells: Cells) -> Floats:
+        if isinstance(cells, np.ndarray):
+            values = np.asarray(cells, np.float64) * self.unit
+            values[~((values >= 0) & (values <= LONGEST))] = np.nan
         else:
-            spans.setdefault(_number(owner), []).append((ticks[0], ticks[1], row))
-    online: dict[int, tuple[tuple[int, int], ...]] = {}
-    for number, mine in spans.items():
-        online[number], overlaps = _merged(sorted(mine), name)
-        wrong += overlaps if number > 0 else []
-    return _Table(sha256, online, lines, tuple(wrong))
+            told = (time_of(cell) for cell in cells)
+            values = np.array([np.nan if each is None else each for each in told]) * self.unit
+            values[values > LONGEST] = np.nan
+        for place in np.flatnonzero(np.isnan(values)):
+            self._refuse(column, int(place), TIME)
+        return values
+
+    def _moments(self, column: str, cells: Cells) -> Floats:
+        if isinstance(cells, np.ndarray):
+            since = cells.astype("M8[us]").view(np.int64).astype(np.float64)
+            since[np.isnat(cells)] = np.nan
+            for empty in np.flatnonzero(np.isnan(since)):
+                self._refuse(column, int(empty), MOMENT)
+            return since
+        told = [moment_of(cell) for cell in cells]
+        for place, each in enumerate(told):
+            if each is None:
+                self._refuse(column, place, MOMENT)
+        if len({aware for aware in (each[1] for each in told if each is not None)}) > 1:
+            place = next(p for p, each in enumerate(told) if each is not None and not each[1])
+            self._refuse(column, place, "allowed is a time zone on all of them, or on none")
+        return np.array([np.nan if each is None else each[0] for each in told], np.float64)
+
+    def _refuse(self, column: str, place: int, allowed: str) -> None:
+        given = f"{column} {show(str(self.columns.cells[column][place]))} ({self._where(place)})"
+        self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+
+    def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
+        for place in map(int, np.flatnonzero(which)):
+            given = f"{self._spelled(place)} ({self._where(place)})"
+            self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+
+    def _overlaps(self, rows: Ints, start: Ints, end: Ints) -> None:
+        """Note the rows of an owner that overlap another one."""
+        last, reached = rows[0], end[0]
+        for row, begins, ends in zip(rows[1:], start[1:], end[1:], strict=True):
+            if begins < reached:
+                first, second = sorted([last, row])
+                given = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
+                allowed = "allowed are intervals of one owner that do not overlap"
+                told = f"{allowed}: {self._line(first)} has {self._spelled(first)}"
+                fault = Fault(KEY, f"{given} ({self._where(second)})", told)
+                self.wrong.append((self.columns.lines[second], fault))
+                if ends <= reached:
+                    continue
+            last, reached = row, ends
+
+    def _line(self, place: Any) -> str:
+        return f"{self.columns.place} {self.columns.lines[place]}"
+
+    def _where(self, place: Any) -> str:
+        return f"{self.name}, {self._line(place)}"
+
+    def _spelled(self, place: Any) -> str:
+        start, end = (self.columns.cells[column][place] for column in COLUMNS[1:])
+        return f"[{start}, {end})"
 
 
-def _merged(
-    spans: Sequence[tuple[int, int, Row]], name: str
-) -> tuple[tuple[tuple[int, int], ...], list[tuple[int, Fault]]]:
-    """Join what touches; return the periods, and the faults of spans that overlap another."""
-    periods: list[tuple[int, int]] = []
-    wrong = []
-    last: Row | None = None
-    for start, end, row in spans:
-        if last is None or start > periods[-1][1]:
-            periods.append((start, end))
-        elif start == periods[-1][1]:
-            periods[-1] = (periods[-1][0], end)
-        else:
-            (early, first), (late, second) = sorted([(last[0], last), (row[0], row)])
-            given = f"{_spelled(second)} of owner {second[1][0]} ({name}, line {late})"
-            allowed = "allowed are intervals of one owner that do not overlap"
-            wrong.append(
-                (late, Fault(KEY, given, f"{allowed}: line {early} has {_spelled(first)}"))
-            )
-            if end <= periods[-1][1]:
-                continue
-            periods[-1] = (periods[-1][0], end)
-        last = row
-    return tuple(periods), wrong
+def _dated(cells: Cells) -> bool:
+    """Whether a column holds ISO times, going by its first cell."""
+    if isinstance(cells, np.ndarray):
+        return cells.dtype.kind == "M"
+    return next((moment_of(cell) is not None for cell in cells if cell != ""), False)
 
 
-def _spelled(row: Row) -> str:
-    _, (_, start, end) = row
-    return f"[{start}, {end})"
+def _are_names(cells: dict[str, int]) -> bool:
+    """Whether no cell could be meant for a number."""
+    return all(cell != "" and time_of(cell) is None for cell in cells)
 
 
 def _number(cell: str) -> int:
@@ -201,16 +383,36 @@ def _number(cell: str) -> int:
     return int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else 0
 
 
-def _follow(periods: Sequence[tuple[int, int]], owner: Owner, learner: Learner) -> Activity:
+def _follow(
+    periods: Sequence[tuple[int, int]], period: int | None, owner: Owner, learner: Learner
+) -> Activity:
     if len(periods) == 0 or periods[0][0] > 0:
         owner.go_offline(learner)
     if len(periods) == 0:
         learner.give_up(owner.number)
         return
-    for start, end in periods:
+    if tuple(periods) == ((0, period),):
+        return  # online for ever
+    for start, end in _recurring(periods, period):
         if start > 0:
             yield learner.kernel.at(start, Priority.PRESENCE)
             owner.go_online(learner)
         yield learner.kernel.at(end, Priority.PRESENCE)
         owner.go_offline(learner)
     learner.leave(owner.number)
+
+
+def _recurring(periods: Sequence[tuple[int, int]], period: int | None) -> Iterator[tuple[int, int]]:
+    """Yield periods online, over and over where they have a period; what touches is one."""
+    if period is None:
+        yield from periods
+        return
+    wraps = periods[0][0] == 0 and periods[-1][1] == period
+    begun = periods[0][0]
+    for turn in count():
+        past = turn * period
+        for place, (start, end) in enumerate(periods):
+            if not (wraps and place == 0):
+                begun = past + start
+            if not (wraps and place == len(periods) - 1):
+                yield begun, past + end

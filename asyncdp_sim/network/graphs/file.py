@@ -8,14 +8,14 @@ from typing import Literal, Self
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of
 from asyncdp_sim.network.graphs.connected import Edge, GraphKind
-from asyncdp_sim.network.topology.contents import EXAMPLES, rows_of, shortened, text_of
 
 COLUMNS = ("source", "target")
 KINDS = f"allowed is a CSV with the columns {','.join(COLUMNS)}, one row per edge"
 
 
-class EdgeFile(GraphKind):
+class EdgeFile(FromFile, GraphKind):
     """The edges of a CSV with the columns ``source`` and ``target``, owners from 1 to N.
 
     Further columns are passed over. It is read once.
@@ -50,14 +50,8 @@ class EdgeFile(GraphKind):
             raise SpecError(wrong)
         return (edge for _, edge in rows)
 
+    @override
     def content_digest(self) -> str:
-        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
-
-        Raises
-        ------
-        SpecError
-            If the file could not be read.
-        """
         _, sha256, wrong = self._content
         if sha256 == "":
             raise SpecError(wrong)

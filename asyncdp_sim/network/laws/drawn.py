@@ -1,6 +1,6 @@
 """Laws of durations that are drawn."""
 
-from math import fsum, log, sqrt
+from math import log, sqrt
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.laws.kind import DrawnLaw
-from asyncdp_sim.spec import Duration, Positive, Several
+from asyncdp_sim.spec import Duration, Positive
 
 Mean = Annotated[Positive, Field(le=1e9)]
 
@@ -185,56 +185,3 @@ class Uniform(DrawnLaw):
     @override
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         return generator.uniform(self.low, self.high, size)
-
-
-class Empirical(DrawnLaw):
-    """Drawn with replacement from a list of durations (each ≥ 0)."""
-
-    instant = False
-    constant = False
-    memoryless = False
-    listed = True
-
-    kind: Literal["empirical"] = "empirical"
-    values: Several[Duration]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(values=(0.0, 0.1, 0.1, 2.0)), cls(values=(0.25,)))
-
-    @property
-    @override
-    def mean(self) -> float:
-        return fsum(self.values) / len(self.values)
-
-    @property
-    @override
-    def variance(self) -> float:
-        mean = self.mean
-        return fsum((v - mean) ** 2 for v in self.values) / len(self.values)
-
-    @property
-    @override
-    def third(self) -> float:
-        mean = self.mean
-        return fsum((v - mean) ** 3 for v in self.values) / len(self.values)
-
-    @property
-    @override
-    def least(self) -> float:
-        return min(self.values)
-
-    @override
-    def biased(self, generator: np.random.Generator) -> float:
-        at = float(generator.random()) * fsum(self.values)
-        reached = 0.0
-        for value in self.values:
-            reached += value
-            if at < reached:
-                return value
-        return self.values[-1]
-
-    @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
-        return np.asarray(self.values)[generator.integers(len(self.values), size=size)]

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
-from asyncdp_sim.network.topology.contents import EXAMPLES, rows_of, shortened, text_of, time_of
+from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of, time_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
 from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
 
@@ -29,7 +29,7 @@ Edge = tuple[str, str, str | None, str]
 """Two nodes, the text of the latency between them, and where that stands in the file."""
 
 
-class GraphFile(TopologyKind):
+class GraphFile(FromFile, TopologyKind):
     """The links that a file tells of; they are undirected.
 
     The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
@@ -93,14 +93,8 @@ class GraphFile(TopologyKind):
             )
         return shortened(found, name)
 
+    @override
     def content_digest(self) -> str:
-        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
-
-        Raises
-        ------
-        SpecError
-            If the file could not be read.
-        """
         if self._content.sha256 is None:
             raise SpecError(self._content.wrong)
         return self._content.sha256

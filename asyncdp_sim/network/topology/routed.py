@@ -8,9 +8,9 @@ from math import dist, inf
 from typing import TYPE_CHECKING, ClassVar
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.contents import Remembering
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.topology.contents import Remembering
 from asyncdp_sim.network.topology.failures import LEARNER, LinkFailures
 from asyncdp_sim.spec import Count, Kind
 from asyncdp_sim.streams import Scope, Streams

@@ -2,8 +2,11 @@
 
 import hashlib
 import pickle
+from io import StringIO
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.errors import SpecError
@@ -17,7 +20,7 @@ TIME = "allowed is a number from 0 to 1e9 (time units)"
 NUMBERS = "allowed are owner numbers 1 to 3"
 APART = "allowed are intervals of one owner that do not overlap"
 LONGER = "allowed is an end after its start, by 1e-9 or more"
-KIND = "allowed is a CSV (UTF-8) with the columns owner,start,end"
+KIND = "allowed is a CSV (UTF-8) or .parquet with the columns owner,start,end"
 NAMED = "allowed is a header with the columns owner,start,end, once each"
 
 
@@ -228,8 +231,106 @@ def test_what_was_read_is_no_part_of_the_spec_and_travels_with_it(written, tmp_p
     spec = written(HEADER + "1,0,1\n")
     spec.content_digest()
     raw = {"kind": "intervals", "path": spec.path}
-    assert spec.model_dump() == raw
+    assert spec.model_dump(exclude_none=True) == raw
     assert spec == parse(Availability, raw)
     assert hash(spec) == hash(parse(Availability, raw))
     (tmp_path / "online.csv").unlink()
     assert pickle.loads(pickle.dumps(spec)).periods(1) == ((0, UNIT),)
+
+
+def test_a_period_comes_again_for_ever_and_touches_itself(written):
+    spec = written(HEADER + "1,0,1\n1,3,4\n2,1,2\n3,0,4\n").model_copy(update={"period": 4.0})
+    notes = Notes()
+    spec.begin([owner(number) for number in (1, 2, 3)], notes, None)
+    notes.kernel.run_before(9 * UNIT + 1)
+    assert [each for each in notes.told if each[1] == 1] == [
+        (1.0, 1, "off"), (3.0, 1, "on"), (5.0, 1, "off"), (7.0, 1, "on"), (9.0, 1, "off"),
+    ]  # fmt: skip
+    assert [each for each in notes.told if each[1] == 2] == [
+        (0.0, 2, "off"), (1.0, 2, "on"), (2.0, 2, "off"), (5.0, 2, "on"), (6.0, 2, "off"),
+        (9.0, 2, "on"),
+    ]  # fmt: skip
+    assert [each for each in notes.told if each[1] == 3] == []  # online for ever
+
+
+def test_nothing_ends_after_its_period(written):
+    spec = written(HEADER + "1,0,4.5\n").model_copy(update={"period": 4.0})
+    assert said(spec, 1) == [
+        "availability.path: given [0, 4.5) (online.csv, line 2); allowed is an end up to the "
+        "period, 4"
+    ]
+
+
+DATED = """device,owner,start,end
+x,b,2026-03-01T00:00:30+01:00,2026-03-01T00:01:00+01:00
+x,a,2026-02-28T23:00:00Z,2026-02-28 23:00:45+00:00
+"""
+
+
+def test_iso_times_and_names_of_devices(written):
+    spec = written(DATED)
+    assert said(spec, 2) == []
+    assert spec.periods(1) == ((30 * UNIT, 60 * UNIT),)  # b stands first; time 0 is a's start
+    assert spec.periods(2) == ((0, 45 * UNIT),)
+    named = {"names": ("a", "b", "a"), "unit": 0.5, "origin": "2026-02-28T22:59:00Z"}
+    spec = written(DATED).model_copy(update=named)
+    assert said(spec, 3) == []
+    assert spec.periods(1) == spec.periods(3) == ((30 * UNIT, 105 * UNIT // 2),)
+    assert spec.periods(2) == ((45 * UNIT, 60 * UNIT),)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        (
+            DATED,
+            {},
+            "path: given 2 devices (online.csv); allowed are as many as owners, 3, or "
+            "availability.names for them",
+        ),
+        (
+            DATED,
+            {"names": ("a", "c", "b")},
+            "names: given 'c'; allowed are names in the column owner of online.csv",
+        ),
+        (DATED, {"names": ("a",)}, "names: given 1 names; allowed is a name for each of 3 owners"),
+        (
+            DATED + "x,c,later,2026-03-02\n",
+            {},
+            "path: given start 'later' (online.csv, line 4); allowed is an ISO 8601 time, from 0 "
+            "to 1e9 time units after the origin",
+        ),
+        (
+            DATED + "x,c,2026-03-01,2026-03-02\n",
+            {},
+            "path: given start '2026-03-01' (online.csv, line 4); allowed is a time zone on all "
+            "of them, or on none",
+        ),
+    ],
+)
+def test_wrong_names_and_times_are_one_line_each(written, text, more, expected):
+    assert said(written(text).model_copy(update=more))[0] == f"availability.{expected}"
+
+
+def test_parquet_says_the_same_as_csv(written, tmp_path):
+    text = HEADER + "1,0,1.5\n2,1,2\n1,3,4\n"
+    frame = pd.read_csv(StringIO(text))
+    frame.to_parquet(tmp_path / "online.parquet")
+    spec = Intervals(path=str(tmp_path / "online.parquet"))
+    assert said(spec, 2) == []
+    assert [spec.periods(n) for n in (1, 2)] == [written(text).periods(n) for n in (1, 2)]
+    frame.assign(end=[1.0, 0.5, np.nan]).to_parquet(tmp_path / "online.parquet")
+    assert said(Intervals(path=str(tmp_path / "online.parquet")), 2) == [
+        f"availability.path: given [1, 0.5) (online.parquet, row 2); {LONGER}",
+        f"availability.path: given end 'nan' (online.parquet, row 3); {TIME}",
+    ]
+    dated = pd.read_csv(StringIO(DATED))
+    dated[["start", "end"]] = (
+        dated[["start", "end"]].map(pd.Timestamp).map(lambda moment: moment.tz_convert("UTC"))
+    )
+    dated.to_parquet(tmp_path / "online.parquet")
+    spec = Intervals(path=str(tmp_path / "online.parquet"))
+    assert [spec.periods(n) for n in (1, 2)] == [written(DATED).periods(n) for n in (1, 2)]
+    (tmp_path / "online.parquet").write_bytes(b"owner,start,end")
+    [line] = said(Intervals(path=str(tmp_path / "online.parquet")), 2)
+    assert "a file that is not Parquet" in line

@@ -84,7 +84,7 @@ def filed(network: Network, path: str) -> Network:
     """Return the network with its file at another path."""
     for name in FAMILIES:
         part = getattr(network, name)
-        if hasattr(part, OF_FILES):
+        if getattr(part, OF_FILES, None) is not None:
             return network.model_copy(update={name: part.model_copy(update={OF_FILES: path})})
     graph = network.protocol.graph.model_copy(update={OF_FILES: path})  # type: ignore[union-attr]
     protocol = network.protocol.model_copy(update={"graph": graph})
@@ -96,7 +96,7 @@ def with_files() -> list[tuple[str, Network]]:
     for name, parts in [*PARTS.items(), ("protocol", GOSSIP)]:
         for part in parts:
             holder = getattr(part, "graph", part)
-            if hasattr(holder, OF_FILES):
+            if getattr(holder, OF_FILES, None) is not None:
                 found.append((holder.path, PLAIN.model_copy(update={name: part})))
     return found
 
@@ -116,7 +116,10 @@ def test_a_file_counts_by_what_it_says(path: str, network: Network, tmp_path: Pa
 
 def test_each_kind_of_file_is_among_them() -> None:
     kinds: list[Callable[[Network], object]] = [
-        lambda n: n.availability, lambda n: n.topology, lambda n: getattr(n.protocol, "graph", None)
-    ]  # fmt: skip
+        lambda n: n.availability,
+        lambda n: n.compute,
+        lambda n: n.topology,
+        lambda n: getattr(n.protocol, "graph", None),
+    ]
     for part in kinds:
-        assert any(hasattr(part(network), OF_FILES) for _, network in FILED)
+        assert any(getattr(part(network), OF_FILES, None) is not None for _, network in FILED)

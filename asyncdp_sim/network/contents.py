@@ -1,0 +1,304 @@
+"""Contents of a network's file: read once, checked row by row, named by its digest."""
+
+import csv
+import hashlib
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_serializer
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import show
+from asyncdp_sim.spec import Spec
+
+EXAMPLES = Path(__file__).parent / "examples"
+"""Small files, one of each kind that is read, for three owners."""
+LONGEST = 1e9
+"""Time units: what the integer clock can count."""
+MOST_FAULTS = 10
+"""A long file repeats its faults; this many are enough to tell."""
+
+Row = tuple[int, tuple[str, ...]]
+"""The number of a line in its file, and the cells asked for."""
+
+
+class Remembering(Spec):
+    """A spec that works something out once (``cached_property``); its copies do so anew."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy that remembers nothing of what this one has worked out."""
+        twin = super().model_copy(update=update, deep=deep)
+        for name in [name for name in twin.__dict__ if name not in type(self).model_fields]:
+            del twin.__dict__[name]
+        return twin
+
+
+BY_CONTENT = "by content"
+"""Asks a dump (as its context) to name files by what they say, and not by where they lie."""
+
+
+class FromFile(Remembering):
+    """A spec that reads a file, which its field ``path`` names, once."""
+
+    @abstractmethod
+    def content_digest(self) -> str:
+        """Return the SHA-256 digest of the file's bytes as they were read (64 hex digits).
+
+        Raises
+        ------
+        SpecError
+            If the file could not be read.
+        """
+
+    @model_serializer(mode="wrap")
+    def _named(
+        self, table: SerializerFunctionWrapHandler, how: SerializationInfo
+    ) -> dict[str, Any]:
+        said: dict[str, Any] = table(self)
+        if how.context == BY_CONTENT and said.get("path") is not None:
+            said["path"] = self.content_digest()
+        return said
+
+
+Cells = Sequence[str] | npt.NDArray[Any]
+"""A column: texts, or the numbers or instants (to the microsecond, UTC) of a Parquet file."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table, and what is wrong with its shape.
+
+    Attributes
+    ----------
+    sha256 : str
+        Digest of the file's bytes.
+    cells : dict
+        By column, rows in the order of the file.
+    lines : sequence of int
+        Where each row stands.
+    place : str
+        What that number counts: "line" of a CSV, "row" of a Parquet file.
+    wrong : list of (int, Fault)
+        By line.
+    """
+
+    sha256: str
+    cells: dict[str, Cells]
+    lines: Sequence[int]
+    place: str
+    wrong: list[tuple[int, Fault]] = field(default_factory=list)
+
+
+def columns_of(path: str, columns: Sequence[str], key: str, allowed: str) -> Columns:
+    """Return columns of a CSV or, where its name ends in ``.parquet``, of a Parquet file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    columns : sequence of str
+        What to read.
+    key, allowed : str
+        What a fault is reported at, and what it says may stand there.
+
+    Raises
+    ------
+    SpecError
+        If the file cannot be read.
+    """
+    name = Path(path).name
+    if path.endswith(".parquet"):
+        return _of_parquet(path, columns, key, allowed)
+    text, sha256 = text_of(path, key, allowed)
+    rows, wrong = rows_of(text, columns, name, key)
+    cells: dict[str, Cells] = {
+        column: [row[place] for _, row in rows] for place, column in enumerate(columns)
+    }
+    return Columns(sha256, cells, [line for line, _ in rows], "line", wrong)
+
+
+def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Columns:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data, name = bytes_of(path, key, allowed), Path(path).name
+    try:
+        names = pq.read_schema(BytesIO(data)).names
+        if any(names.count(column) != 1 for column in columns):
+            given = f"the columns {show(','.join(names))} ({name})"
+            expected = f"allowed are columns {','.join(columns)}, once each"
+            raise SpecError([Fault(key, given, expected)])
+        table = pq.read_table(BytesIO(data), columns=list(columns))
+    except pa.ArrowException as error:
+        given = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
+        raise SpecError([Fault(key, given, allowed)]) from None
+    if len(table) == 0:
+        raise SpecError([Fault(key, f"no rows ({name})", f"allowed is one {','.join(columns)}")])
+    cells = {column: _cells(table[column]) for column in columns}
+    return Columns(
+        hashlib.sha256(data).hexdigest(), cells, range(1, len(table) + 1), "row", wrong=[]
+    )
+
+
+def _cells(column: Any) -> Cells:
+    """Return a Parquet column as numbers, instants or texts."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):
+        return np.asarray(column.cast(pa.timestamp("us", column.type.tz)).to_numpy(), "M8[us]")
+    if pa.types.is_integer(column.type) and column.null_count == 0:
+        return np.asarray(column.to_numpy())
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
+
+
+def bytes_of(path: str, key: str, allowed: str) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    SpecError
+        If the file is missing, a directory, unreadable or empty.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except IsADirectoryError:
+        reason = "this is a directory"
+    except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
+        reason = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
+    else:
+        if len(data) > 0:
+            return data
+        reason = "the file is empty"
+    raise SpecError([Fault(key, repr(path), f"{reason}; {allowed}")])
+
+
+def digest_of(path: str) -> str | None:
+    """Return the SHA-256 digest of a file's bytes (64 hex digits); None where it is unreadable."""
+    try:
+        return hashlib.sha256(bytes_of(path, "", "")).hexdigest()
+    except SpecError:
+        return None
+
+
+def text_of(path: str, key: str, allowed: str) -> tuple[str, str]:
+    """Return a file's text and the SHA-256 digest of its bytes (64 hex digits).
+
+    Parameters
+    ----------
+    path : str
+        The file; UTF-8, with or without a byte order mark.
+    key, allowed : str
+        What a fault is reported at, and what it says may stand there.
+
+    Raises
+    ------
+    SpecError
+        If the file is missing, a directory, unreadable, empty or not UTF-8.
+    """
+    data = bytes_of(path, key, allowed)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        reason = "the file is not UTF-8 text"
+    else:
+        if text.strip() != "":
+            return text, hashlib.sha256(data).hexdigest()
+        reason = "the file is empty"
+    raise SpecError([Fault(key, repr(path), f"{reason}; {allowed}")])
+
+
+def rows_of(
+    text: str, columns: Sequence[str], name: str, key: str
+) -> tuple[list[Row], list[tuple[int, Fault]]]:
+    """Return the rows of a CSV, and what is wrong with its shape.
+
+    Blank lines are passed over, and so are columns that nobody asked for.
+
+    Parameters
+    ----------
+    text : str
+        The CSV; its first line is the header.
+    columns : sequence of str
+        What to read from each row, wherever the column stands.
+    name, key : str
+        The file's name, and what a fault is reported at.
+
+    Returns
+    -------
+    list of Row, list of (int, Fault)
+        The rows that have as many cells as the header, and the faults by line.
+    """
+    reader = csv.reader(StringIO(text, newline=""))
+    rows: list[Row] = []
+    wrong: list[tuple[int, Fault]] = []
+    try:
+        header = [cell.strip() for cell in next(reader, [])]
+        if any(header.count(column) != 1 for column in columns):
+            given = f"the header {show(','.join(header))} ({name}, line 1)"
+            allowed = f"allowed is a header with the columns {','.join(columns)}, once each"
+            return [], [(1, Fault(key, given, allowed))]
+        places = [header.index(column) for column in columns]
+        for cells in reader:
+            if all(cell.strip() == "" for cell in cells):
+                continue
+            if len(cells) != len(header):
+                given = f"{len(cells)} values ({name}, line {reader.line_num})"
+                allowed = f"allowed are {len(header)}, one per column"
+                wrong.append((reader.line_num, Fault(key, given, allowed)))
+            else:
+                rows.append((reader.line_num, tuple(cells[place].strip() for place in places)))
+    except csv.Error as error:
+        given = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
+        wrong.append((reader.line_num, Fault(key, given, "allowed is CSV text")))
+    if len(rows) == 0 and len(wrong) == 0:
+        given = f"no rows below the header ({name})"
+        wrong.append((1, Fault(key, given, f"allowed is at least one row {','.join(columns)}")))
+    return rows, wrong
+
+
+def time_of(cell: str) -> float | None:
+    """Return a time from 0 to 10⁹ (time units), or None where a cell holds no such number."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if 0 <= value <= LONGEST and "_" not in cell else None
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_of(cell: str) -> tuple[int, bool] | None:
+    """Return an ISO 8601 time in µs since 1970, and whether it names its distance from UTC.
+
+    One that names none is taken for UTC. None where a cell holds no such time.
+    """
+    if not cell[:4].isdigit() or "-" not in cell[4:8]:  # 20200102 is a number too
+        return None
+    try:
+        found = datetime.fromisoformat(cell)
+    except ValueError:
+        return None
+    aware = found.tzinfo is not None
+    found = found if aware else found.replace(tzinfo=UTC)
+    return (found - _EPOCH) // timedelta(microseconds=1), aware
+
+
+def shortened(found: Sequence[Fault], name: str) -> list[Fault]:
+    """Return the first faults of a file, and how many more there are."""
+    more = len(found) - MOST_FAULTS
+    if more <= 0:
+        return list(found)
+    rest = Fault(found[0].key, f"{more} more faults ({name})", f"the first {MOST_FAULTS} are shown")
+    return [*found[:MOST_FAULTS], rest]

@@ -1,0 +1,177 @@
+"""The law of durations that were measured."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.network.contents import (
+    EXAMPLES,
+    LONGEST,
+    FromFile,
+    columns_of,
+    digest_of,
+    shortened,
+    time_of,
+)
+from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.spec import Duration, Positive, Several
+
+KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
+
+
+class Empirical(FromFile, DrawnLaw):
+    """Drawn with replacement from durations (each ≥ 0): a list, or a column of a file.
+
+    Attributes
+    ----------
+    values : list of float, optional
+        Time units; either these or ``path``.
+    path : str, optional
+        A CSV or Parquet file (``.parquet``), which is read once.
+    column : str, optional
+        The column of the file that holds the durations. Its empty cells are passed over.
+    unit : float, optional
+        Time units that 1 in the file stands for, > 0; 1 where absent.
+    """
+
+    instant = False
+    constant = False
+    memoryless = False
+    listed = True
+
+    kind: Literal["empirical"] = "empirical"
+    values: Several[Duration] | None = None
+    path: str | None = None
+    column: str | None = None
+    unit: Positive | None = None
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(values=(0.0, 0.1, 0.1, 2.0)),
+            cls(values=(0.25,)),
+            cls(path=str(EXAMPLES / "pings.csv"), column="ms", unit=0.001),
+        )
+
+    @model_validator(mode="after")
+    def _is_a_list_or_a_file(self) -> Self:
+        found = []
+        if (self.values is None) == (self.path is None):
+            given = "nothing" if self.values is None else "beside path"
+            found.append(Fault("values", given, "allowed is either values, or path and column"))
+        elif self.path is None:
+            found = [
+                Fault(name, show(getattr(self, name)), "allowed is nothing without path")
+                for name in ("column", "unit")
+                if getattr(self, name) is not None
+            ]
+        elif self.column is None:
+            allowed = "allowed is the name of the column of path that holds the durations"
+            found.append(Fault("column", "nothing", allowed))
+        else:
+            found = list(self._measured.wrong)
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @override
+    def content_digest(self) -> str:
+        if self._measured.sha256 is None:
+            raise SpecError(self._measured.wrong)
+        return self._measured.sha256
+
+    @property
+    def durations_measured(self) -> tuple[float, ...]:
+        """Every duration that may be drawn (time units)."""
+        return self._measured.durations if self.values is None else self.values
+
+    @cached_property
+    def _measured(self) -> "_Measured":
+        return _read(str(self.path), str(self.column), self.unit or 1.0)
+
+    @property
+    @override
+    def mean(self) -> float:
+        return fsum(self.durations_measured) / len(self.durations_measured)
+
+    @property
+    @override
+    def variance(self) -> float:
+        return self._central(2)
+
+    @property
+    @override
+    def third(self) -> float:
+        return self._central(3)
+
+    def _central(self, power: int) -> float:
+        mean, values = self.mean, self.durations_measured
+        return fsum((v - mean) ** power for v in values) / len(values)
+
+    @property
+    @override
+    def least(self) -> float:
+        return min(self.durations_measured)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        values = self.durations_measured
+        at = float(generator.random()) * fsum(values)
+        reached = 0.0
+        for value in values:
+            reached += value
+            if at < reached:
+                return value
+        return values[-1]
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        values = self._drawn_from
+        return values[generator.integers(len(values), size=size)]
+
+    @cached_property
+    def _drawn_from(self) -> npt.NDArray[np.float64]:
+        return np.asarray(self.durations_measured)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a file says: the digest of its bytes, where it could be read, durations, and faults."""
+
+    sha256: str | None
+    durations: tuple[float, ...] = ()
+    wrong: tuple[Fault, ...] = ()
+
+
+def _read(path: str, column: str, unit: float) -> _Measured:
+    name = Path(path).name
+    try:
+        columns = columns_of(path, (column,), "path", KINDS)
+    except SpecError as error:
+        return _Measured(digest_of(path), wrong=error.faults)
+    wrong, durations = list(columns.wrong), []
+    allowed = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
+    for line, cell in zip(columns.lines, columns.cells[column], strict=True):
+        text = str(cell)
+        if text in ("", "nan"):
+            continue
+        value = time_of(text)
+        if value is None or value * unit > LONGEST:
+            place = f"{name}, {columns.place} {line}"
+            wrong.append((line, Fault("path", f"{show(text)} ({place})", allowed)))
+        else:
+            durations.append(value * unit)
+    if len(durations) == 0 and len(wrong) == 0:
+        wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
+    faults = shortened([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], name)
+    return _Measured(columns.sha256, tuple(durations), tuple(faults))

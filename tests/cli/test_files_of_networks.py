@@ -1,0 +1,102 @@
+"""Laws and availability from files beside a scenario: found, named by digest, moved, refused."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+
+SCENE = """
+schema = 1
+id = "pings"
+owners = { count = 3, records = 20 }
+data = { kind = "gaussian", features = 2 }
+model = { kind = "ridge", regularisation = 0.1 }
+algorithm = { kind = "async-gossip", rho = 10.0 }
+privacy = { epsilon = 10.0, mechanism = "laplace", sensitivity = { kind = "clip", bound = 1.0 } }
+
+[run]
+updates = 20
+
+[availability]
+kind = "intervals"
+path = "tables/online.csv"
+period = 24.0
+
+[latency]
+query = [
+    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.001 },
+    { kind = "none" },
+    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.002 },
+]
+
+[protocol]
+kind = "request"
+busy = "retry"
+retry = { kind = "empirical", path = "tables/pings.csv", column = "ms" }
+
+[sweep]
+variant = [
+    { name = "fast", compute = { kind = "empirical", path = "tables/pings.csv", column = "ms" } },
+    { name = "slow", compute = { kind = "empirical", path = "tables/slow.csv", column = "ms" } },
+]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "online.csv").write_text("owner,start,end\n1,0,20\n2,1,24\n3,0,24\n")
+    (tmp_path / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n110\n")
+    (tmp_path / "tables" / "slow.csv").write_text("ms\n800\n")
+    (tmp_path / "scene.toml").write_text(SCENE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("verb", "result"), [("run", "r"), ("sweep", "s")])
+def test_a_result_is_made_again_wherever_its_files_lie(
+    verb: str, result: str, command: Command, folder: Path
+) -> None:
+    command.done(verb, "scene.toml", "--out", result)
+    manifest = (folder / result / "manifest.json").read_text()
+    assert "tables/" not in manifest
+    assert '"sha256"' in manifest
+    assert "reproduced" in command.done("replay", result).out
+    (folder / "deep").mkdir()
+    shutil.move(folder / result, folder / "deep" / result)
+    shutil.move(folder / "tables", folder / "deep" / "tables")
+    assert "reproduced" in command.done("replay", f"deep/{result}").out
+
+
+def test_another_file_under_its_name_is_no_replay(command: Command, folder: Path) -> None:
+    command.done("run", "scene.toml", "--out", "r")
+    (folder / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n111\n")
+    assert command("replay", "r").code == 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        (
+            'compute={kind="empirical", path="no.csv", column="ms"}',
+            "scene.toml: compute.path: given '{folder}/no.csv'; there is no such file; allowed is "
+            "a CSV (UTF-8) or .parquet with a column of durations",
+        ),
+        (
+            'latency.answer={kind="empirical", path="tables/pings.csv", column="s"}',
+            "scene.toml: latency.answer.path: given the header 'ms' (pings.csv, line 1); allowed "
+            "is a header with the columns s, once each",
+        ),
+        (
+            "availability.names=['1', '2', 'x']",
+            "scene.toml: availability.names: given 'x'; allowed are names in the column owner of "
+            "online.csv",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(setting: str, line: str, command: Command, folder: Path) -> None:
+    said = command("run", "scene.toml", "--set", setting)
+    assert said.code == 2
+    assert line.format(folder=folder) in said.lines
