@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from asyncdp_sim.cli.importing import import_command
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
@@ -40,6 +41,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.command("import")(import_command)
 
 
 @app.command("run")

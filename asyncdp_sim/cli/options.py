@@ -48,8 +48,8 @@ def whole_number(given: str | int) -> int:
     return int(text)
 
 
-def worker_count(given: str | int) -> int:
-    """Read the number of processes, ≥ 1."""
+def positive_count(given: str | int) -> int:
+    """Read a number of things, ≥ 1."""
     number = whole_number(given)
     if number < 1:
         raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 1")
@@ -105,7 +105,7 @@ def open_share(given: str | float) -> float:
 
 Workers = Annotated[
     int,
-    typer.Option("--workers", parser=worker_count, help="Processes; never change a result."),
+    typer.Option("--workers", parser=positive_count, help="Processes; never change a result."),
 ]
 AllowCode = Annotated[
     bool,

@@ -1,0 +1,61 @@
+"""The command ``asyncdp import``: networks that others have measured."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from asyncdp_sim.cli.options import positive_count
+from asyncdp_sim.errors import blaming
+
+
+class Format(StrEnum):
+    """What a file is."""
+
+    fedscale = "fedscale"
+    flash = "flash"
+
+
+def import_command(
+    format: Annotated[Format, typer.Argument(help="What the file is.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The file.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--out",
+            help="A table (.csv, .parquet) of when devices are online, or a scenario (.toml).",
+            show_default=False,
+        ),
+    ],
+    first: Annotated[
+        int | None,
+        typer.Option(
+            "--first", parser=positive_count, help="Take so many devices.", show_default=False
+        ),
+    ] = None,
+    records: Annotated[
+        int,
+        typer.Option(
+            "--records", parser=positive_count, help="Of a device, for its time (fedscale)."
+        ),
+    ] = 100,
+    needs: Annotated[
+        str, typer.Option("--needs", help="What a device is while online (flash).")
+    ] = "charging,wifi,locked",
+) -> None:
+    """Turn what others have measured of a network into tables and scenarios."""
+    with blaming(file):
+        if format is Format.fedscale:
+            from asyncdp_sim.imports.fedscale import import_fedscale
+
+            told = import_fedscale(file, out, records, first)
+        else:
+            from asyncdp_sim.imports.flash import NEEDS, import_flash
+
+            asked = needs.split(",")
+            if not set(asked) <= set(NEEDS):
+                raise typer.BadParameter(f"--needs takes some of {','.join(NEEDS)}, not {needs!r}")
+            told = import_flash(file, out, asked, first)
+    typer.echo("\n".join([*told, f"written to {out}"]))

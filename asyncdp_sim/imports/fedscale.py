@@ -1,0 +1,151 @@
+"""FedScale's devices: when they are online, and how fast they compute and communicate.
+
+Both files are pickles of one dictionary. Availability, by device: ``active`` and ``inactive``, when
+its periods online begin and end (s), which come again every ``finish_time``; and ``duration``, how
+long they are together. Capacity, by device: ``computation``, the milliseconds in which a model
+answers for one record, of which a step of training takes three times as much; and
+``communication``, in kilobits (of 1024 bits) a second.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.imports.around import written_around
+from asyncdp_sim.imports.online_table import OnlineTable, counted
+from asyncdp_sim.imports.plain_pickle import read_plain, refused
+from asyncdp_sim.network.contents import LONGEST, shortened
+
+TRAINING = 3
+"""A step of training takes as long as so many answers of the model."""
+BYTES = 1024 / 8
+"""In a kilobit."""
+_KINDS = "allowed is FedScale's table of availability, or of capacity, by device"
+
+
+def import_fedscale(file: Path, out: Path, records: int, first: int | None = None) -> list[str]:
+    """Write what a file of FedScale says, and return it in words.
+
+    Parameters
+    ----------
+    file : Path
+        Availability or capacity of devices.
+    out : Path
+        Of availability: a table of intervals, .csv or .parquet. Of capacity: a scenario, .toml.
+    records : int
+        Records of a device, for all of which an answer takes its gradient.
+    first : int, optional
+        How many devices to take, from the front of the file.
+
+    Raises
+    ------
+    DataError
+        If the file is neither, or says what cannot be.
+    """
+    devices, opcodes = read_plain(file)
+    if not isinstance(devices, dict) or not all(isinstance(d, dict) for d in devices.values()):
+        raise refused(file, f"a pickle of a {type(devices).__name__}", _KINDS)
+    chosen = dict(list(devices.items())[:first])
+    if len(chosen) == 0:
+        raise refused(file, "no devices", _KINDS)
+    head = next(iter(chosen.values()))
+    if "active" in head:
+        return _availability(file, chosen, out, opcodes)
+    if "computation" in head:
+        return _capacity(file, chosen, out, records)
+    raise refused(file, f"devices with {', '.join(map(str, head))}", _KINDS)
+
+
+def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: int) -> list[str]:
+    table, wrong, unlike = OnlineTable(), [], 0
+    periods: set[float] = set()
+    left = opcodes  # a list that many devices share is read once only
+    for name, said in devices.items():
+        try:
+            left -= len(said["active"])
+            if left < 0:
+                raise refused(file, "one list that many devices share", _KINDS)
+            spans, period = _spans(said)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            wrong.append(Fault("", f"{reason} (device {name})", _ALLOWED))
+            continue
+        online = sum(end - start for start, end in spans)
+        unlike += abs(said.get("duration", online) - online) > 1e-6 * period
+        periods.add(period)
+        table.add(str(name), spans, period)
+    if len(wrong) > 0:
+        raise DataError(shortened(wrong, file.name), str(file))
+    told = table.write(out)
+    if unlike > 0:
+        told.append(f"{counted(unlike, 'device')} online for another time than their duration")
+    block = f'availability = {{ kind = "intervals", path = "{out.name}"'
+    if len(periods) == 1:
+        block += f", period = {periods.pop():.1f}"
+    else:
+        told.append(f"{len(periods)} unlike finish_times: without a common period")
+    return [*told, f"{block} }}  # and owners.count = {len(table.devices)}"]
+
+
+_ALLOWED = (
+    "allowed are active and inactive, lists of seconds in turn, up to finish_time, which is > 0 "
+    f"and at most {LONGEST:g}"
+)
+
+
+def _spans(said: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
+    """Return the periods online of a device and after how long they come again.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        With what is wrong.
+    """
+    period = float(said["finish_time"])
+    active, inactive = list(map(float, said["active"])), list(map(float, said["inactive"]))
+    if len(active) == len(inactive) + 1:
+        inactive.append(period)  # online to the end
+    if len(active) != len(inactive):
+        raise ValueError(f"{len(active)} times active and {len(inactive)} inactive")
+    if not 0 < period <= LONGEST:
+        raise ValueError(f"finish_time {period:g}")
+    before = 0.0
+    for start, end in zip(active, inactive, strict=True):
+        if not before <= start <= end <= period:
+            raise ValueError(f"active from {start:g} to {end:g}")
+        before = end
+    return [(s, e) for s, e in zip(active, inactive, strict=True) if s < e], period
+
+
+def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -> list[str]:
+    compute, rates, wrong = [], [], []
+    for name, said in devices.items():
+        try:
+            slow, rate = float(said["computation"]), float(said["communication"])
+        except (KeyError, TypeError, ValueError) as error:
+            wrong.append(Fault("", f"{error} (device {name})", _FAST))
+            continue
+        if slow >= 0 and rate > 0 and isfinite(slow) and isfinite(rate):
+            compute.append(TRAINING * records * slow / 1000)
+            rates.append(rate * BYTES)
+        else:
+            wrong.append(Fault("", f"{slow:g} and {rate:g} (device {name})", _FAST))
+    if len(wrong) > 0:
+        raise DataError(shortened(wrong, file.name), str(file))
+    blocks = [_listed("compute", [f'{{ kind = "constant", value = {c!r} }}' for c in compute])]
+    blocks += ["[latency]", _listed("rate_bytes", [repr(rate) for rate in rates])]
+    written_around(blocks, out, file, owners=len(compute), records=records)
+    return [
+        f"{counted(len(compute), 'device')}: compute and latency.rate_bytes (seconds, bytes/s)",
+        f"a gradient of {counted(records, 'record')}: {min(compute):g} to {max(compute):g} s",
+        f"{min(rates):g} to {max(rates):g} bytes/s",
+    ]
+
+
+_FAST = "allowed are computation (ms, ≥ 0) and communication (kbit/s, > 0)"
+
+
+def _listed(name: str, values: Sequence[str]) -> str:
+    return "\n".join([f"{name} = [", *(f"    {value}," for value in values), "]"])
