@@ -33,7 +33,11 @@ def describe(scenario: Scenario) -> list[str]:
 def _owners(scenario: Scenario) -> Iterator[str]:
     n_owners, records = scenario.owners.count, scenario.records
     if records is None:
-        held = "as many records as their values of the splitting column"
+        held = (
+            "as many records as their values of the splitting column"
+            if scenario.data.split_column is not None
+            else "as many records as go to them by their targets"
+        )
     elif len(set(records)) == 1:
         held = f"{records[0]} records each"
     else:

@@ -54,6 +54,10 @@ class Streams:
         """Return the streams whose names start with ``prefix``."""
         return Scope(self, prefix)
 
+    def afresh(self) -> "Streams":
+        """Return the same streams, none of them handed out: for the same work done again."""
+        return Streams(self.seed)
+
 
 class Scope:
     """The streams of one part of a run: a view of :class:`Streams` under a name prefix."""
@@ -69,3 +73,7 @@ class Scope:
     def within(self, *prefix: str | int) -> "Scope":
         """Return the streams below a longer prefix."""
         return Scope(self._streams, (*self._prefix, *prefix))
+
+    def afresh(self) -> "Scope":
+        """Return the same streams, none of them handed out: for the same work done again."""
+        return Scope(self._streams.afresh(), self._prefix)

@@ -33,6 +33,11 @@ class DataKind(Kind):
         return None
 
     @property
+    def says_records(self) -> bool:
+        """Whether the data, and not the scenario, say how many records each owner has."""
+        return self.split_column is not None
+
+    @property
     def no_labels(self) -> bool:
         """Whether it is plain before any record is there that targets are no labels."""
         return False

@@ -228,9 +228,17 @@ def noise_name(manifest: Manifest) -> str | None:
 
 
 def record_unit(manifest: Manifest) -> str | None:
-    """Return that persons may have several records, where a column says whose a record is."""
+    """Return what a record is one of, where the data say whose it is.
+
+    Where a column does, persons may have several records; where targets do, nobody had any.
+    """
     data = manifest["scenario"].get("data") or {}
     split = data.get("split")
+    if isinstance(split, dict) and "dirichlet" in split:
+        return (
+            "who holds which record is simulated from the records' targets: ε is of one record "
+            "replaced at the owner that it went to"
+        )
     column = data.get("owner_column") or (split.get("column") if isinstance(split, dict) else None)
     if column is None:
         return None

@@ -1,16 +1,20 @@
 """The parts of a scenario that are of no other family: its id, its sweep, its run, its owners."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+import numpy as np
+from pydantic import Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.paths import keys
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Count, PerOwner, Positive, Spec
+from asyncdp_sim.spec import Count, Positive, Several, Spec, per_owner
+from asyncdp_sim.streams import Streams
 
 
 def identifier(text: str) -> str:
@@ -87,6 +91,45 @@ class Run(Spec):
     split: bool = False
 
 
+class LognormalCounts(Spec):
+    """Numbers of records that are drawn once, from the stream ``("owners", "records")``.
+
+    They are the scenario's, of its seed, and nothing is read for them: n_i is lognormal, rounded to
+    the nearest whole number, and at least 1. More owners leave those of the others as they are.
+
+    Attributes
+    ----------
+    mean : float
+        1 to 10⁸.
+    cv : float
+        Coefficient of variation, > 0 to 100.
+    """
+
+    mean: Annotated[float, Field(ge=1, le=1e8)]
+    cv: Annotated[float, Field(gt=0, le=100)]
+
+    def drawn(self, n_owners: int, seed: int) -> tuple[int, ...]:
+        """Return n_i of each owner."""
+        generator = Streams(seed).generator("owners", "records")
+        law = Lognormal(mean=self.mean, cv=self.cv)
+        counts = np.rint(law.draw(generator, n_owners)).clip(1, 2**31 - 1)
+        return tuple(int(count) for count in counts)
+
+
+def _how_given(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return TAGS[1]
+    return TAGS[3] if isinstance(value, Mapping | LognormalCounts) else TAGS[0]
+
+
+Records = Annotated[
+    Annotated[Count, Tag(TAGS[0])]
+    | Annotated[Several[Count], Tag(TAGS[1])]
+    | Annotated[LognormalCounts, Tag(TAGS[3])],
+    Discriminator(_how_given),
+]
+
+
 class Owners(Spec):
     """Who takes part.
 
@@ -94,9 +137,17 @@ class Owners(Spec):
     ----------
     count : int
         N ≥ 1.
-    records : int or list, optional
-        n_i ≥ 1 per owner; absent where the data are split by a column.
+    records : int, list or table, optional
+        n_i ≥ 1 per owner, or ``{ mean = 500, cv = 1.0 }``, the mean and coefficient of variation of
+        a lognormal law that they are drawn from; absent where the data are split by a column or by
+        their targets.
     """
 
     count: Count
-    records: PerOwner[Count] | None = None
+    records: Records | None = None
+
+    def records_of(self, seed: int) -> tuple[int, ...] | None:
+        """Return n_i per owner; None where the data decide."""
+        if isinstance(self.records, LognormalCounts):
+            return self.records.drawn(self.count, seed)
+        return None if self.records is None else per_owner(self.records, self.count)

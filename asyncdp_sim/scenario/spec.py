@@ -31,7 +31,7 @@ from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Spec, parse, per_owner, wrong_length
+from asyncdp_sim.spec import Spec, parse, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -124,11 +124,12 @@ class Scenario(Spec):
 
     def _record_faults(self) -> list[Fault]:
         """Return a fault where both or neither of scenario and data say how many records."""
-        records, by_column = self.owners.records, self.data.split_column is not None
-        if records is None and not by_column:
+        records, by_data = self.owners.records, self.data.says_records
+        if records is None and not by_data:
             return [Fault("owners.records", "nothing", "this field is required")]
-        if records is not None and by_column:
-            allowed = "allowed is nothing where the data are split by a column"
+        if records is not None and by_data:
+            how = "by a column" if self.data.split_column is not None else "by their targets"
+            allowed = f"allowed is nothing where the data are split {how}"
             return [Fault("owners.records", str(records), allowed)]
         return []
 
@@ -231,8 +232,7 @@ class Scenario(Spec):
     @property
     def records(self) -> tuple[int, ...] | None:
         """n_i per owner; None where the data decide."""
-        records = self.owners.records
-        return None if records is None else per_owner(records, self.owners.count)
+        return self.owners.records_of(self.run.seed)
 
     @property
     def trained_on(self) -> tuple[int, ...] | None:

@@ -112,6 +112,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("table", "owner_column"): [None],
     ("gaussian", "labels"): [True],
     ("staircase", "gamma"): [None],
+    **{("dirichlet", name): [None] for name in ("groups", "rows")},
     **{("empirical", name): [None] for name in ("path", "column", "unit")},
     **{("intervals", name): [None] for name in ("names", "unit", "origin", "period")},
 }

@@ -19,7 +19,7 @@ from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
 from asyncdp_sim.data.tables.read import column_names, read_table, source_of
-from asyncdp_sim.data.tables.splitting import Shuffled, require_records
+from asyncdp_sim.data.tables.splitting import Shuffled
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
@@ -55,6 +55,11 @@ class FraudData(TableRecipe):
             cls(path="creditcard.csv", **few),
         )
 
+    @property
+    @override
+    def target_column(self) -> str:
+        return "Class"
+
     @override
     def build(
         self,
@@ -67,7 +72,7 @@ class FraudData(TableRecipe):
         if self.path is None:
             drawn = self._scaled(self._twin(n_owners, records, streams))
             whole = drawn if swap is None else swap.in_table(drawn)
-            return self._split(whole, _no_values, n_owners, records, streams, None)
+            return self._split(whole, _no_values, n_owners, records, streams, None, swap)
         columns = column_names(self.path)
         require_columns(columns)
         wanted = self._wanted((*FEATURES, "Class"), columns)
@@ -80,6 +85,7 @@ class FraudData(TableRecipe):
             records,
             streams,
             source_of(self.path),
+            swap,
         )
 
     def _twin(
@@ -88,7 +94,7 @@ class FraudData(TableRecipe):
         if self.split.of_column is not None:
             allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
             raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
-        body = sum(require_records(records, n_owners))
+        body = self._rows_of_twin(n_owners, records)
         if self.public_overlap:
             # As in the real table: owners reach the public rows only when they need so many rows.
             body = max(body, TABLE_ROWS) - self.public_records
@@ -105,8 +111,9 @@ class FraudData(TableRecipe):
         records: tuple[int, ...] | None,
         streams: Streams | Scope,
         source: Source | None,
+        swap: Swap | None,
     ) -> Dataset:
-        data = self._dataset(table, values_of, n_owners, records, streams, source)
+        data = self._dataset(table, values_of, n_owners, records, streams, source, swap)
         if not self.preprocessing.centres_targets:
             return data
         # A label is no quantity to centre.

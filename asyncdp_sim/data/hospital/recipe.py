@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
-from asyncdp_sim.data.hospital.columns import HOSPITAL, name_of_2015, read_discharges
+from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.hospital.twin import Encoding, twin_sizes, twin_table
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
@@ -55,7 +55,7 @@ class HospitalData(TableRecipe):
 
     @override
     def says_whose(self, column: str) -> bool:
-        split = self.split_column
+        split = TARGET if self.split.by_target else self.split_column
         return split is not None and name_of_2015(column) == name_of_2015(split)
 
     @property
@@ -100,6 +100,7 @@ class HospitalData(TableRecipe):
             records,
             streams,
             source_of(self.path),
+            swap,
         )
 
     def _twin(
@@ -141,6 +142,7 @@ class HospitalData(TableRecipe):
             records,
             streams,
             None,
+            swap,
         )
 
 

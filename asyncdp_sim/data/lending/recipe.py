@@ -64,6 +64,11 @@ class LendingData(TableRecipe):
             raise faults_of([Fault("drift", "true", allowed)])
         return self
 
+    @property
+    @override
+    def target_column(self) -> str:
+        return "int_rate"
+
     @override
     def build(
         self,
@@ -90,6 +95,7 @@ class LendingData(TableRecipe):
             records,
             streams,
             source_of(self.path),
+            swap,
         )
 
     def _wanted_loans(self, columns: Sequence[str]) -> Callable[[str], bool]:
@@ -103,11 +109,10 @@ class LendingData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None,
     ) -> Dataset:
-        if self.split.of_column is not None or records is None:
+        if self.split.of_column is not None:
             allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            column = self.split.of_column or ""
-            raise DataError([Fault("data.split", f"a column {column!r}", allowed)])
-        body = sum(records)
+            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
+        body = self._rows_of_twin(n_owners, records)
         if self.public_overlap:
             # As in the real table: owners reach the public rows only when they need so many rows.
             body = max(body, TABLE_ROWS) - self.public_records
@@ -120,6 +125,7 @@ class LendingData(TableRecipe):
             records,
             streams,
             None,
+            swap,
         )
 
 

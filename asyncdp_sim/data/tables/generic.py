@@ -71,6 +71,11 @@ class TableData(TableRecipe):
     def split_column(self) -> str | None:
         return self.split.of_column if self.owner_column is None else self.owner_column
 
+    @property
+    @override
+    def target_column(self) -> str:
+        return self.target
+
     @override
     def twin(self) -> None:
         return
@@ -124,6 +129,7 @@ class TableData(TableRecipe):
             records,
             streams,
             source_of(self.path),
+            swap,
         )
 
     def _require_columns(self, frame: "pd.DataFrame") -> None:

@@ -25,7 +25,7 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
-from asyncdp_sim.data.tables.splitting import InOrder, Split, ValuesOf, require_records
+from asyncdp_sim.data.tables.splitting import InOrder, Owned, Split, ValuesOf, require_records
 from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
@@ -56,7 +56,7 @@ class TableRecipe(DataKind):
         Whether owners may hold public rows too (as published). Those records have ε = ∞.
     preprocessing : {"eigen-uncentred", "pca", "none"}
         See :mod:`asyncdp_sim.data.tables.preprocessing`.
-    split : {"in-order", "shuffled"} or {column = name}
+    split : {"in-order", "shuffled"}, {column = name} or {dirichlet = α}
         Which rows each owner holds.
     held_out : float
         Share of every owner's rows, in [0, 1), that is kept apart from training.
@@ -91,6 +91,21 @@ class TableRecipe(DataKind):
     def split_column(self) -> str | None:
         return self.split.of_column
 
+    @property
+    @override
+    def says_records(self) -> bool:
+        return self.split_column is not None or self.split.by_target
+
+    @property
+    def target_column(self) -> str:
+        """The column of the file that the target is made of."""
+        return ""
+
+    @override
+    def says_whose(self, column: str) -> bool:
+        by_target = self.split.by_target and column == self.target_column
+        return by_target or super().says_whose(column)
+
     @override
     def twin(self) -> Self | None:
         return self.model_copy(update={"path": None})
@@ -107,8 +122,23 @@ class TableRecipe(DataKind):
 
     def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
         """Refuse what can be seen to be wrong before any file is read."""
-        if records is not None or self.split.of_column is None:
+        if records is not None or not self.split.says_records:
             require_records(records, n_owners)
+
+    def _rows_of_twin(self, n_owners: int, records: Sequence[int] | None) -> int:
+        """Return how many rows of a twin owners have.
+
+        Raises
+        ------
+        DataError
+            On ``data.split`` or ``owners.records``, where nothing says so.
+        """
+        if records is None and self.split.by_target:
+            if self.split.shared_rows is None:
+                allowed = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
+                raise DataError([Fault("data.split.rows", "nothing", allowed)])
+            return self.split.shared_rows
+        return sum(require_records(records, n_owners))
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
         """Tell which of a file's columns are read: the used ones and the one that splits.
@@ -136,10 +166,12 @@ class TableRecipe(DataKind):
         records: Sequence[int] | None,
         streams: Streams | Scope,
         source: Source | None,
+        swap: Swap | None,
     ) -> Dataset:
         """Fit on the public rows, give the owners theirs, project.
 
-        ``values_of(column)`` returns the raw values of a column of the table, None where empty.
+        ``values_of(column)`` returns the raw values of a column of the table, None where empty;
+        ``swap`` is the record that was replaced in it.
         """
         total = len(table.target)
         first_public = total - self.public_records
@@ -148,8 +180,11 @@ class TableRecipe(DataKind):
             raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
-        who = (values_of, available, held_back, n_owners, records, streams)
-        owned = self.split.owned(*who)
+        if swap is not None and self.split.by_target:
+            owned = self._owned_before(n_owners, records, streams)
+        else:
+            who = (values_of, available, held_back, n_owners, records, streams)
+            owned = self.split.owned(*who, table.target, table.target[first_public:])
         rows, notes = owned.rows, owned.notes
         public, known = self._public(table, first_public)
         projection = self.preprocessing.fit(public, known, self.features)
@@ -199,6 +234,15 @@ class TableRecipe(DataKind):
             owner_names=owned.names,
             public_targets=projection.targets(known) if self.public_records > 0 else None,
         )
+
+    def _owned_before(
+        self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
+    ) -> Owned:
+        """Return whose rows were before one was replaced: it keeps its owner."""
+        whole = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
+        counts = None if records is None else tuple(records)
+        before = whole.build(n_owners, counts, streams.afresh())
+        return Owned(list(before.rows), before.owner_names)
 
     def _public(self, table: Table, first: int) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.

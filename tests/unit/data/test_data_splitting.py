@@ -11,7 +11,7 @@ from asyncdp_sim.streams import Streams
 
 def owner_rows(split, available, public, records, streams):
     who = (None, available, public, len(records), records, streams)
-    return parse(Split, split).owned(*who).rows
+    return parse(Split, split).owned(*who, np.zeros(available), np.zeros(public)).rows
 
 
 def test_in_order_is_consecutive_blocks():
@@ -67,7 +67,8 @@ def test_a_wrong_split_is_one_line(split):
     with pytest.raises(SpecError) as caught:
         parse(DataSpec, {**LENDING, "split": split})
     assert caught.value.lines() == [
-        f'split: given {show(split)}; allowed: in-order, shuffled, or {{ column = "name" }}'
+        f'split: given {show(split)}; allowed: in-order, shuffled, {{ column = "name" }}, '
+        "or { dirichlet = 0.5 }"
     ]
 
 
