@@ -15,6 +15,7 @@ class Format(StrEnum):
 
     fedscale = "fedscale"
     flash = "flash"
+    trace = "trace"
 
 
 def import_command(
@@ -44,6 +45,8 @@ def import_command(
     needs: Annotated[
         str, typer.Option("--needs", help="What a device is while online (flash).")
     ] = "charging,wifi,locked",
+    fit: Annotated[bool, typer.Option("--fit", help="Find laws and a scenario (trace).")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of simulations of the fit (trace).")] = 1,
 ) -> None:
     """Turn what others have measured of a network into tables and scenarios."""
     with blaming(file):
@@ -51,11 +54,17 @@ def import_command(
             from asyncdp_sim.imports.fedscale import import_fedscale
 
             told = import_fedscale(file, out, records, first)
-        else:
+        elif format is Format.flash:
             from asyncdp_sim.imports.flash import NEEDS, import_flash
 
             asked = needs.split(",")
             if not set(asked) <= set(NEEDS):
                 raise typer.BadParameter(f"--needs takes some of {','.join(NEEDS)}, not {needs!r}")
             told = import_flash(file, out, asked, first)
+        else:
+            if not fit:
+                raise typer.BadParameter("a trace needs --fit, which finds its laws")
+            from asyncdp_sim.imports.measured import import_trace
+
+            told = import_trace(file, out, seed)
     typer.echo("\n".join([*told, f"written to {out}"]))

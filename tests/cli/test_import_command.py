@@ -1,0 +1,110 @@
+"""``asyncdp import``: what it prints and writes, and how it refuses."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.scenario import load
+from tests.cli.command import Command
+from tests.unit.imports.measure import measured, shuffled
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    device = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration": 50}
+    (tmp_path / "devices.pkl").write_bytes(pickle.dumps({9: device, 4: device}))
+    log = "2020-01-28 10:00:00\twifi\n2020-01-28 10:01:00\t4G"
+    (tmp_path / "states.json").write_text(json.dumps({"a": {"messages": log}}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_devices_become_a_table(command: Command, folder: Path) -> None:
+    said = command.done("import", "fedscale", "devices.pkl", "-o", "online.csv", "--first", 1)
+    assert said.out.splitlines() == [
+        "1 device, 2 intervals (seconds)",
+        "online share 0.500000000",
+        'availability = { kind = "intervals", path = "online.csv", period = 100.0 }  # and '
+        "owners.count = 1",
+        "written to online.csv",
+    ]
+    said = command.done("import", "flash", "states.json", "-o", "on.parquet", "--needs", "wifi")
+    assert said.out.splitlines()[1] == "online share 1.000000000"
+    assert (folder / "on.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("fedscale", "no.pkl", "-o", "a.csv"), "no.pkl: given a file that cannot be read (No"),
+        (("fedscale", "states.json", "-o", "a.csv"), "states.json: given no pickle ("),
+        (("fedscale", "devices.pkl", "-o", "a.txt"), "devices.pkl: -o: given 'a.txt'; allowed is"),
+        (("flash", "devices.pkl", "-o", "a.csv"), "devices.pkl: given bytes that are not UTF-8"),
+        (("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"), "--needs takes some of charging"),
+        (("trace", "states.json", "-o", "a.toml"), "a trace needs --fit"),
+        (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
+        (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
+        (("fedscale", "devices.pkl", "-o", "no/a.csv"), "No such file or directory"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    arguments: tuple[str, ...], line: str, command: Command, folder: Path
+) -> None:
+    before = sorted(folder.iterdir())
+    said = command("import", *arguments)
+    assert said.code == 2
+    assert len(said.lines) == 1
+    assert line in said.lines[0]
+    assert sorted(folder.iterdir()) == before
+
+
+TRACE = "owner,request,read,release,end\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ("a,1,2,1.5,3\n", "given a,1,2,1.5,3 (t.csv, line 2); allowed are times"),
+        ("a,1,,2,3\n", "given a,1,,2,3 (t.csv, line 2); allowed are times"),
+        ("a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
+        ("a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
+        ("a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
+        ("a,1,2,3,4\na,5,6,7,8\n", "given a first half with 1 answers, and 1 owner with fewer"),
+        ("a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
+    ],
+)
+def test_a_wrong_trace_is_one_line(rows: str, line: str, command: Command, folder: Path) -> None:
+    (folder / "t.csv").write_text(TRACE + rows)
+    said = command("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    assert said.code == 2
+    assert len(said.lines) == 1
+    assert line in said.lines[0]
+    assert not (folder / "t.toml").exists()
+
+
+def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
+    command: Command, folder: Path
+) -> None:
+    network = Network(
+        answers_allowed=(10**6,) * 2,
+        updates=10**6,
+        until=300.0,
+        compute=Exponential(mean=0.1),
+        protocol=Push(),
+    )
+    measured(network, folder / "t.csv")
+    first = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    text = (folder / "t.toml").read_text()
+    shuffled(folder / "t.csv", 3)
+    assert command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml").out == first.out
+    assert (folder / "t.toml").read_text() == text
+    assert "#   1: bank 1" in text
+    scenario, _ = load(folder / "t.toml")
+    assert abs(scenario.compute.mean - 0.1) < 0.02
+    assert scenario.latency.answer.instant
+    command.done("run", "t.toml", "--set", "run.updates=20")

@@ -1,0 +1,36 @@
+"""Simulated replicates as the tables that a measurement of them would give."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import EventKind
+from asyncdp_sim.units import to_units
+
+COLUMNS = ("owner", "request", "read", "release", "end")
+
+
+def measured(network: Network, file: Path, seed: int = 1, *, refused: bool = False) -> Path:
+    """Write the table of one replicate, with the requests that were refused or without."""
+    trace = simulate(network, Streams(seed).within("replicate", 1), events=True)
+    found = trace.exchanges[trace.exchanges["outcome"] == 2]
+    frame = pd.DataFrame({"owner": [f"bank {i}" for i in found["owner"]]})
+    for name in COLUMNS[1:]:
+        frame[name] = to_units(found[f"{name}_tick"])
+    if refused:
+        events = trace.events[trace.events["kind"] == EventKind.request_refused]
+        more = pd.DataFrame({"owner": [f"bank {i}" for i in events["owner"]]})
+        more["request"] = to_units(events["tick"])
+        frame = pd.concat([frame, more])
+    frame.sort_values("request").to_csv(file, index=False)
+    return file
+
+
+def shuffled(file: Path, seed: int) -> None:
+    """Write the rows of a table in another order."""
+    frame = pd.read_csv(file)
+    order = np.random.default_rng(seed).permutation(len(frame))
+    frame.iloc[order].to_csv(file, index=False)

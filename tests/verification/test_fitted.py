@@ -1,0 +1,126 @@
+"""What is fitted to a measured trace is what it was simulated with, and predicts what follows.
+
+Standard errors are those that the fit states; scores are of one long run each, with fixed seeds.
+"""
+
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.imports.fitted import fit_law, fit_presence
+from asyncdp_sim.imports.measured import MeasuredTrace, import_trace, read_trace
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.availability import Always, Availability, OnOff
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.latency import Latency
+from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal
+from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.scenario import load
+from tests.unit.imports.measure import measured
+
+RATES = (0.3, 0.5, 0.8, 1.2, 2.0)
+AWAY = OnOff(on=Exponential(mean=8.0), off=Exponential(mean=12.0))
+PROTOCOLS = {
+    "push": (Push(), False),
+    "refuse": (Request(busy="refuse"), False),
+    "refuse, told": (Request(busy="refuse"), True),
+    "queue": (Request(busy="queue"), False),
+}
+
+
+def network(protocol: Push | Request, availability: Availability, until: float) -> Network:
+    return Network(
+        answers_allowed=(10**8,) * len(RATES),
+        updates=10**8,
+        until=until,
+        clock=PoissonClock(rate=RATES),
+        availability=availability,
+        compute=Lognormal(mean=0.1, cv=0.8),
+        latency=Latency(answer=Gamma(mean=0.02, cv=0.5)),
+        protocol=protocol,
+    )
+
+
+def scores(trace: MeasuredTrace, away: bool) -> np.ndarray:
+    """Scores of each owner's rate and, of those who come and go, of their periods."""
+    found = fit_presence(*trace.gaps(), share=trace.free_share)
+    assert found.always != away
+    z = (np.array(found.rates) - RATES) / found.rate_errors
+    if away:
+        logs = log(found.on / 8.0), log(found.off / 12.0)
+        z = np.append(z, np.array(logs) / found.errors)
+    return z
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
+def test_clocks_and_periods_are_found(
+    name: str, availability: Availability, tmp_path: Path
+) -> None:
+    protocol, refused = PROTOCOLS[name]
+    file = measured(network(protocol, availability, 4000.0), tmp_path / "t.csv", refused=refused)
+    trace = read_trace(file)
+    assert (trace.locked, trace.queues) == (name != "push", name == "queue")
+    away = availability.kind == "on-off"
+    assert np.abs(scores(trace, away)).max() < 4
+
+
+class LockForgotten(MeasuredTrace):
+    """Takes the time in which requests are refused, and unseen, for time in which none came."""
+
+    @property
+    def unseen(self) -> bool:
+        return False
+
+
+def test_a_lock_that_is_forgotten_is_noticed(tmp_path: Path) -> None:
+    file = measured(network(Request(busy="refuse"), Always(), 4000.0), tmp_path / "t.csv")
+    trace = read_trace(file)
+    columns = (getattr(trace, name) for name in ("owner", "request", "read", "release", "end"))
+    assert np.abs(scores(trace, False)).max() < 4
+    careless = LockForgotten(trace.names, *columns)
+    found = fit_presence(*careless.gaps(), share=careless.free_share)
+    assert not found.always  # it takes the lock for absence
+    assert found.rates[4] > 2.0 + 8 * found.rate_errors[4]
+
+
+LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0.4)]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
+def test_a_law_is_found_again(law: Law) -> None:
+    seen, later = (law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2))
+    found = fit_law(seen, later)
+    assert found.law.kind == law.kind
+    low, high = found.mean
+    assert 0.8 < (high - low) / (2 * 1.96 * law.variance**0.5 / 4000**0.5) < 1.25
+    assert abs(found.law.mean - law.mean) < 4 * (law.variance / 4000) ** 0.5
+    assert found.p > 1e-3
+
+
+def test_no_law_of_two_humps_is_made_smooth() -> None:
+    draws = np.random.default_rng(1)
+    seen = draws.choice([0.1, 0.5], 2000) * draws.lognormal(0, 0.02, 2000)
+    assert fit_law(seen, seen[::-1]).law == Empirical(values=tuple(seen.tolist()))
+    assert fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == Constant(value=0.25)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
+def test_the_first_half_predicts_the_second(
+    name: str, availability: Availability, tmp_path: Path
+) -> None:
+    """To five times the spread of a half: both halves are drawn, and so is the fit."""
+    protocol, refused = PROTOCOLS[name]
+    file = measured(network(protocol, availability, 2000.0), tmp_path / "t.csv", refused=refused)
+    told = import_trace(file, tmp_path / "fitted.toml", 1)
+    begin = next(i for i, line in enumerate(told) if "second half" in line)
+    for line in told[begin + 1 : begin + 5]:
+        numbers = [float(cell) for cell in line[line.index("  ", 15) :].split()]
+        was, foretold, spread = numbers[:3]
+        assert abs(was - foretold) <= 5 * spread, line
+    scenario, _ = load(tmp_path / "fitted.toml")
+    assert scenario.protocol.kind == protocol.kind
+    assert scenario.owners.count == 5
