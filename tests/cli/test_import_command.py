@@ -45,7 +45,7 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
         (("fedscale", "states.json", "-o", "a.csv"), "states.json: given no pickle ("),
         (("fedscale", "devices.pkl", "-o", "a.txt"), "devices.pkl: -o: given 'a.txt'; allowed is"),
         (("flash", "devices.pkl", "-o", "a.csv"), "devices.pkl: given bytes that are not UTF-8"),
-        (("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"), "--needs takes some of charging"),
+        (("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"), "--needs takes some of"),
         (("trace", "states.json", "-o", "a.toml"), "a trace needs --fit"),
         (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
         (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
