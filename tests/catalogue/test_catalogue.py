@@ -59,15 +59,13 @@ PROMISED = {
     "owners-that-lie",
     "statistics-or-gradients",
     "sync-or-async",
+    "unlike-owners",
     "value-of-collaboration",
     "vary-availability",
     "vary-owners",
 }
-SMALL = (
-    "owners.records=400",
-    "run.replicates=2",
-    "run.updates=20",
-)
+FEW = ("run.replicates=2", "run.updates=20")
+SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
 DRAWN = ("channel-load", "lending-convergence", "sync-or-async")
 """Entries of different kinds, whose pictures are drawn in every run; the others' at night."""
@@ -114,6 +112,12 @@ BESIDES = {
     "price-of-a-collision": ('sweep."clock.rate"=[0.01, 0.1]', "privacy.budget.answers=2"),
     "price-of-soundness": ('sweep."privacy.epsilon"=[0.1, 1.0]',),
     "statistics-or-gradients": ('sweep."owners.count"=[3]',),
+    "unlike-owners": (
+        "data.split.rows=4000",
+        'sweep."data.split.dirichlet"=[1e3]',
+        'sweep.availability=[{ kind = "bernoulli", probability = 0.5 }]',
+        "run.replicates=1",
+    ),
     "value-of-collaboration": (
         'sweep."privacy.epsilon"=[0.3, 3.0]',
         "privacy.budget.answers=3",
@@ -129,7 +133,8 @@ def small(found: Entry) -> Scenario:
     public = ("data.public_records=200",) if tabular else ()
     gossip = hasattr(found.scenario().algorithm, "rho")
     mild = ("algorithm.rho=0.1",) if gossip else ()  # fit for few updates: it does not diverge
-    return found.scenario((*SMALL, *public, *mild, *BESIDES.get(found.name, ())))
+    little = FEW if found.scenario().data.says_records else SMALL
+    return found.scenario((*little, *public, *mild, *BESIDES.get(found.name, ())))
 
 
 def test_the_list_is_not_empty() -> None:

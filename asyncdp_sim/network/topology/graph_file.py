@@ -1,17 +1,17 @@
 """A graph of links read from a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
-from xml.etree import ElementTree
 
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of, time_of
+from asyncdp_sim.network.graphml import Edge, graphml_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
 from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
 
@@ -22,11 +22,7 @@ KEY = "topology.path"
 COLUMNS = ("source", "target", "latency")
 KINDS = f"allowed is GraphML (.graphml) or a CSV (.csv) with the columns {','.join(COLUMNS)}"
 TIME = "allowed is a number from 0 to 1e9 (time units) on every edge"
-UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
 NAME = "learner"
-
-Edge = tuple[str, str, str | None, str]
-"""Two nodes, the text of the latency between them, and where that stands in the file."""
 
 
 class GraphFile(FromFile, TopologyKind):
@@ -135,7 +131,10 @@ def _read(path: str) -> _Content:
     except SpecError as error:
         return _Content(None, wrong=error.faults)
     try:
-        nodes, told, wrong = (_graphml if suffix == ".graphml" else _edge_list)(text, name)
+        if suffix == ".graphml":
+            nodes, told, wrong = *graphml_of(text, name, KEY), list[Fault]()
+        else:
+            nodes, told, wrong = _edge_list(text, name)
     except SpecError as error:
         return _Content(sha256, wrong=error.faults)
     edges: dict[tuple[str, str], float] = {}
@@ -173,47 +172,3 @@ def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]
         else:
             edges.append((a, b, None if latency == "" else latency, where))
     return [], edges, wrong
-
-
-def _graphml(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]]:
-    """Return the nodes, edges and faults of a GraphML document."""
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        given = f"text that is not XML: {error} ({name})"
-        raise SpecError([Fault(KEY, given, "allowed is GraphML")]) from None
-    graph = next(_within(root, "graph"), None)
-    if _local(root) != "graphml" or graph is None:
-        given = f"XML without a graph ({name})"
-        raise SpecError([Fault(KEY, given, "allowed is GraphML: <graphml> with a <graph>")])
-    found = list(_within(graph, "edge"))
-    directed = graph.get("edgedefault") == "directed"
-    if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
-        raise SpecError([Fault(KEY, f"a directed graph ({name})", UNDIRECTED)])
-    keys: dict[str | None, str | None] = {}
-    for key in _within(root, "key"):
-        if key.get("attr.name") == "latency" and key.get("for", "all") in ("edge", "all"):
-            keys[key.get("id")] = next((_text(part) for part in _within(key, "default")), None)
-    default = next((text for text in keys.values() if text is not None), None)
-    nodes = [node.get("id", "") for node in _within(graph, "node")]
-    edges: list[Edge] = []
-    for edge in found:
-        told = [_text(data) for data in _within(edge, "data") if data.get("key") in keys]
-        ends = edge.get("source", ""), edge.get("target", "")
-        edges.append((*ends, next((text for text in told if text is not None), default), name))
-    return nodes, edges, []
-
-
-def _within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
-    return (element for element in root.iter() if _local(element) == tag)
-
-
-def _local(element: ElementTree.Element) -> str:
-    """Return an element's tag without its namespace."""
-    return str(element.tag).rpartition("}")[2]
-
-
-def _text(element: ElementTree.Element) -> str | None:
-    """Return an element's text; None where there is none."""
-    text = (element.text or "").strip()
-    return text if text != "" else None

@@ -133,7 +133,10 @@ class TestFile:
             ("source,target\n1,2\n3,3\n", "allowed are two different owners from 1 to 3"),
             ("from,to\n1,2\n", "given the header 'from,to' (edges.csv, line 1)"),
             ("source,target\n1,2\n", "owner 3 has no path to owner 1"),
-            ("", "the file is empty; allowed is a CSV with the columns source,target"),
+            (
+                "",
+                "the file is empty; allowed is GraphML (.graphml), or a CSV with the columns",
+            ),
         ],
     )
     def test_what_is_wrong_with_it_is_one_line(self, tmp_path: Path, text: str, words: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.topology import (
     Geometric,
@@ -572,3 +573,47 @@ def test_graphs_are_imported_only_where_they_are_drawn():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+DRAWN = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE graphml>
+<!-- a map of somebody's -->
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key attr.name="Network" attr.type="string" for="graph" id="d0"/>
+  <key for="node" id="d6" yfiles.type="nodegraphics"/>
+  <key attr.name="latency" attr.type="double" for="node" id="d8"><default>99</default></key>
+  <key attr.name="LinkSpeed" attr.type="string" for="edge" id="d35"/>
+  <key attr.name="latency" attr.type="double" for="edge" id="d36"/>
+  <data key="d0">stray</data>
+  <graph id="G" edgedefault="undirected" parse.order="free">
+    <data key="d0">Abilene</data>
+    <node id="learner" colour="red">
+      <data key="d8">7</data>
+      <data key="d6"><y:ShapeNode><y:NodeLabel>hub</y:NodeLabel></y:ShapeNode></data>
+    </node>
+    <node id="1"><desc>an owner</desc><port name="p"/></node><node id="2"/><node id="3"/>
+    <edge id="e0" source="learner" target="1" sourceport="p">
+      <data key="d35">10</data><data key="d36">0.5</data><data key="d99">unknown</data>
+    </edge>
+    <edge id="e1" source="1" target="2"><data key="d36"> 0.25 </data></edge>
+    <edge source="2" target="3" directed="false"><data key="d35"/><data key="d36">0.1</data></edge>
+  </graph>
+</graphml>
+"""
+"""As graph editors and collections of maps write it."""
+
+
+def test_graphml_may_say_much_else(written, tmp_path):
+    spec = written(DRAWN, "net.graphml")
+    assert said(spec, 3) == []
+    assert spec.distances(3) == (0.5, 0.75, 0.85)
+    (tmp_path / "owners.graphml").write_text(DRAWN.replace("learner", "4"))
+    edges = EdgeFile(path=str(tmp_path / "owners.graphml"))
+    assert edges.misfits(4) == []
+    assert sorted(edges.links(4)) == [(1, 2), (2, 3), (4, 1)]
+    (tmp_path / "names.graphml").write_text(DRAWN)
+    told = [str(fault) for fault in EdgeFile(path=str(tmp_path / "names.graphml")).misfits(3)]
+    assert told == [
+        "graph.path: given the edge 'learner' to '1' (names.graphml, edge 1); allowed are numbers "
+        "of owners"
+    ]
