@@ -31,7 +31,9 @@ _WORD = "allowed is a pickle of numbers, texts, lists and dictionaries, of 1 GB 
 _LARGEST = 2**30
 
 
-class _Reader(pickle.Unpickler):
+class PlainReader(pickle.Unpickler):
+    """Reads a pickle, and refuses every class and whatever lies elsewhere."""
+
     @override
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}")
@@ -58,7 +60,7 @@ def read_plain(path: Path) -> tuple[Any, int]:
         raise refused(path, f"a file that cannot be read ({reason})", _WORD) from None
     try:
         length = _scan(data, path)
-        return _Reader(io.BytesIO(data)).load(), length
+        return PlainReader(io.BytesIO(data)).load(), length
     except DataError:
         raise
     except Exception as error:  # whatever a broken pickle makes of the machine's stack

@@ -40,5 +40,5 @@ def test_commands_named_are_commands():
         text=True,
         check=True,
     ).stdout
-    assert named == {"run", "sweep", "check", "forecast", "audit", "replay"}
+    assert named == {"run", "sweep", "check", "forecast", "audit", "replay", "import"}
     assert all(name in listed for name in named)

@@ -1,5 +1,6 @@
 """Devices of FedScale and FLASH: small made files, shares to 1e-9, hostile pickles and bad rows."""
 
+import io
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ import pytest
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.imports.fedscale import import_fedscale
 from asyncdp_sim.imports.flash import import_flash
-from asyncdp_sim.imports.plain_pickle import read_plain
+from asyncdp_sim.imports.plain_pickle import PlainReader, read_plain
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Intervals
 from asyncdp_sim.scenario import load
@@ -143,6 +144,24 @@ def test_a_hostile_pickle_is_refused_in_one_line(name: str, tmp_path: Path) -> N
     assert len(refused.value.lines()) == 1
     assert not (tmp_path / "called").exists()
     assert not (tmp_path / "online.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global", "tuple as a key",
+                                  "extension", "persistent"])  # fmt: skip
+def test_whatever_builds_no_plain_value_is_not_even_tried(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "devices.pkl"
+    file.write_bytes(hostile(tmp_path / "called")[name])
+    with pytest.raises(DataError, match=r"a pickle with the opcode [A-Z0-9_]+ at byte \d+, which"):
+        read_plain(file)
+
+
+@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global", "persistent"])
+def test_the_reader_itself_knows_no_class(name: str, tmp_path: Path) -> None:
+    """Behind the scan, in case that lets something pass."""
+    data = hostile(tmp_path / "called")[name]
+    with pytest.raises(pickle.UnpicklingError, match="it asks for"):
+        PlainReader(io.BytesIO(data)).load()
+    assert not (tmp_path / "called").exists()
 
 
 def test_one_list_for_many_devices_is_read_once_only(tmp_path: Path) -> None:
