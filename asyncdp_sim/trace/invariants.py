@@ -33,11 +33,11 @@ def _check_exchanges(trace: Tables) -> None:
     _require(np.all(rows["request_tick"] <= end), "an exchange ended before its request")
     _require(np.all(release <= end), "an exchange ended before its release")
     sent = rows["transmissions"] > 0
-    _require(np.array_equal(sent, np.isin(rows["outcome"], RELEASED)), "sent is not released")
+    _require(np.array_equal(sent, trace.came_to(*RELEASED)), "sent is not released")
     _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
-    arrived = rows[np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.buffered))]
+    arrived = rows[trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)]
     before = arrived["end_k"]
     made_of = np.bincount(before, minlength=trace.n_updates + 1)
     used = made_of[: trace.n_updates]
