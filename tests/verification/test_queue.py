@@ -29,7 +29,8 @@ CASES = {
     "exponential, busy": (Exponential(mean=0.5), (2, 6), (1.0, 3.0), 1.4, 20000.0, 1403),
 }
 """Service, factors of its second and third moments, times, rate of all owners, length, seed."""
-CI = ("exponential", "constant")
+CI = ("constant",)
+"""What every run measures; the others' turn comes at night."""
 N_OWNERS = 4
 
 
@@ -89,7 +90,7 @@ def scores():
     return [each for name in CI for kind in sound(name).values() for each in kind]
 
 
-@pytest.mark.parametrize("name", CI)
+@pytest.mark.parametrize("name", [*CI, pytest.param("exponential", marks=pytest.mark.nightly)])
 def test_waits(name):
     found = sound(name)
     require(found["mean"], error=0.01)
@@ -105,7 +106,7 @@ def follows_lindley(trace):
     return np.array_equal(wait[1:], np.maximum(wait[:-1] + service[:-1] - gap, 0))
 
 
-@pytest.mark.parametrize("name", CI)
+@pytest.mark.parametrize("name", CASES)
 def test_waits_follow_from_arrivals_and_services(name):
     assert all(follows_lindley(trace) for trace in traces(name, count=3))
 
@@ -120,7 +121,7 @@ def test_last_in_first_out_is_seen_by_the_second_moment_alone():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", CI)
+@pytest.mark.parametrize("name", ["exponential", "constant"])
 def test_the_mean_wait_to_three_per_mille(name):
     require(measure(name, seed=1499, count=16 * RUNS)["mean"], error=0.003)
 
