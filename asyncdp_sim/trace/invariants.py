@@ -60,8 +60,8 @@ def _check_exchanges(trace: Tables) -> None:
     # Σ staleness of finished and open jobs = Σ over updates of the jobs in flight just after it.
     # An answer that waits in the buffer is in flight until its update, and the buffer is empty
     # just after one: what is counted is the same.
-    staleness = int(np.sum(rows["end_k"] - rows["read_k"]))
-    _require(staleness == trace.in_flight_total, "staleness and jobs in flight do not balance")
+    stale = rows["end_k"] - rows["read_k"]
+    _require(stale.sum() == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
 def _check_requests(trace: Tables) -> None:
