@@ -62,7 +62,7 @@ EXACT = {
 
 
 AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "unequal clocks")
-"""Every mechanism is held against runs by its conformance tests; the others are in two cases."""
+"""Further cases of what other cases have by default, and mechanisms, whose own suite runs them."""
 
 
 @shared
