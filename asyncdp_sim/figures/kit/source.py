@@ -179,6 +179,12 @@ class Sweep:
     cells: tuple[Cell, ...]
     missing: tuple[int, ...]
 
+    @property
+    def varying(self) -> dict[str, list[Any]]:
+        """The paths with several values in these cells, and each path's values in their order."""
+        values = {p: list(dict.fromkeys(cell.values[p] for cell in self.cells)) for p in self.paths}
+        return {path: some for path, some in values.items() if len(some) > 1}
+
     @classmethod
     def read(cls, directory: Path) -> "Sweep":
         """Open a sweep directory.
