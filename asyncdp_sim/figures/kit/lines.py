@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,11 @@ def key(name: str, **look: Any) -> Line2D:
     return Line2D([], [], label=name, **look)
 
 
-def legend(figure: Figure, keys: Sequence[Artist], ncols: int = 1) -> None:
-    """Put the keys above all axes."""
-    figure.legend(handles=keys, loc="outside upper left", ncols=ncols)
+def legend(figure: Figure, keys: Sequence[Artist], ncols: int = 1, *, right: bool = False) -> None:
+    """Put the keys above all axes, at the left or the right."""
+    place: Literal["outside upper right", "outside upper left"]
+    place = "outside upper right" if right else "outside upper left"
+    figure.legend(handles=keys, loc=place, ncols=ncols)
 
 
 def strokes(value: Any, low: Any, high: Any) -> npt.NDArray[np.float64]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.numbers import as_float, known
 from asyncdp_sim.figures.kit.source import Result
 
 Array = npt.NDArray[np.float64]
@@ -34,9 +34,16 @@ def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
     return float("nan"), float("nan")
 
 
+def last(result: Result) -> tuple[npt.NDArray[Any], ...]:
+    """Return k, time and ψ of the last record of every replicate."""
+    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
+    ends = np.flatnonzero(np.diff(replicate, append=-1) != 0)
+    return tuple(column[ends] for column in columns)
+
+
 def time_to_end(result: Result) -> Estimate:
     """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
-    k, time, _ = _last(result)
+    k, time, _ = last(result)
     return _mean(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
 
 
@@ -67,22 +74,19 @@ def mean_psi_at_end(result: Result) -> Estimate:
 
 def psi_of_replicates(result: Result) -> Array:
     """Return ψ of the last model of every replicate, shape (R,); what has overflowed is ∞."""
-    _, _, psi = _last(result)
+    _, _, psi = last(result)
     return np.where(np.isnan(psi), np.inf, psi)
 
 
-def _of_summary(name: str) -> Callable[[Result], Estimate]:
-    def figure(result: Result) -> Estimate:
-        value = as_float(result.summary.get(name))
-        return Estimate() if value is None else Estimate(value, *interval(result.summary, name))
-
-    return figure
+def of_summary(name: str) -> Callable[[Result], Estimate]:
+    """Return what reads a figure of the summary."""
+    return lambda result: Estimate(known(result.summary.get(name)), *interval(result.summary, name))
 
 
 FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
-        name: (said, _of_summary(name))
+        name: (said, of_summary(name))
         for name, said in {
             "throughput": "updates per unit",
             "fairness": "fairness (Jain)",
@@ -95,13 +99,6 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "psi_final_median": ("$\\psi$ at the end\n(median)", psi_at_end),
 }
 """By name: what an axis says, and how it is read."""
-
-
-def _last(result: Result) -> tuple[npt.NDArray[Any], ...]:
-    """Return k, time and ψ of the last record of every replicate."""
-    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
-    last = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-    return tuple(column[last] for column in columns)
 
 
 def _mean(values: Array) -> Estimate:

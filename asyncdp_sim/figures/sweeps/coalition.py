@@ -56,7 +56,7 @@ def select(sweep: Sweep) -> list[Coalitions] | str:
         return f"fewer than {LEAST} coalitions"
     if len(found) > MOST_SERIES:
         return f"{len(found)} lines, more than {MOST_SERIES}"
-    sizes = [_of_owners(cell.result, "records") for cell in sweep.cells]
+    sizes = [cell.result.of_owners("records")[0] for cell in sweep.cells]
     if not all(np.array_equal(each, sizes[0]) for each in sizes):
         return "owners are not the same in all cells"
     return found
@@ -102,7 +102,7 @@ def _alone(axes: Axes, result: Result) -> list[Line2D]:
     """Draw what owner 1's own optimum loses on its held-out rows, where it is known."""
     if "profits_held_out" not in result.summary:
         return []
-    own, best = (_of_owners(result, f"held_out_{name}")[FIRST] for name in ("alone", "optimum"))
+    own, best = (result.of_owners(f"held_out_{name}")[0][FIRST] for name in ("alone", "optimum"))
     look: dict[str, Any] = {"color": THEORY, "linestyle": ":", "linewidth": 1.2}
     axes.axhline(own / best, **look)
     return [key("θ_1*: owner 1 alone, without privacy", **look)]
@@ -111,7 +111,7 @@ def _alone(axes: Axes, result: Result) -> list[Line2D]:
 def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
     """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
     largest = found[0].results[-1]
-    records, epsilon = _of_owners(largest, "records"), _of_owners(largest, "epsilon")
+    records, epsilon = largest.of_owners("records")[0], largest.of_owners("epsilon")[0]
     counts = sorted({count for each in found for count in each.at})
     if len(records) <= FEW_OWNERS:
         names = [f"{m}\n{number(records[m - 1])}\n{number(epsilon[m - 1])}" for m in counts]
@@ -129,7 +129,7 @@ def _rows(line: Coalitions) -> Table:
     """Return what is drawn of one line: a row for every coalition."""
     last, noise = [], []
     for members, result in zip(line.at, line.results, strict=True):
-        records, epsilon = _of_owners(result, "records"), _of_owners(result, "epsilon")
+        records, epsilon = result.of_owners("records")[0], result.of_owners("epsilon")[0]
         last.append((records[members - 1], epsilon[members - 1]))
         # Σ 1/ε_i² over n²: Collab, Theorem 2
         noise.append(np.sum(epsilon[:members] ** -2.0) / np.sum(records[:members]) ** 2)
@@ -144,9 +144,8 @@ def _rows(line: Coalitions) -> Table:
 
 def _first(result: Result) -> Estimate:
     """Return the loss on owner 1's held-out rows over that of θ*, and its standard error."""
-    (loss,) = result.columns("owners", "held_out_loss")
-    best = _of_owners(result, "held_out_optimum")[FIRST]
-    relative = loss.reshape(-1, result.n_owners)[:, FIRST] / best
+    loss, best = (result.of_owners(f"held_out_{name}")[:, FIRST] for name in ("loss", "optimum"))
+    relative = loss / best[0]
     error = relative.std(ddof=1) / np.sqrt(len(relative)) if len(relative) > 1 else 0.0
     middle = relative.mean()
     return Estimate(middle, middle - error, middle + error)
@@ -160,12 +159,6 @@ def _members(cell: Cell) -> int | None:
     online = [float(each) for each in given]
     count = online.count(1.0)
     return count if count > 0 and online == [1.0] * count + [0.0] * (len(online) - count) else None
-
-
-def _of_owners(result: Result, name: str) -> Array:
-    """Return a column of ``owners`` that is the same in all replicates, shape (N,)."""
-    (values,) = result.columns("owners", name)
-    return np.asarray(values[: result.n_owners])
 
 
 def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:

@@ -13,10 +13,10 @@ from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scal
 from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, of_owners
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
@@ -31,8 +31,8 @@ def select(sweep: Sweep) -> list[PrivacySeries] | str:
     results = [result for each in found for result in each.results]
     if not all("profits_psi" in result.summary for result in results):
         return "owners alone are not known: run.alone"
-    first = of_owners(results[0], "psi_alone")
-    if not all(np.array_equal(of_owners(each, "psi_alone"), first) for each in results):
+    first = _mean(results[0], "psi_alone")
+    if not all(np.array_equal(_mean(each, "psi_alone"), first) for each in results):
         return "owners are not the same in all cells"
     return found
 
@@ -80,7 +80,7 @@ def _unseen(rows: Sequence[Table]) -> bool:
 def _scale(above: Axes, below: Axes, found: Sequence[PrivacySeries]) -> None:
     """Scale the axes of both panels and name them."""
     budgets = [epsilon for each in found for epsilon in each.at]
-    sizes = of_owners(found[0].results[0], "records")
+    sizes = _mean(found[0].results[0], "records")
     above.set_ylim(-0.04, 1.04)
     above.yaxis.set_major_formatter(PercentFormatter(1.0))
     scale(above, "", ylabel="owners that profit")
@@ -93,23 +93,27 @@ def _scale(above: Axes, below: Axes, found: Sequence[PrivacySeries]) -> None:
 
 def _rows(series: PrivacySeries) -> Table:
     """Return what is drawn of one budget: a row for every ε and owner."""
-    rows: list[dict[str, npt.NDArray[Any]]] = []
+    rows: list[Table] = []
     for epsilon, result in zip(series.at, series.results, strict=True):
-        alone, n_owners = of_owners(result, "psi_alone"), result.n_owners
-        mean = mean_psi_at_end(result).value
-        held = np.full(n_owners, np.nan)
+        mean, alone = mean_psi_at_end(result).value, _mean(result, "psi_alone")
+        held = np.full(result.n_owners, np.nan)
         if "profits_held_out" in result.summary:
-            joint, own = (of_owners(result, f"held_out_{name}") for name in ("loss", "alone"))
+            joint, own = (_mean(result, f"held_out_{name}") for name in ("loss", "alone"))
             held = (own > joint).astype(float)
         said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
         said |= label([result]).values()
         rows.append(
-            {name: np.full(n_owners, value) for name, value in said.items()}
-            | {"owner": np.arange(1, n_owners + 1), "records": of_owners(result, "records")}
+            {name: np.full(result.n_owners, value) for name, value in said.items()}
+            | {"owner": np.arange(1, result.n_owners + 1), "records": _mean(result, "records")}
             | {"psi_alone": alone, "profits_psi": (alone > mean).astype(int)}
             | {"profits_held_out": held}
         )
     return {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
+
+
+def _mean(result: Result, name: str) -> Array:
+    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
+    return np.asarray(result.of_owners(name).mean(axis=0))
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import as_float, columns, number
-from asyncdp_sim.figures.kit.outcomes import Estimate, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, last, psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -98,15 +98,14 @@ def _rows(line: Series) -> Table:
 
 def _answers(result: Result) -> npt.NDArray[Any]:
     """Return how many answers were released, became updates and collided, shape (3, R)."""
-    given = result.columns("owners", "answers_released", "updates", "collided")
-    return np.array([each.reshape(-1, result.n_owners).sum(axis=1) for each in given])
+    names = ("answers_released", "updates", "collided")
+    return np.array([result.of_owners(name).sum(axis=1) for name in names])
 
 
 def _time(result: Result) -> Array:
     """Return the time per update of every replicate."""
-    replicate, k, time = result.columns("curve", "replicate", "k", "time")
-    last = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-    return np.asarray(time[last] / np.maximum(k[last], 1))
+    k, time, _ = last(result)
+    return np.asarray(time / np.maximum(k, 1))
 
 
 def _range(values: Array) -> Estimate:

@@ -16,7 +16,7 @@ from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import THEORY
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, of_owners
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
@@ -60,10 +60,10 @@ class SeedSeries:
     def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
-            np.stack([of_owners(each, f"held_out_{what}") for each in results])
+            np.stack([each.of_owners(f"held_out_{what}").mean(axis=0) for each in results])
             for what in ("loss", "optimum")
         )
-        used = np.stack([of_owners(each, "updates") for each in results])
+        used = np.stack([each.of_owners("updates").mean(axis=0) for each in results])
         psi = float(np.concatenate([psi_of_replicates(each) for each in results]).mean())
         share = used / used.sum(axis=1, keepdims=True)
         online = np.array(_online(results[0]))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import as_float, number, wrapped
+from asyncdp_sim.figures.kit.numbers import as_float, known, number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
 from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
@@ -101,7 +101,7 @@ def _rows(each: PrivacySeries) -> Table:
     ]
     table = each.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
     table |= dict(zip(("psi_final_q25", "psi_final_q75"), np.array(quartiles).T, strict=True))
-    table["projected"] = np.array([_projected(result) for result in each.results])
+    table["projected"] = np.array([result.projected for result in each.results])
     table["noise_bound"] = np.array([_xi(result) for result in each.results])
     return table | as_columns([label([result]).values() for result in each.results])
 
@@ -120,7 +120,7 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
         f"{100 * share:.2g} % of the updates of {each.name} at ε = {number(epsilon)}"
         for each in found
         for epsilon, result in zip(each.at, each.results, strict=True)
-        if (share := _projected(result)) > 0
+        if (share := result.projected) > 0
     ]
     said += f". Mean ψ over that of {found[0].name}: {_ratios(found)}"
     where = f"in {', '.join(active)}" if active else "in no update"
@@ -149,19 +149,18 @@ def _way(result: Result) -> str:
     return json.dumps(said, sort_keys=True)
 
 
+def _xi(result: Result) -> float:
+    return known((result.manifest.get("constants") or {}).get("noise_bound"))
+
+
 def _bound(results: Sequence[Result]) -> str:
     """Return Ξ that noise is scaled for, in L1 or L2, such as ``Ξ₁ = 5``."""
     said = results[0].scenario["privacy"]
     norm = (said.get("sensitivity") or {}).get("norm")
     plain = gradient_norm(results[0].manifest)
     sign = "Ξ₁" if (norm or plain) == "l1" else "Ξ₂"
-    known = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
-    return f"{sign} = {', '.join(f'{xi:.4g}' for xi in known)}" if known else "no bound"
-
-
-def _xi(result: Result) -> float:
-    found = as_float((result.manifest.get("constants") or {}).get("noise_bound"))
-    return np.nan if found is None else found
+    bounds = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
+    return f"{sign} = {', '.join(f'{xi:.4g}' for xi in bounds)}" if bounds else "no bound"
 
 
 def _finite(cell: Cell) -> bool:
@@ -169,21 +168,12 @@ def _finite(cell: Cell) -> bool:
     return epsilon is not None and 0 < epsilon < np.inf
 
 
-def _projected(result: Result) -> float:
-    """Return the share of updates in which the projection onto Θ changed a model."""
-    count = as_float(result.summary.get("clip_count"))
-    return np.nan if count is None else count / float(result.summary["updates"])
-
-
 def _before(results: Sequence[Result]) -> float | None:
     """Return ψ before the first update, where it is the same in all runs."""
-    starts = []
-    for result in results:
-        k, psi = result.columns("curve", "k", "relative_fitness")
-        starts.append(psi[k == 0])
-    known = np.concatenate(starts)
-    same = len(known) > 0 and np.allclose(known, known[0], rtol=1e-3)
-    return float(known[0]) if same and 0 < known[0] < np.inf else None
+    curves = [result.columns("curve", "k", "relative_fitness") for result in results]
+    first = np.concatenate([psi[k == 0] for k, psi in curves])
+    same = len(first) > 0 and np.allclose(first, first[0], rtol=1e-3)
+    return float(first[0]) if same and 0 < first[0] < np.inf else None
 
 
 FIGURE = SweepFigure("guarantees", series_of, _rows, panels, _caption)

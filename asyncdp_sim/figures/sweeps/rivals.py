@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks
-from asyncdp_sim.figures.kit.numbers import as_float
-from asyncdp_sim.figures.kit.outcomes import psi_at_end
+from asyncdp_sim.figures.kit.numbers import known
+from asyncdp_sim.figures.kit.outcomes import last, psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -113,14 +113,12 @@ def _rows(line: RivalSeries) -> Table:
 
 
 def _epsilon(cell: Cell) -> float:
-    found = as_float(cell.result.scenario["privacy"].get("epsilon"))
-    return np.nan if found is None else found
+    return known(cell.result.scenario["privacy"].get("epsilon"))
 
 
 def _time(result: Result) -> float:
     """Return the median over replicates of the time of the last update."""
-    replicate, time = result.columns("curve", "replicate", "time")
-    return float(np.median(time[np.flatnonzero(np.diff(replicate, append=-1) != 0)]))
+    return float(np.median(last(result)[1]))
 
 
 _CAPTION = (

@@ -130,7 +130,7 @@ def as_columns(rows: Sequence[Mapping[str, Any]]) -> Table:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def estimates(what: str, found: Iterable[Estimate]) -> Table:
+def estimates(what: str, found: Iterable[Estimate] | Array) -> Table:
     """Return estimates as a column, and as two more the ends of their intervals."""
     columns = np.array(list(found), dtype=float).reshape(-1, 3).T
     return dict(zip((what, f"{what}_low", f"{what}_high"), columns, strict=True))
@@ -139,9 +139,3 @@ def estimates(what: str, found: Iterable[Estimate]) -> Table:
 def ends(rows: Table, what: str) -> Array:
     """Return a column of estimates and the ends of their intervals, shape (3, J)."""
     return np.array([rows[what], rows[f"{what}_low"], rows[f"{what}_high"]])
-
-
-def of_owners(result: Result, name: str) -> Array:
-    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
-    (values,) = result.columns("owners", name)
-    return np.asarray(values.reshape(-1, result.n_owners).mean(axis=0))
