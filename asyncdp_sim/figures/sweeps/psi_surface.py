@@ -9,6 +9,7 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit.lines import key
@@ -182,8 +183,7 @@ def _drawn(
     figure = sheet(6.5, 5.4, layout=None)
     axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
     axes.view_init(*view)
-    measured = "measured, mean over replicates"
-    keys: list[Artist] = [key(measured, color=BLUE, marker="o", markersize=4, linestyle="none")]
+    keys: list[Artist] = [measured_key()]
     across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
     for some, fill in ((found.inside, BLUE), (~found.inside, "white")):
         axes.scatter(
@@ -206,6 +206,12 @@ def _drawn(
     _ticks(axes.zaxis)
     figure.legend(handles=keys, loc="upper left", ncols=min(len(keys), 3))
     return figure
+
+
+def measured_key() -> Line2D:
+    """Return what stands in the legend for the markers."""
+    look: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "none"}
+    return key("measured, mean over replicates", color=BLUE, **look)
 
 
 def draw_surface(axes: Any, x: Array, y: Array, psi: Array) -> tuple[Array, Array, Array]:
