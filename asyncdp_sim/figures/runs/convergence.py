@@ -145,7 +145,7 @@ def quartile_rows(
 
 def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
-    shades = [BLUE] if alone else colours(len(lines))
+    shades = colours(len(lines))
     since = _first_instant(lines) if axis == "time" else None
     found = [quartiles(line.result, axis, since) for line in lines]
     with style():

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, colours, panels, plain_numbers, style
+from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_rows, quartiles
 
 REFERENCES = {
@@ -40,7 +40,7 @@ def curves(lines: Sequence[Line]) -> Picture:
     ResultError
         If a curve is absent or damaged, or nothing was held out.
     """
-    shades = [BLUE] if len(lines) == 1 else colours(len(lines))
+    shades = colours(len(lines))
     trained = [quartiles(line.result, "k") for line in lines]
     unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
     results = [line.result for line in lines]

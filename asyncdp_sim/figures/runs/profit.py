@@ -12,7 +12,6 @@ from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.style import (
-    BLUE,
     FEW_OWNERS,
     MARKERS,
     THEORY,
@@ -46,7 +45,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         If a table is absent or damaged.
     """
     results = [line.result for line in lines]
-    shades = [BLUE] if len(lines) == 1 else colours(len(lines))
+    shades = colours(len(lines))
     n_owners = results[0].n_owners
     owners = np.arange(1, n_owners + 1)
     alone = results[0].of_owners("psi_alone").mean(axis=0)

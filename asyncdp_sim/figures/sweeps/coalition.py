@@ -16,13 +16,7 @@ from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import (
-    Series,
-    SweepFigure,
-    Table,
-    ends,
-    estimates,
-)
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
 
 Array = npt.NDArray[np.float64]
 MEMBERS = "availability.probability"
@@ -49,8 +43,8 @@ def select(sweep: Sweep) -> list[Coalitions] | str:
     others = [path for path in sweep.paths if path != MEMBERS]
     if any(_members(cell) is None for cell in sweep.cells):
         return "an owner that is online at times is neither in nor out"
-    unseen = all("held_out_optimum" in cell.result.summary for cell in sweep.cells)
     cells = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
+    unseen = all("held_out_optimum" in cell.result.summary for cell in cells)
     found = Coalitions.grouped(cells, lambda c: c.label(others), _members, unseen=unseen)
     if len(found) == 0 or min(len(each.at) for each in found) < LEAST:
         return f"fewer than {LEAST} coalitions"

@@ -97,12 +97,10 @@ def series_of(
     if chosen is None and len(wanted) > MOST_SERIES:
         wanted = [wanted[0], wanted[len(wanted) // 2], wanted[-1]]
     apart = [] if by is None else [by]
+    lines = [groups[value] for value in wanted]
     found = [
-        series
-        for each in wanted
-        for series in PsiSeries.grouped(
-            groups[each], lambda c: c.label(apart), lambda c: float(c.values[x])
-        )
+        PsiSeries.ordered(line[0].label(apart), line, lambda c: float(c.values[x]))
+        for line in lines
     ]
     if len(found) == 0:
         raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
@@ -154,17 +152,17 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
         lines[0]["color"] = THEORY
     keys = []
     for each, look in zip(found, lines, strict=True):
-        draw_line(axes, each.x, each.psi, **look | {"elinewidth": None})
+        draw_line(axes, each.x, each.psi, elinewidth=1.5, **look)
         hollow = look | {"markerfacecolor": "white"}
         axes.plot(each.x[~each.inside], each.psi[0][~each.inside], zorder=3, **hollow)
         keys.append(key(each.name or "measured", **look))
     for reference, dash in zip(references, LINES * 2, strict=False):
         values = [each.of(reference) for each in found]
-        shared = all(np.array_equal(values[0], line) for line in values)
+        shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
         plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1}
-        for each, line, look in list(zip(found, values, lines, strict=True))[: shared or None]:
-            tone = THEORY if shared else look["color"]
-            axes.plot(each.x, line, color=tone, zorder=1, **plain)
+        for place in range(1 if shared else len(found)):
+            tone = THEORY if shared else lines[place]["color"]
+            axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
         keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
     scale(axes, "xy", xlabel=NAMES.get(x, x), ylabel=PSI)
     places = {place for each in found for place in each.at}

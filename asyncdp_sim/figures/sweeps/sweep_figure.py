@@ -60,14 +60,18 @@ class Series:
         **more
             What else all these series are.
         """
-        lines: dict[str, list[tuple[Any, Cell]]] = {}
+        lines: dict[str, list[Cell]] = {}
         for cell in cells:
-            lines.setdefault(name(cell), []).append((at(cell), cell))
-        ordered = {line: sorted(some, key=lambda each: each[0]) for line, some in lines.items()}
-        return [
-            cls(line, tuple(x for x, _ in some), tuple(cell for _, cell in some), **more)
-            for line, some in ordered.items()
-        ]
+            lines.setdefault(name(cell), []).append(cell)
+        return [cls.ordered(line, some, at, **more) for line, some in lines.items()]
+
+    @classmethod
+    def ordered(
+        cls, name: str, cells: Iterable[Cell], at: Callable[[Cell], Any], **more: Any
+    ) -> Self:
+        """Return the series of these cells; parameters as in :meth:`grouped`."""
+        placed = sorted(((at(cell), cell) for cell in cells), key=lambda each: each[0])
+        return cls(name, tuple(x for x, _ in placed), tuple(cell for _, cell in placed), **more)
 
     def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Table:
         """Return its name, its numbers, and estimates with the ends of their intervals."""

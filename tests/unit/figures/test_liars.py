@@ -1,6 +1,7 @@
 """ψ against the number of owners that lie: what is drawn, and when nothing is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) 
     np.testing.assert_array_equal(
         table["psi_final_median"], [1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12]
     )
+
+
+def test_a_line_that_is_not_finished_leaves_the_others_their_colour(tmp_path: Path) -> None:
+    whole = swept(tmp_path / "sweep")
+    kept = tuple(c for c in whole.cells if c.values["variant"] == "clip" or c.number % 2 == 0)
+    picture = FIGURE.picture(replace(whole, cells=kept))
+    left, right = picture.figure.axes
+    assert [len(axes.containers) for axes in (left, right)] == [2, 1]
+    colours = [axes.containers[-1].lines[0].get_color() for axes in (left, right)]
+    assert colours[0] == colours[1]
 
 
 @pytest.mark.parametrize(
