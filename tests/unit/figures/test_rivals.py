@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from made import made, scenario
+from made import curve, made, scenario
 
 from asyncdp_sim.figures.kit.source import Cell, Result
 from asyncdp_sim.figures.sweeps.rivals import best, rival
@@ -14,8 +12,7 @@ from asyncdp_sim.figures.sweeps.rivals import best, rival
 def cell(directory: Path, number: int, psi: float, **privacy: Any) -> Cell:
     """Return a cell at ε = 1 whose last model has this ψ."""
     place = made(directory / f"cell-{number:04d}", (), scenario(privacy=privacy))
-    curve = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0], "relative_fitness": [9.0, psi]}
-    pq.write_table(pa.table(curve), place / "curve.parquet")
+    curve(place, [psi])
     return Cell(number, {}, Result.read(place))
 
 
