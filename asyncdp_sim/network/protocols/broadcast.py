@@ -58,7 +58,7 @@ class Broadcast(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = True
-    makes_updates = False
+    update_of = "answer"
     loses_nothing = False
     fresh = ""
     dependent = "owners answer the same query"
