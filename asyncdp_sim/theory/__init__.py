@@ -4,7 +4,6 @@ They stand beside what a run measures (``asyncdp check``, figures), and the simu
 against them (``tests/verification``). Formulas, one subject per module:
 
 - :mod:`~asyncdp_sim.theory.formulas.clocks`: independent Poisson clocks seen as one.
-- :mod:`~asyncdp_sim.theory.formulas.availability`: owners that are not always online.
 - :mod:`~asyncdp_sim.theory.formulas.lock`: a learner that talks to one owner at a time and refuses
   others.
 - :mod:`~asyncdp_sim.theory.formulas.queueing`: a learner that lets others wait.

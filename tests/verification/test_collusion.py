@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
-from asyncdp_sim.privacy.collusion import (
-    averaged_deviation,
-    averaging_advantage,
-    from_rounds,
-)
+from asyncdp_sim.privacy.collusion import averaging_advantage, from_rounds
 from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import transcribed
+from tests.theory.collusion import averaged_deviation
 
 from .shared import shared
 from .zscores import require, score, seen
