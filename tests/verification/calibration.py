@@ -1,4 +1,4 @@
-"""What forecasts claim of random scenarios, and what runs of them say.
+"""Claims of forecasts of random scenarios, and runs that they are held against.
 
 A mode is one function: of a scenario it makes claims, each with the scenario that it is about
 (advice is about another than it was asked for), a figure of runs, its value, and the half-width

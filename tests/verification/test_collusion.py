@@ -1,4 +1,4 @@
-"""What colluders know is off by the noise, and what curious servers know by what they do not see.
+"""Error of colluders is the noise; that of curious servers, what they do not see.
 
 Answers that were worked out from successive queries differ from gradients by Laplace noise of
 known variance 2b², their mean by 2b²/K. Averaging K answers tells a record with a probability

@@ -1,4 +1,4 @@
-"""What colluders work out of an owner's answers, exactly."""
+"""Gradients that colluders work out of an owner's answers, exactly."""
 
 from math import exp, pi, sqrt, tanh
 from typing import Any

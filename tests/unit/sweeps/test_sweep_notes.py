@@ -1,4 +1,4 @@
-"""What the cells of a sweep warn of: records merged, then put into words."""
+"""Warnings of the cells of a sweep: records merged, then put into words."""
 
 import pickle
 
