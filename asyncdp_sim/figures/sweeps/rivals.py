@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, colours, style
 from asyncdp_sim.figures.sweeps.sweep_figure import key, strokes
-from asyncdp_sim.privacy.label import PLAIN, mechanism_kind
+from asyncdp_sim.privacy.manifest_facts import PLAIN, mechanism_kind
 
 Array = npt.NDArray[np.float64]
 MOST_PANELS = 4
