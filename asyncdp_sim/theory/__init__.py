@@ -27,12 +27,9 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.bounds.async_theorem2`: Theorem 2 of Async with its transient, which
   holds.
 - :mod:`~asyncdp_sim.theory.bounds.async_smooth`: a much closer bound for smooth losses.
-- :mod:`~asyncdp_sim.theory.bounds.async_as_printed`: the theorem as printed, large T, shapes to
-  fit.
 - :mod:`~asyncdp_sim.theory.moments.synchronous`: the exact moments of synchronous learning, round
   by round.
-- :mod:`~asyncdp_sim.theory.bounds.collab_theorem2`: Theorem 2 of Collab, printed and mended.
-- :mod:`~asyncdp_sim.theory.bounds.fits`: free constants fitted to runs, with intervals.
+- :mod:`~asyncdp_sim.theory.bounds.collab_theorem2`: Theorem 2 of Collab, mended.
 - :mod:`~asyncdp_sim.theory.formulas.gossip_spectrum`: how fast gossip on a graph brings models
   together.
 - :mod:`~asyncdp_sim.theory.formulas.loss_network`: how often neighbours meet there.
