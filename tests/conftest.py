@@ -1,4 +1,4 @@
-"""How the tests use this machine: memory that stays, and one thread for linear algebra.
+"""Use of this machine by tests: memory that stays, and one thread for linear algebra.
 
 What collection leaves in memory stays to the end: garbage collections need not go over it. Tests
 run in as many processes as there are processors; threads of OpenBLAS besides, in these and in the

@@ -80,7 +80,7 @@ def protocols(draw: st.DrawFn, n: int, least: float, in_rounds: bool) -> Protoco
     """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
     def wanted(member: type[Any]) -> bool:
-        return not member.loses_nothing and member.makes_updates == in_rounds
+        return not member.loses_nothing and member.update_of == ("round" if in_rounds else "answer")
 
     return domain(draw, n, (least + 0.05, least + 0.5, 0.7), PERIODS).of(Protocol, wanted)
 

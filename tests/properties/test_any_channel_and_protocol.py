@@ -1,4 +1,4 @@
-"""What no network may ever do, however its messages wait, collide, are lost and sent again."""
+"""Rules of every network, however its messages wait, collide, are lost and sent again."""
 
 from collections import Counter
 from functools import cache

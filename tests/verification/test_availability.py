@@ -9,13 +9,8 @@ import pytest
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.theory.formulas.availability import (
-    diurnal_integral,
-    on_fraction,
-    on_off_dispersion,
-    thinned,
-)
 from asyncdp_sim.units import to_units
+from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
 from . import test_clocks
 from .networks import (

@@ -7,7 +7,8 @@ import pytest
 
 from asyncdp_sim.measures import updates_until_all
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.theory.formulas.coupon_collector import all_contributed, answers, mean_until_all
+from asyncdp_sim.theory.formulas.coupon_collector import answers, mean_until_all
+from tests.theory.coupon_collector import all_contributed
 
 from .networks import FavouringClock, RegularClock, network, runs
 from .shared import shared

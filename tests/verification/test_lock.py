@@ -11,8 +11,9 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.formulas.lock import poisson_source, refusing, refusing_unequal
+from asyncdp_sim.theory.formulas.lock import refusing_unequal
 from asyncdp_sim.units import to_units
+from tests.theory.lock import poisson_source, refusing
 
 from .networks import (
     EarlyRelease,

@@ -14,8 +14,9 @@ import pytest
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.formulas.queueing import constant_tail, exponential_tail, fifo_wait
+from asyncdp_sim.theory.formulas.queueing import fifo_wait
 from asyncdp_sim.units import to_units
+from tests.theory.queueing import constant_tail, exponential_tail
 
 from .networks import LastInFirstOut, network, runs
 from .shared import shared

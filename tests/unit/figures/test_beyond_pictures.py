@@ -1,4 +1,4 @@
-"""Who profits, what coalitions are worth, whom a model serves, and what collisions cost."""
+"""Pictures of profit, of coalitions' worth, of whom a model serves, of the price of collisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
