@@ -51,6 +51,12 @@ def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[Column, 
     )
 
 
+def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
+    """Return a text's place in a list, from 1; any other text, and none, has the next number."""
+    codes = {text: float(place) for place, text in enumerate(texts, start=1)}
+    return choose(column, codes, len(codes) + 1.0)
+
+
 def raw_columns(declared: Iterable[Column]) -> tuple[str, ...]:
     """Return the raw columns that are read, in order."""
     return tuple(dict.fromkeys(name for column in declared for name in column.raw))

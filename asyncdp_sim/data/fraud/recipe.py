@@ -1,13 +1,11 @@
 """ULB's credit card transactions, real or as a synthetic twin: tell frauds from genuine ones."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Dataset, Encoded, Source, Table, frozen
+from asyncdp_sim.data.dataset import Array, Encoded
 from asyncdp_sim.data.declared.recipe import NO_COLUMNS, DeclaredData, Encode
 from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.fraud.columns import (
@@ -18,7 +16,7 @@ from asyncdp_sim.data.fraud.columns import (
     with_log_amount,
 )
 from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
-from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
+from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.splitting import Shuffled, ValuesOf
 from asyncdp_sim.streams import Scope, Streams
@@ -76,32 +74,6 @@ class FraudData(DeclaredData):
         return with_log_amount(table) if self.encoding == "plain" else table
 
     @override
-    def _dataset(
-        self,
-        table: Table,
-        values_of: ValuesOf,
-        n_owners: int,
-        records: Sequence[int] | None,
-        streams: Streams | Scope,
-        source: Source | None,
-    ) -> Dataset:
-        data = super()._dataset(table, values_of, n_owners, records, streams, source)
-        if not self.preprocessing.centres_targets:
-            return data
+    def _projection(self, rows: Array, target: Array) -> Projection:
         # A label is no quantity to centre.
-        known = table.target[len(table.target) - self.public_records :]
-        shift = known.mean()
-        targets, unseen = (
-            tuple(frozen(np.rint(y + shift)) for y in some)
-            for some in (data.targets, data.held_out_targets)
-        )
-        others = data.unowned_targets
-        if others is not None:
-            others = frozen(np.rint(others + shift))
-        return replace(
-            data,
-            targets=targets,
-            held_out_targets=unseen,
-            unowned_targets=others,
-            public_targets=known,
-        )
+        return replace(super()._projection(rows, target), target_shift=0.0)

@@ -93,15 +93,7 @@ class Twin:
     fraud_amounts: Amounts
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`).
-
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, 29) and (rows,), filled in place with components, Amount, and labels ±1.
-        generator : numpy.random.Generator
-            Consumed in whole chunks of :data:`CHUNK_ROWS`.
-        """
+        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`): components, Amount; ±1."""
         for rows in chunks(len(target), CHUNK_ROWS):
             drawn, labels = self._chunk(generator)
             matrix[rows] = drawn[: rows.stop - rows.start]

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
-from asyncdp_sim.data.declared.encode import Column, available, encoded, if_any, lacking, same_name
-from asyncdp_sim.data.hospital.columns import TARGET
-from asyncdp_sim.data.tables.text_columns import (
-    choose,
-    map_text,
-    number_in,
-    number_or_nan,
+from asyncdp_sim.data.declared.encode import (
+    Column,
+    available,
+    encoded,
+    if_any,
+    lacking,
+    place_in,
+    same_name,
 )
+from asyncdp_sim.data.hospital.columns import TARGET
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +36,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "Gender": ("M", "F"),
     "Race": ("White", "Black/African American", "Multi-racial", "Other Race"),
     "Ethnicity": ("Not Span/Hispanic", "Spanish/Hispanic", "Multi-ethnic", "Unknown"),
-    "Type of Admission": (
-        "Emergency",
-        "Urgent",
-        "Elective",
-        "Newborn",
-        "Trauma",
-        "Not Available",
-    ),
+    "Type of Admission": ("Emergency", "Urgent", "Elective", "Newborn", "Trauma", "Not Available"),
 }
 """A text's code is its place, from 1; any other text has the next number."""
 
@@ -62,9 +58,8 @@ def mdc_of_drg(drg: Array) -> Array:
     return np.where(np.isnan(drg), np.nan, category)
 
 
-def _place_in(texts: tuple[str, ...], column: "pd.Series") -> Array:
-    codes = {text: float(place) for place, text in enumerate(texts, start=1)}
-    return np.where(column.isna(), np.nan, choose(column, codes, float(len(codes) + 1)))
+def _place_or_nan(texts: tuple[str, ...], column: "pd.Series") -> Array:
+    return np.where(column.isna(), np.nan, place_in(texts, column))
 
 
 def _in_chapter(chapters: tuple[str, ...], text: str) -> float:
@@ -82,7 +77,7 @@ _number = partial(map_text, code=number_or_nan)
 _DRG, _MDC = "APR DRG Code", "APR MDC Code"
 DECLARED = (
     Column("Age Group", ("Age Group",), partial(map_text, code=number_in)),  # "18 to 29": the first
-    *(Column(name, (name,), partial(_place_in, texts)) for name, texts in LISTS.items()),
+    *(Column(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
     *same_name(["CCS Diagnosis Code"], partial(map_text, code=partial(_in_chapter, DIAGNOSES))),
     *same_name(["CCS Procedure Code"], _procedure),
     *same_name([_DRG, _MDC], _number),

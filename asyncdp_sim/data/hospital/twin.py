@@ -64,10 +64,7 @@ class Twin(Marginals):
 
         Parameters
         ----------
-        matrix, target : NDArray
-            (rows, columns) and (rows,), filled in place.
-        generator : numpy.random.Generator
-            Consumed in whole chunks of :data:`CHUNK_ROWS`.
+        matrix, target, generator
         one_hospital : bool
             Whether all rows share one hospital's shift; else each has that of a hospital of its
             own.

@@ -15,15 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
-from asyncdp_sim.data.declared.encode import Column, available, encoded, lacking
+from asyncdp_sim.data.declared.encode import Column, available, encoded, lacking, place_in
 from asyncdp_sim.data.lending.columns import month_of, require_columns
-from asyncdp_sim.data.tables.text_columns import (
-    choose,
-    map_text,
-    number_in,
-    number_or_nan,
-    numeric,
-)
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
@@ -55,7 +49,6 @@ LISTS = {
     "loan_status": ("Fully Paid", "Charged Off", "Current"),
     "application_type": ("INDIVIDUAL",),
 }
-"""A text's code is its place, from 1; any other text, and none, has the next number."""
 _EPOCH = np.datetime64("1970-02-01", "D")
 
 
@@ -106,12 +99,7 @@ _CODE: dict[str, Callable[["pd.Series"], Array]] = {
     "sub_grade": _NUMBER_IN_TEXT,
     "grade": partial(map_text, code=lambda text: float("ABCDEFG".find(text.strip()[:1]))),
     "emp_length": lambda column: np.nan_to_num(map_text(column, _years_of_employment), nan=-1.0),
-    **{
-        name: partial(
-            choose, codes={text: i for i, text in enumerate(texts, 1)}, other=len(texts) + 1
-        )
-        for name, texts in LISTS.items()
-    },
+    **{name: partial(place_in, texts) for name, texts in LISTS.items()},
 }
 DECLARED = tuple(Column(name, (name,), _CODE.get(name, numeric_or_code_sum)) for name in COLUMNS)
 
