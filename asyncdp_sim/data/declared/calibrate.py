@@ -1,4 +1,4 @@
-"""What calibrations of synthetic twins share: marginals and moments of an encoded table.
+"""Marginals and moments of an encoded table, and the latent moments that give them.
 
 Dependence: latent moments are adjusted until the *encoded* columns have the table's (NORmal To
 Anything, Cario and Nelson 1997), because the second moments are what a quadratic loss sees.

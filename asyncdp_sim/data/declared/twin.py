@@ -1,4 +1,4 @@
-"""What synthetic twins share: variables as functions of a normal, and drawing a table's parts."""
+"""Variables as functions of a latent normal, and the drawing of a twin's table in parts."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
