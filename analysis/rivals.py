@@ -7,7 +7,7 @@ from asyncdp_sim.errors import Fault, InputError
 from asyncdp_sim.figures.kit.captions import caption
 from asyncdp_sim.figures.kit.picture import save
 from asyncdp_sim.figures.kit.source import Sweep
-from asyncdp_sim.figures.sweeps.rivals import FIGURE
+from asyncdp_sim.figures.sweeps.rivals import ASKED
 
 
 def main(arguments: list[str]) -> int:
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
         sweeps = [Sweep.read(Path(name)) for name in arguments]
         cells = tuple(cell for sweep in sweeps for cell in sweep.cells)
         paths = tuple(dict.fromkeys(path for sweep in sweeps for path in sweep.paths))
-        picture = FIGURE.picture(Sweep(sweeps[0].directory, paths, cells, ()))
+        picture = ASKED.picture(Sweep(sweeps[0].directory, paths, cells, ()))
         print(save(picture, sweeps[0].directory / "figures"))
         print(caption(1, picture, [cell.result for cell in cells]))
     except InputError as error:

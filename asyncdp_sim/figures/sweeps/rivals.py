@@ -1,7 +1,7 @@
 """Rival ways of learning: ψ at the end, and the time that it took, against ε and N."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -60,11 +60,18 @@ def rival(result: Result) -> str:
     return ", ".join(kinds)
 
 
+def over_budgets(sweep: Sweep) -> list[RivalSeries] | str:
+    """Return the lines of a sweep over two budgets or more, or in words why there are none."""
+    if len(set(map(_epsilon, best(sweep.cells)))) < 2:
+        return "fewer than two budgets"
+    return select(sweep)
+
+
 def select(sweep: Sweep) -> list[RivalSeries] | str:
     """Return a line for each N and rival, or in words why there is nothing to compare."""
     cells = best(sweep.cells)
-    if min(len({rival(cell.result) for cell in cells}), len(set(map(_epsilon, cells)))) < 2:
-        return "fewer than two rivals, or budgets"
+    if len({rival(cell.result) for cell in cells}) < 2:
+        return "fewer than two rivals with an ε"
     counts = sorted({cell.result.n_owners for cell in cells})
     if len(counts) > MOST_PANELS:
         return f"{len(counts)} numbers of owners, more than {MOST_PANELS} panels"
@@ -128,4 +135,7 @@ _CAPTION = (
     "the records as the run has them, which a bounded domain changes."
 )
 
-FIGURE = SweepFigure("rivals", select, _rows, panels, lambda *_: _CAPTION)
+FIGURE = SweepFigure("rivals", over_budgets, _rows, panels, lambda *_: _CAPTION)
+"""Of any sweep; a single budget is not worth a figure where nobody has asked for it."""
+ASKED = replace(FIGURE, select=select)
+"""Where somebody has."""
