@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.numbers import as_float
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import not_a_result
@@ -55,7 +54,7 @@ def by_size(
         if not np.array_equal(of_owners(line)[1], alone):
             raise not_a_result(line.result.directory, "other owners alone than the first result's")
     called = np.array(names if len(names) > 0 else [str(i + 1) for i in range(len(alone))])
-    means = np.array([mean_psi(line) for line in lines])
+    means = np.array([line.result.mean_psi for line in lines])
     gains = alone > means[:, None]
     with style():
         figure, axes = canvas(height=4.2)
@@ -119,15 +118,8 @@ def of_owners(line: Line) -> tuple[Array, Array]:
     ResultError
         If the result does not know them.
     """
-    replicate, records, alone = line.result.columns("owners", "replicate", "records", "psi_alone")
-    first = replicate == replicate[0]
-    return records[first].astype(float), alone[first]
-
-
-def mean_psi(line: Line) -> float:
-    """Return the mean of ψ over replicates after the last update; infinite where one diverged."""
-    found = as_float(line.result.summary["psi_final"]["mean"])
-    return float("inf") if found is None else found
+    records, alone = (line.result.of_owners(name)[0] for name in ("records", "psi_alone"))
+    return records.astype(float), alone
 
 
 def at(line: Line) -> str:

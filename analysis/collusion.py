@@ -7,22 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from asyncdp_sim.figures.kit.lines import key, legend, looks
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import (
-    BAND,
-    MARKERS,
-    THEORY,
-    canvas,
-    colours,
-    small_panels,
-    style,
-)
+from asyncdp_sim.figures.kit.style import BAND, THEORY, canvas, colours, small_panels, style
 from asyncdp_sim.privacy.collusion import advantage_bound, averaging_advantage
 
 Array = npt.NDArray[np.float64]
@@ -68,27 +60,22 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
         The runs, for their label.
     """
     names = list(dict.fromkeys(row.name for row in rows))
-    shades = colours(len(names))
+    lines = dict(zip(names, looks(len(names), markersize=4.5), strict=True))
     with style():
         figure, panels = small_panels(2, 1.6)
         for axes, measured, theory, said in (
             (panels[0], "single", "noise", "error of one gradient (relative)"),
             (panels[1], "mean", "averaged_noise", "error of their mean (relative)"),
         ):
-            for name, shade, marker in zip(names, shades, MARKERS * 2, strict=False):
+            for name, look in lines.items():
                 line = sorted((r for r in rows if r.name == name), key=lambda row: row.epsilon)
-                _draw(axes, line, measured, theory, shade, marker)
+                _draw(axes, line, measured, theory, look)
             axes.axhline(1.0, color=BAND, linestyle=":", linewidth=1.0, zorder=0)
             axes.set_ylabel(said)
         _scale(panels, rows)
-        keys = [
-            Line2D([], [], color=shade, marker=marker, markersize=4.5, linewidth=0.9, label=name)
-            for name, shade, marker in zip(names, shades, MARKERS * 2, strict=False)
-        ]
-        rule = Line2D(
-            [], [], color=BAND, linestyle=":", linewidth=1.0, label="as long as a gradient"
-        )
-        figure.legend(handles=[*keys, rule], loc="outside upper left", ncols=2)
+        keys = [key(name, linewidth=0.9, **look) for name, look in lines.items()]
+        rule = key("as long as a gradient", color=BAND, linestyle=":", linewidth=1.0)
+        legend(figure, [*keys, rule], 2)
     caption = (
         "What the other owners know of the gradients of the owner that is the learner, from the "
         "queries that they are sent: root mean square error relative to a gradient, of one "
@@ -122,11 +109,11 @@ def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
         axes.set_ylabel("true less false positive rate")
         axes.grid(axis="y")
         keys = [
-            Line2D([], [], color=shade, label=f"ε = {number(epsilon)}")
+            key(f"ε = {number(epsilon)}", color=shade)
             for epsilon, shade in zip(epsilons, shades, strict=True)
         ]
-        allowed = Line2D([], [], color=THEORY, linestyle="--", linewidth=0.9, label="ε allows")
-        figure.legend(handles=[*keys, allowed], loc="outside upper left", ncols=6)
+        keys.append(key("ε allows", color=THEORY, linestyle="--", linewidth=0.9))
+        legend(figure, keys, 6)
     caption = (
         "How well the mean of an owner's K answers tells whether one record was replaced, in the "
         "worst case, if noise is scaled for K answers (lines), and the most that any test can do "
@@ -136,15 +123,15 @@ def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
 
 
 def _draw(
-    axes: Axes, line: Sequence[Learned], measured: str, theory: str, shade: str, marker: str
+    axes: Axes, line: Sequence[Learned], measured: str, theory: str, look: dict[str, Any]
 ) -> None:
     """Draw one line: markers where measured, the line where noise says what to expect."""
     x = _places(line)
     found = np.array([getattr(row, measured) for row in line])
     expected = np.array([getattr(row, theory) for row in line])
     noisy = expected > 0
-    axes.plot(x, found, marker, color=shade, markersize=4.5)
-    axes.plot(x[noisy], expected[noisy], color=shade, linewidth=0.9)
+    axes.plot(x, found, linestyle="none", **look)
+    axes.plot(x[noisy], expected[noisy], color=look["color"], linewidth=0.9)
 
 
 def _places(rows: Sequence[Learned]) -> Array:

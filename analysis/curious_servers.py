@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.lines import Line2D
 
+from asyncdp_sim.figures.kit.lines import key, legend, looks
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import Label
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, small_panels, style
+from asyncdp_sim.figures.kit.style import THEORY, canvas, small_panels, style
 
 NO_GUARANTEE = Label(
     text="POLAR: obfuscated, no differential privacy guarantee for any ε.",
@@ -51,18 +51,15 @@ class Known:
 def by_servers(rows: Sequence[Known]) -> Picture:
     """Draw error and direction against τ, a line for each |N_h|; all rows have one Δ and one Y."""
     uploads = sorted({row.uploads for row in rows})
-    shades = colours(len(uploads))
+    lines = dict(zip(uploads, looks(len(uploads), markersize=4.5), strict=True))
     with style():
         figure, (errors, cosines) = small_panels(2, 1.0)
-        for n, shade, marker in zip(uploads, shades, MARKERS, strict=False):
+        for n, look in lines.items():
             line = sorted((r for r in rows if r.uploads == n), key=lambda row: row.servers)
             x = [row.servers for row in line]
-            errors.plot(x, [row.error for row in line], marker, color=shade, markersize=4.5)
-            errors.plot(x, [row.expected for row in line], color=shade, linewidth=0.9)
-            cosines.plot(
-                x, [row.cosine for row in line], marker, color=shade, markersize=4.5,
-                linestyle=":", linewidth=0.9,
-            )  # fmt: skip
+            errors.plot(x, [row.error for row in line], linestyle="none", **look)
+            errors.plot(x, [row.expected for row in line], color=look["color"], linewidth=0.9)
+            cosines.plot(x, [row.cosine for row in line], linestyle=":", linewidth=0.9, **look)
         errors.set_ylabel("error of the best guess (relative)")
         cosines.set_ylabel("|cos| between guess and gradient")
         for axes in (errors, cosines):
@@ -70,11 +67,7 @@ def by_servers(rows: Sequence[Known]) -> Picture:
             axes.set_xlabel("servers that collude $\\tau$")
             axes.set_xticks(range(1, max(uploads) + 1))
             axes.grid(axis="y")
-        keys = [
-            Line2D([], [], color=shade, marker=marker, markersize=4.5, label=f"$|N_h|$ = {n}")
-            for n, shade, marker in zip(uploads, shades, MARKERS, strict=False)
-        ]
-        figure.legend(handles=keys, loc="outside upper left", ncols=4)
+        legend(figure, [key(f"$|N_h|$ = {n}", **look) for n, look in lines.items()], 4)
     first = rows[0]
     caption = (
         "What τ colluding servers of POLAR know of a client's gradient from the sum of what it "
@@ -93,32 +86,28 @@ def one_more(rows: Sequence[Known]) -> Picture:
         key=lambda row: (row.window, row.additive, row.servers),
     )
     windows = sorted({row.window for row in shown})
+    lines = dict(zip(windows, looks(len(windows), markersize=4.5), strict=True))
     with style():
         figure, axes = canvas(height=3.4)
-        for window, shade, marker in zip(windows, colours(len(windows)), MARKERS, strict=False):
+        for window, look in lines.items():
             for bare in (False, True):
                 line = [r for r in shown if r.window == window and (r.additive == 0) is bare]
                 x = [row.servers for row in line]
-                axes.plot(
-                    x, [row.error for row in line], marker, color=shade, markersize=4.5,
-                    markerfacecolor="white" if bare else shade,
-                )  # fmt: skip
-                look = "--" if bare else "-"
-                axes.plot(x, [row.expected for row in line], look, color=shade, linewidth=0.9)
+                shade, dash, face = look["color"], "-", look["color"]
+                if bare:
+                    dash, face = "--", "white"
+                marks = look | {"markerfacecolor": face, "linestyle": "none"}
+                axes.plot(x, [row.error for row in line], **marks)
+                axes.plot(x, [row.expected for row in line], dash, color=shade, linewidth=0.9)
         axes.set_ylim(0, 1.05)
         axes.set_xticks(sorted({row.servers for row in shown}))
         axes.set_xlabel("servers that collude $\\tau$, of the $\\tau + 1$ that a client uploads to")
         axes.set_ylabel("error of the best guess (relative)")
         axes.grid(axis="y")
-        keys = [
-            Line2D([], [], color=shade, marker=marker, markersize=4.5, label=f"Δ = {window}")
-            for window, shade, marker in zip(windows, colours(len(windows)), MARKERS, strict=False)
-        ]
-        bare_key = Line2D(
-            [], [], color=THEORY, linestyle="--", marker="o", markersize=4.5,
-            markerfacecolor="white", label="weights alone ($Y = 0$)",
-        )  # fmt: skip
-        figure.legend(handles=[*keys, bare_key], loc="outside upper left", ncols=4)
+        keys = [key(f"Δ = {window}", **look) for window, look in lines.items()]
+        open_mark = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
+        keys.append(key("weights alone ($Y = 0$)", color=THEORY, linestyle="--", **open_mark))
+        legend(figure, keys, 4)
     caption = (
         "How far off τ colluding servers of POLAR are where a client uploads to τ + 1: root mean "
         "square error of their best guess of its gradient, constant over a window of Δ steps. "

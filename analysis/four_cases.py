@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.numbers import number, numbers
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, style
-from asyncdp_sim.figures.sweeps.psi_surface import PSI
+from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet, style
+from asyncdp_sim.figures.sweeps.psi_surface import PSI, draw_mesh, draw_surface, log10, measured_key
+from asyncdp_sim.figures.sweeps.sweep_figure import Table, estimates
 
 Array = npt.NDArray[np.float64]
+MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}
 NUMBERS = ("(i)", "(ii)", "(iii)", "(iv)")
 
 
@@ -118,9 +118,8 @@ def four_cases(
     found = cases(sweep)
     constant = scale(found)
     with style():
-        figure = Figure(figsize=(10.5, 3.5))
-        FigureCanvasAgg(figure)
-        heights = np.concatenate([_log(case.mean).ravel() for case in found])
+        figure = sheet(10.5, 3.5, layout=None)
+        heights = np.concatenate([log10(case.mean).ravel() for case in found])
         low, high = np.nanmin(heights), np.nanmax(heights)
         for place, case in enumerate(found):
             axes: Any = figure.add_axes((0.042 + 0.241 * place, 0.1, 0.222, 0.72), projection="3d")
@@ -133,11 +132,9 @@ def four_cases(
             axes.set_title(f"{title}$\\epsilon_j$ = {number(case.epsilon)}", fontsize=8, y=1.0)
         figure.text(0.008, 0.45, PSI, rotation=90, va="center", fontsize=8)
         keys = [
-            Line2D([], [], color=BLUE, marker="o", markersize=4, linestyle="none",
-                   label="measured, mean over replicates"),
-            Line2D([], [], color=THEORY, linewidth=0.7,
-                   label=r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$"),
-        ]  # fmt: skip
+            measured_key(),
+            key(r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$", **MESH),
+        ]
         figure.legend(handles=keys, loc="upper left", ncols=2)
     results = [cell.result for cell in sweep.cells]
     replicates = numbers(float(len(result.replicates)) for result in results)
@@ -152,15 +149,9 @@ def four_cases(
 
 
 def _panel(axes: Any, case: Case, constant: float) -> None:
-    across, along = np.meshgrid(np.log10(case.n1), np.log10(case.epsilon1), indexing="ij")
-    psi = _log(case.mean)
-    counts = {"rcount": len(case.n1), "ccount": len(case.epsilon1)}
-    axes.plot_surface(
-        across, along, psi, color=BLUE, alpha=0.35, linewidth=0, shade=False, **counts
-    )
+    across, along, psi = draw_surface(axes, case.n1, case.epsilon1, case.mean)
     axes.scatter(across, along, psi, color=BLUE, s=8, depthshade=False)
-    law = _log(constant * case.law)
-    axes.plot_wireframe(across, along, law, color=THEORY, linewidth=0.7, **counts)
+    draw_mesh(axes, case.n1, case.epsilon1, constant * case.law, **MESH)
     axes.set_xlabel("$n_1$", labelpad=-6)
     axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
     axes.tick_params(labelsize=6, pad=-2)
@@ -178,12 +169,6 @@ def _place(cell: Cell, sweep: Sweep) -> tuple[float, float, float, float]:
     return pair[0], pair[1], pair[2], pair[3]
 
 
-def _log(values: Array) -> Array:
-    """Return decimal logarithms; NaN of what is not positive or not finite."""
-    known = np.where(np.isfinite(values) & (values > 0), values, np.nan)
-    return np.asarray(np.log10(known))
-
-
 def _decades(axis: Any) -> None:
     """Put ticks at whole decades, at most six of them."""
     low, high = axis.get_view_interval()
@@ -192,20 +177,14 @@ def _decades(axis: Any) -> None:
     axis.set_major_formatter(lambda exponent, _: f"$10^{{{round(exponent)}}}$")
 
 
-def _table(found: Sequence[Case], constant: float) -> dict[str, npt.NDArray[Any]]:
-    rows = []
+def _table(found: Sequence[Case], constant: float) -> Table:
+    tables = []
     for case in found:
-        for i, n in enumerate(case.n1):
-            for j, epsilon in enumerate(case.epsilon1):
-                mean, low, high = case.psi[i, j]
-                rows.append(
-                    {"case": case.number, "records_1": n, "epsilon_1": epsilon}
-                    | {"records_others": case.records, "epsilon_others": case.epsilon}
-                    | {
-                        "psi_final_mean": mean,
-                        "psi_final_mean_low": low,
-                        "psi_final_mean_high": high,
-                    }
-                    | {"law": constant * case.law[i, j]}
-                )
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        n, epsilon = np.meshgrid(case.n1, case.epsilon1, indexing="ij")
+        table: Table = {"case": np.repeat([case.number], n.size)}
+        table |= {"records_1": n.ravel(), "epsilon_1": epsilon.ravel()}
+        table |= {"records_others": np.repeat(case.records, n.size)}
+        table |= {"epsilon_others": np.repeat(case.epsilon, n.size)}
+        table |= estimates("psi_final_mean", case.psi.reshape(-1, 3))
+        tables.append(table | {"law": constant * case.law.ravel()})
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

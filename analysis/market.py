@@ -6,24 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.lines import Line2D
 
+from asyncdp_sim.figures.kit.lines import key, legend, looks, scale
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import (
-    BAND,
-    BLUE,
-    MARKERS,
-    THEORY,
-    VERMILION,
-    colours,
-    panels,
-    plain_numbers,
-    style,
-)
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, colours, panels, style
 
 Array = npt.NDArray[np.float64]
 
@@ -71,7 +61,7 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
         above.axvline(offers.free, color=BAND, linestyle=":", linewidth=1.1, zorder=0)
         for result in results:
             psi, low, high = mean_psi_at_end(result)
-            epsilon = _epsilon(result, owners)
+            epsilon = result.of_owners("epsilon")[0]
             bought = np.ptp(epsilon) > 0
             above.errorbar(
                 [psi], [float(epsilon @ offers.prices)], xerr=[[psi - low], [high - psi]],
@@ -80,26 +70,21 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
             )  # fmt: skip
         above.set_ylabel("total price $\\Sigma\\, c_i \\epsilon_i$")
         keys = [
-            Line2D([], [], color=BLUE, marker="o", markersize=4.5, label="cheapest budgets"),
-            Line2D([], [], color=THEORY, linestyle="--", label="equal budgets, forecast"),
-            Line2D([], [], color=VERMILION, marker="s", markersize=4.5, linestyle="none",
-                   label="equal budgets, runs"),
-            Line2D([], [], color=BAND, linestyle=":", label="ψ without noise"),
-        ]  # fmt: skip
-        shades, marks = colours(owners), (MARKERS * owners)[:owners]
-        for i, (shade, mark) in enumerate(zip(shades, marks, strict=True)):
-            name = f"owner {i + 1}, $c$ = {number(offers.prices[i])}"
-            look: dict[str, Any] = {"color": shade, "marker": mark, "markersize": 3.5}
+            key("cheapest budgets", color=BLUE, marker="o", markersize=4.5),
+            key("equal budgets, forecast", color=THEORY, linestyle="--"),
+            key(
+                "equal budgets, runs", color=VERMILION, marker="s", markersize=4.5, linestyle="none"
+            ),
+            key("ψ without noise", color=BAND, linestyle=":"),
+        ]
+        for i, look in enumerate(looks(owners, markersize=3.5)):
             below.plot(offers.target, offers.epsilon[:, i], markevery=4, **look)
-            keys.append(Line2D([], [], label=name, **look))
+            keys.append(key(f"owner {i + 1}, $c$ = {number(offers.prices[i])}", **look))
         below.set_ylabel("budget bought $\\epsilon_i$")
         below.set_xlabel("target: expected $\\psi$ of the final model")
         for axes in (above, below):
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            plain_numbers(axes)
-            axes.grid(axis="y")
-        figure.legend(handles=keys, loc="outside upper left", ncols=3)
+            scale(axes, "xy")
+        legend(figure, keys, 3)
     table: dict[str, Array] = {"target": offers.target, "total": total, "total_equal": dear}
     table |= {f"epsilon_{i + 1}": offers.epsilon[:, i] for i in range(owners)}
     ratio = dear / total
@@ -163,21 +148,17 @@ def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
         keys = []
         for way, look in enumerate(looks):
             above.plot(found.psi[:, way], found.paid[:, way], linewidth=1.3, **look)
-            keys.append(Line2D([], [], label=WAYS[way], **look))
+            keys.append(key(WAYS[way], **look))
         above.set_ylabel("paid in all $\\Sigma\\, r_i \\epsilon_i$")
         for i, shade in enumerate(colours(owners)):
             below.plot(found.psi[:, 0], found.epsilon[:, i], color=shade)
             below.plot(found.psi[:, 2], found.asked[:, i], color=shade, linestyle="--", linewidth=1)
-            name = f"owner {i + 1}, $c$ = {number(found.costs[i])}"
-            keys.append(Line2D([], [], color=shade, label=name))
+            keys.append(key(f"owner {i + 1}, $c$ = {number(found.costs[i])}", color=shade))
         below.set_ylabel("budget given $\\epsilon_i$")
         below.set_xlabel("expected $\\psi$ of the final model")
         for axes in (above, below):
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            plain_numbers(axes)
-            axes.grid(axis="y")
-        figure.legend(handles=keys, loc="outside upper left", ncols=3)
+            scale(axes, "xy")
+        legend(figure, keys, 3)
     table: dict[str, Array] = {"worth": found.worth, "surplus": found.surplus}
     for way, name in enumerate(("each", "one", "asked")):
         table |= {f"psi_final_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
@@ -190,8 +171,3 @@ def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
         "price for each (solid), and of the market (dashed)."
     )
     return Picture("bargains", figure, table, said, label(results))
-
-
-def _epsilon(result: Result, owners: int) -> Array:
-    (values,) = result.columns("owners", "epsilon")
-    return np.asarray(values.reshape(-1, owners)[0], dtype=float)

@@ -7,7 +7,7 @@ from asyncdp_sim.errors import Fault, InputError
 from asyncdp_sim.figures.kit.captions import caption
 from asyncdp_sim.figures.kit.picture import save
 from asyncdp_sim.figures.kit.source import Sweep
-from asyncdp_sim.figures.sweeps.rivals import rivals
+from asyncdp_sim.figures.sweeps.rivals import ASKED
 
 
 def main(arguments: list[str]) -> int:
@@ -17,9 +17,11 @@ def main(arguments: list[str]) -> int:
             allowed = "allowed are sweep directories: python -m analysis.rivals DIR"
             raise InputError([Fault("", "no directory", allowed)])
         sweeps = [Sweep.read(Path(name)) for name in arguments]
-        picture = rivals(sweeps)
+        cells = tuple(cell for sweep in sweeps for cell in sweep.cells)
+        paths = tuple(dict.fromkeys(path for sweep in sweeps for path in sweep.paths))
+        picture = ASKED.picture(Sweep(sweeps[0].directory, paths, cells, ()))
         print(save(picture, sweeps[0].directory / "figures"))
-        print(caption(1, picture, [cell.result for sweep in sweeps for cell in sweep.cells]))
+        print(caption(1, picture, [cell.result for cell in cells]))
     except InputError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, sheet, style
 from asyncdp_sim.figures.runs.timing import first_with_updates, window
 from asyncdp_sim.words import number
 
@@ -42,11 +40,7 @@ def structure(result: Result, *, name: str = "structure") -> Picture:
         If there are more owners.
     """
     places = _places(result.n_owners)
-    replicate, owner, records, used = result.columns(
-        "owners", "replicate", "owner", "records", "updates"
-    )
-    chosen = replicate == result.replicates[0]
-    owner, records, used = owner[chosen], records[chosen], used[chosen]
+    owner, records, used = (result.of_owners(each)[0] for each in ("owner", "records", "updates"))
     with style():
         figure, axes = canvas(width=5.2, height=3.4)
         _star(axes, places, widths=0.6 + 2.4 * used / max(1, used.max()))
@@ -87,8 +81,7 @@ def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Pictu
     rows: dict[str, npt.NDArray[Any]] = window(result, chosen, first, first + STEPS - 1)
     down = -(-len(rows["k"]) // ACROSS)
     with style():
-        figure = Figure(figsize=(7.2, 1.7 * down + 0.3), layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = sheet(7.2, 1.7 * down + 0.3)
         for place, (k, time, spoke) in enumerate(
             zip(rows["k"], rows["time"], rows["owner"], strict=True), start=1
         ):

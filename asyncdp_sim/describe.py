@@ -8,7 +8,8 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.privacy.label import UNTIMED, composition, record_unit
+from asyncdp_sim.privacy.label import composition, record_unit
+from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.update_order import shares

@@ -7,15 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.faults import show
-from asyncdp_sim.privacy.label import (
-    Label,
-    composition,
-    epsilon_words,
-    label,
-    reasons,
-    record_unit,
-    stated_delta,
-)
+from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
+from asyncdp_sim.privacy.manifest_facts import reasons, stated_delta
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned, number

@@ -1,7 +1,14 @@
-"""What collection leaves in memory stays to the end: garbage collections need not go over it."""
+"""Use of this machine by tests: memory that stays, and one thread for linear algebra.
+
+What collection leaves in memory stays to the end: garbage collections need not go over it. Tests
+run in as many processes as there are processors; threads of OpenBLAS besides, in these and in the
+programs that they start, wait for each other longer than they work.
+"""
 
 import gc
+import os
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read where numpy is imported
 gc.disable()  # while modules are read and tests collected: all of that stays
 
 

@@ -98,7 +98,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     live = Overhearing(task, scope)
     trace = simulate(network, scope, learning=live)
     heard = live.wire.heard
-    unused = trace.exchanges[np.isin(trace.exchanges["outcome"], _UNUSED)]
+    unused = trace.exchanges[trace.came_to(*_UNUSED)]
     if len(unused) > 0:
         owners = unused["owner"].astype(np.int64) - 1
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])

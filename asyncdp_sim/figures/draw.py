@@ -95,9 +95,12 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     entries = _curves(lines, published or {}, notes)
     entries += honest.figures([line for _, line in lines], notes)
     if isinstance(opened, Sweep):
-        entries += _against(opened, notes) + _of_channels(opened, notes) + _of_liars(opened, notes)
-        entries += _of_guarantees(opened) or _of_rivals(opened)
-        entries += _beyond(opened)
+        entries += _drawn_or_told(
+            opened, overview.FIGURE, "what changes with a swept number", notes
+        )
+        entries += _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _drawn(opened, (guarantees.FIGURE,)) or _drawn(opened, (rivals.FIGURE,))
+        entries += _drawn(opened, BEYOND)
     entries += _of_network(network, notes) + _of_events(network)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
@@ -185,11 +188,6 @@ def _of_events(result: Result) -> list[Shown]:
     return [(figure(result), [result]) for figure in NEED_EVENTS]
 
 
-def _against(sweep: Sweep, notes: list[str]) -> list[Shown]:
-    """Draw what changes with a swept number, where there is one."""
-    return _drawn_or_told(sweep, overview.FIGURE, "what changes with a swept number", notes)
-
-
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:
     """Draw throughput over load, where enough cells differ in their load alone."""
     found = throughput.groups(sweep)
@@ -214,16 +212,6 @@ def _of_liars(sweep: Sweep, notes: list[str]) -> list[Shown]:
     return _drawn_or_told(sweep, adversaries.FIGURE, "ψ against owners that lie", notes)
 
 
-def _of_guarantees(sweep: Sweep) -> list[Shown]:
-    """Draw ψ against ε for several ways to hide records, if they are compared so."""
-    return _drawn(sweep, (guarantees.FIGURE,))
-
-
-def _beyond(sweep: Sweep) -> list[Shown]:
-    """Draw who profits, what coalitions are worth, whom a model serves, what collisions cost."""
-    return _drawn(sweep, BEYOND)
-
-
 def _drawn_or_told(
     sweep: Sweep, figure: SweepFigure[Any], what: str, notes: list[str]
 ) -> list[Shown]:
@@ -238,12 +226,3 @@ def _drawn(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Shown]:
     """Draw those figures that a sweep has."""
     results = [cell.result for cell in sweep.cells]
     return [(each.picture(sweep), results) for each in figures if each.why_not(sweep) is None]
-
-
-def _of_rivals(sweep: Sweep) -> list[Shown]:
-    """Draw which way of learning wins where, if several are compared at several budgets."""
-    found = rivals.entries(sweep.cells)
-    several = (len({each.rival for each in found}), len({each.epsilon for each in found}))
-    if min(several) < 2:
-        return []
-    return [(rivals.rivals([sweep]), [cell.result for cell in sweep.cells])]

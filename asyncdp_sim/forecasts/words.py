@@ -9,7 +9,7 @@ from typing import Any
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecasts import Forecast, OwnerForecast, Point
 from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned
 

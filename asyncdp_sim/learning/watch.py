@@ -66,7 +66,7 @@ class Reads:
     @classmethod
     def of(cls, traces: Sequence[Trace]) -> "Reads":
         """Return the queries of these replicates, delivered, lost, late or withheld."""
-        tables = [t.exchanges[np.isin(t.exchanges["outcome"], ANSWERED)] for t in traces]
+        tables = [t.exchanges[t.came_to(*ANSWERED)] for t in traces]
         rows = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         owners, peers, ks, messages = (
             np.concatenate([table[name] for table in tables]).astype(np.int64)

@@ -200,6 +200,12 @@ class Facts:
         return f"owners share a channel ({channel.kind})"
 
     @property
+    def in_turn(self) -> bool:
+        """Whether nothing can collide: slots of one's own, and one message at a time."""
+        shared = self.network.channel.contended
+        return shared is not None and shared.in_turn and self.network.protocol.one_each
+
+    @property
     def slow_requests(self) -> str:
         """Why a request does not meet the learner at the tick, if it does not."""
         if not self.network.protocol.sends_requests:

@@ -11,7 +11,7 @@ whoever sees them tells with an advantage of at most tanh(ε/2) whether one reco
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt, tanh
+from math import tanh
 
 import numpy as np
 
@@ -131,25 +131,6 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
         own = shrink[owner] * queries[k] - steps.step[owner] * seen.answers[k]
         copies[owner] = np.clip(own, -bound, bound)
     return Recovered.of(found, steps.n_features)
-
-
-def averaged_deviation(xi: float, records: int, epsilon: float, answers: int) -> float:
-    """Return the standard deviation of each coordinate of the mean of an owner's K answers.
-
-    √2 b/√K with b = 2ΞK/(nε): 2√2 Ξ √K/(nε). Averaging takes noise away as 1/√K, but a budget
-    that is spread over K answers adds it as K, so that all of them together tell less of the
-    mean gradient than a single one would that had the whole budget.
-
-    Parameters
-    ----------
-    xi : float
-        Ξ ≥ 0, the bound on a record gradient's L1 norm.
-    records, answers : int
-        n ≥ 1 and K ≥ 1.
-    epsilon : float
-        ε > 0 over the K answers; infinite without noise.
-    """
-    return 2 * sqrt(2) * xi * sqrt(answers) / (records * epsilon)
 
 
 def averaging_advantage(epsilon: float, answers: int) -> float:

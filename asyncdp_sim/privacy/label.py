@@ -1,29 +1,34 @@
 """The privacy label of results: made from manifests, the same words wherever results go."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import inf, isclose, isfinite
 from typing import Any
 
-from asyncdp_sim.privacy.copies import OwnLearner
-from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
-from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import kind_of, member
-from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers
+from asyncdp_sim.privacy.manifest_facts import (
+    Manifest,
+    claimed_epsilon,
+    declared_bound,
+    epsilons,
+    is_at_least,
+    is_private,
+    is_timed,
+    n_copies,
+    n_replicates,
+    noise_name,
+    of_summary,
+    reasons,
+    stated_delta,
+    stream,
+    timing_reasons,
+    true_epsilon,
+)
+from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
-Manifest = Mapping[str, Any]
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
-PLAIN = kind_of(LaplaceMechanism)
-"""The kind of mechanism that manifests need not name."""
 _SAME = 1e-5  # relative difference below which an ε is not another one
-BROKEN = "not private: "
-"""How warnings begin that say why a result is not private as claimed."""
-UNSHOWN = "not shown: "
-"""How they begin where queries were not looked at, and nothing else speaks against it."""
-UNTIMED = "timing not accounted: "
-"""How the reason begins where who speaks, and when, tells of records."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
     manifests : sequence of mapping
         With ``scenario``, ``summary`` and ``warnings``; at least one.
     """
-    broken = [each for each in manifests if _private(each) is False]
-    unshown = [each for each in manifests if _private(each) is None]
+    broken = [each for each in manifests if is_private(each) is False]
+    unshown = [each for each in manifests if is_private(each) is None]
     claim = _claim(manifests)
     if len(broken) > 0:
         said = [f"NOT PRIVATE as claimed ({claim}){_share(broken, manifests)}: {_short(broken)}."]
@@ -108,19 +113,19 @@ def label(manifests: Sequence[Manifest]) -> Label:
         said.append(f"{alone[0].upper()}{alone[1:]}.")
     units = list(dict.fromkeys(unit for each in manifests if (unit := record_unit(each))))
     said += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
-    untimed = [each for each in manifests if not _timed(each)]
+    untimed = [each for each in manifests if not is_timed(each)]
     if untimed:
         why = list(dict.fromkeys(reason for each in untimed for reason in timing_reasons(each)))
         said.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
-    unreleasable = any(_of(each, "not_for_release") is not False for each in manifests)
+    unreleasable = any(of_summary(each, "not_for_release") is not False for each in manifests)
     if unreleasable:
         said.append("NOT FOR RELEASE: private records were read.")
     deltas = [delta for each in manifests if (delta := stated_delta(each)) is not None]
     return Label(
         text=" ".join(said),
         private=False if len(broken) > 0 else True if len(unshown) == 0 else None,
-        epsilon_true=max(_true_epsilon(each) for each in manifests),
-        epsilon_at_least=any(map(_at_least, manifests)),
+        epsilon_true=max(true_epsilon(each) for each in manifests),
+        epsilon_at_least=any(map(is_at_least, manifests)),
         delta=max(deltas) if deltas else None,
         timing_accounted=len(untimed) == 0,
         not_for_release=unreleasable,
@@ -129,16 +134,16 @@ def label(manifests: Sequence[Manifest]) -> Label:
 
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return what is guaranteed in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
-    states = {_private(each) for each in manifests}
+    states = {is_private(each) for each in manifests}
     if states != {True}:
-        low, high = (number(end(map(_true_epsilon, manifests))) for end in (min, max))
+        low, high = (number(end(map(true_epsilon, manifests))) for end in (min, max))
         kept = "NOT PRIVATE as claimed" if False in states else "NOT SHOWN to be private"
-        true = "ε ≥" if any(map(_at_least, manifests)) else "true ε ="
+        true = "ε ≥" if any(map(is_at_least, manifests)) else "true ε ="
         return f"{kept}, {true} {low if low == high else f'{low} to {high}'}"
     deltas = sorted({stated_delta(each) or 0.0 for each in manifests})
     kinds = [f"(ε, {number(d)})-DP" if d > 0 else "ε-DP, pure" for d in deltas]
     names = dict.fromkeys(noise_name(each) or "no" for each in manifests)
-    trusted = ", if Ξ holds" if any(map(_at_least, manifests)) else ""
+    trusted = ", if Ξ holds" if any(map(is_at_least, manifests)) else ""
     return f"{' or '.join(kinds)}, {' or '.join(names)} noise{trusted}"
 
 
@@ -155,17 +160,17 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         None where nothing is hidden, or there is one replicate of one cell only.
     """
     distinct = list({each.get("digest", id(each)): each for each in manifests}.values())
-    if not any(isfinite(_true_epsilon(each)) for each in distinct):
+    if not any(isfinite(true_epsilon(each)) for each in distinct):
         return None
     if len(distinct) == 1:
-        count = _replicates(distinct[0])
+        count = n_replicates(distinct[0])
         if count == 1:
             return None
         delta = f" and {count} δ" if (stated_delta(distinct[0]) or 0) > 0 else ""
         return (
             f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
         )
-    drawn = [_stream(each) for each in distinct if min(_epsilons(each)) < inf]
+    drawn = [stream(each) for each in distinct if min(epsilons(each)) < inf]
     if len(set(drawn)) < len(drawn):
         return "each replicate of each cell on its own; cells share noise: together not private"
     return "each replicate of each cell on its own; what is published of several adds up"
@@ -173,58 +178,10 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
 
 def epsilon_words(manifest: Manifest) -> str:
     """Return ε as the noise gives it: the true one, or the least it may be of a declared bound."""
-    value = _true_epsilon(manifest)
+    value = true_epsilon(manifest)
     if value == inf:
         return "no finite ε"
-    return f"{'ε ≥' if _at_least(manifest) else 'true ε'} {value:.4g}"
-
-
-def reasons(manifest: Manifest) -> list[str]:
-    """Return why a result is not private as claimed, or not shown to be, in full; else nothing."""
-    state = _private(manifest)
-    if state is True:
-        return []
-    found = _after(UNSHOWN if state is None else BROKEN, manifest)
-    if state is False and not _timed(manifest) and not any(UNTIMED in each for each in found):
-        found += [f"{UNTIMED}{why}" for why in timing_reasons(manifest)]
-    return found if len(found) > 0 else ["the manifest gives no reason"]
-
-
-def timing_reasons(manifest: Manifest) -> list[str]:
-    """Return why its timing is not accounted, in full; nothing where it is."""
-    found = _after(UNTIMED, manifest)
-    return found if found or _timed(manifest) else ["the manifest gives no reason"]
-
-
-def stated_delta(manifest: Manifest) -> float | None:
-    """Return δ at which ε is stated, 0 of pure guarantees; None where nothing is hidden."""
-    if "delta" in manifest["summary"]:
-        return as_float(_of(manifest, "delta"))
-    mechanism = _mechanism(manifest)  # older than the summary's delta
-    if not _hides(manifest):
-        return None
-    stated = mechanism is None or mechanism.needs_delta
-    return as_float(manifest["scenario"]["privacy"].get("delta")) if stated else 0
-
-
-def mechanism_kind(manifest: Manifest) -> str:
-    """Return the kind of the mechanism, which a scenario names alone or in a table."""
-    said = manifest["scenario"]["privacy"].get("mechanism", PLAIN)
-    return str(said.get("kind") if isinstance(said, Mapping) else said)
-
-
-def gradient_norm(manifest: Manifest) -> str:
-    """Return the norm in which the mechanism wants gradients bounded."""
-    mechanism = _mechanism(manifest)
-    return "l1" if mechanism is None else str(mechanism.norm)
-
-
-def noise_name(manifest: Manifest) -> str | None:
-    """Return what the noise is called; None where there is none."""
-    mechanism = _mechanism(manifest)
-    if mechanism is None:
-        return mechanism_kind(manifest).partition(" ")[0]  # of one from outside, without digest
-    return None if mechanism.exact else mechanism.noise_name
+    return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {value:.4g}"
 
 
 def record_unit(manifest: Manifest) -> str | None:
@@ -246,94 +203,9 @@ def record_unit(manifest: Manifest) -> str | None:
     return f"the unit is a record: a person with m records gets mε{grows}"
 
 
-def _of(manifest: Manifest, name: str) -> Any:
-    return manifest["summary"].get(name)
-
-
-def _private(manifest: Manifest) -> bool | None:
-    """Return whether a result is private as claimed; None where that is not shown.
-
-    Who speaks, and when, has no finite ε where nobody pays for it.
-    """
-    said, unseen = _of(manifest, "private"), as_float(_of(manifest, "queries_unseen"))
-    if not _timed(manifest) or said is False:
-        return False
-    if _at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
-        return None
-    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # nobody vouches for the mechanism
-        return None
-    return said is True
-
-
 def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
     count = "all" if len(some) == len(manifests) else f"{len(some)} of"
     return f" in {count} {len(manifests)} cells" if len(manifests) > 1 else ""
-
-
-def _replicates(manifest: Manifest) -> int:
-    known = manifest.get("replicates")
-    if known is not None:
-        return len(known)
-    return int(manifest["scenario"].get("run", {}).get("replicates", 1))
-
-
-def _declared(manifest: Manifest) -> float | None:
-    """Return the bound that is taken on trust, where noise is scaled for one."""
-    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
-    known = member(Sensitivity, bound.get("kind"))
-    trusted = known is not None and not known.enforced and _hides(manifest)
-    return float(bound["bound"]) if trusted else None
-
-
-def _at_least(manifest: Manifest) -> bool:
-    return _declared(manifest) is not None
-
-
-def _timed(manifest: Manifest) -> bool:
-    return _of(manifest, "timing_accounted") is True
-
-
-def _true_epsilon(manifest: Manifest) -> float:
-    found = as_float(_of(manifest, "epsilon_true"))
-    return inf if found is None or not _timed(manifest) else found
-
-
-def _mechanism(manifest: Manifest) -> type[MechanismKind] | None:
-    """Return the mechanism; None of one that is not known here."""
-    return member(Mechanism, mechanism_kind(manifest))
-
-
-def _hides(manifest: Manifest) -> bool:
-    mechanism = _mechanism(manifest)
-    return mechanism is None or not mechanism.exact
-
-
-def _epsilons(manifest: Manifest) -> list[float]:
-    """Return every ε that the scenario claims; ∞ where it claims none."""
-    given = manifest["scenario"]["privacy"].get("epsilon")
-    listed = given if isinstance(given, list) else [given]
-    known = [value / _copies(manifest) for value in map(as_float, listed) if value is not None]
-    return known if known and _hides(manifest) else [inf]
-
-
-def _copies(manifest: Manifest) -> int:
-    """Return among how many copies of the algorithm ε is divided; 1 where there is one."""
-    given = manifest["scenario"]["privacy"].get("learner")
-    if given is None:
-        return 1
-    return OwnLearner.model_validate(given).parts(int(manifest["scenario"]["owners"]["count"]))
-
-
-def _stream(manifest: Manifest) -> tuple[Any, Any]:
-    """Return what decides the noise that is drawn: the seed, and whose copy it is."""
-    scenario = manifest["scenario"]
-    learner = scenario["privacy"].get("learner") or {}
-    return scenario.get("run", {}).get("seed"), learner.get("owner")
-
-
-def _claimed(manifest: Manifest) -> float:
-    """Return the largest ε that the scenario claims."""
-    return max(_epsilons(manifest))
 
 
 def _claim(manifests: Sequence[Manifest]) -> str:
@@ -347,18 +219,18 @@ def _claim(manifests: Sequence[Manifest]) -> str:
         f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure'} with {name} noise"
         for name, deltas in with_each.items()
     ]
-    spans = {(min(each), max(each)) for each in map(_epsilons, manifests)}
+    spans = {(min(each), max(each)) for each in map(epsilons, manifests)}
     low, high = next(iter(spans))
     alike = len(spans) == 1 and low < high
-    span = f"{number(low)} to {number(high)}" if alike else numbers(map(_claimed, manifests))
+    span = f"{number(low)} to {number(high)}" if alike else numbers(map(claimed_epsilon, manifests))
     said = f"ε = {span} per owner over the run"
-    if any(_copies(each) > 1 for each in manifests):
+    if any(n_copies(each) > 1 for each in manifests):
         said += " (a copy's part of it: copies add up)"
     return f"{said}, {' or '.join(told) or 'no noise'}"
 
 
 def _assumption(manifests: Sequence[Manifest]) -> str:
-    bounds = [bound for each in manifests if (bound := _declared(each)) is not None]
+    bounds = [bound for each in manifests if (bound := declared_bound(each)) is not None]
     return f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
 
 
@@ -369,13 +241,13 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
     records that the tables have, and over all records there is none.
     """
     said = []
-    enforced = [each for each in manifests if not _at_least(each)]
-    pairs = [(_claimed(each), _true_epsilon(each)) for each in enforced]
+    enforced = [each for each in manifests if not is_at_least(each)]
+    pairs = [(claimed_epsilon(each), true_epsilon(each)) for each in enforced]
     if not all(isclose(claim, given, rel_tol=_SAME) for claim, given in pairs):
         said.append(f"True ε = {_in_turn(pairs)}.")
-    trusted = [each for each in manifests if _at_least(each)]
+    trusted = [each for each in manifests if is_at_least(each)]
     if len(trusted) > 0:
-        told = [(_claimed(each), _true_epsilon(each)) for each in trusted]
+        told = [(claimed_epsilon(each), true_epsilon(each)) for each in trusted]
         if all(true == inf for _, true in told):
             said.append("No finite ε.")
         else:
@@ -403,8 +275,3 @@ def _short(manifests: Sequence[Manifest]) -> str:
 def _cut(said: Sequence[str]) -> str:
     more = [f"and {len(said) - LISTED} more"] if len(said) > LISTED else []
     return "; ".join([textwrap.shorten(each, LONGEST) for each in said[:LISTED]] + more)
-
-
-def _after(mark: str, manifest: Manifest) -> list[str]:
-    found = [str(said) for said in manifest.get("warnings", [])]
-    return [said.partition(mark)[2] for said in found if mark in said]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from asyncdp_sim.notices import Listed, Notice, Number
-from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.privacy.manifest_facts import UNTIMED
 
 
 @dataclass(frozen=True)

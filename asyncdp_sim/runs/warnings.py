@@ -11,7 +11,7 @@ import numpy as np
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.notices import Ends, Noted, Notice, Number, over, plain
 from asyncdp_sim.privacy import Guarantee
-from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
+from asyncdp_sim.privacy.manifest_facts import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario

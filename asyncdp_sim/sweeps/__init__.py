@@ -118,26 +118,8 @@ def reproduce_all(
 ) -> int:
     """Make a result, or a sweep with its cells and traces, again; return how many results agree.
 
-    Parameters
-    ----------
-    directory : Path
-    workers : int
-        Processes, ≥ 1.
-    settings : sequence of str
-        Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
-    allow_code : bool
-        Whether code from outside may be executed where the scenario names a class of it.
-    on_note : callable
-        Told what it was made with, where that is not what is here.
-
-    Raises
-    ------
-    ResultError
-        If the directory is neither, or the sweep is not finished.
-    DataError
-        If a data file is nowhere.
-    ReplayError
-        If anything differs, naming what does.
+    Arguments and errors as for :func:`~asyncdp_sim.runs.reproduce`; a directory that is neither,
+    or whose sweep is not finished, is a ``ResultError``.
     """
     if "cells" not in read_manifest(directory):
         how: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}

@@ -4,7 +4,6 @@ They stand beside what a run measures (``asyncdp check``, figures), and the simu
 against them (``tests/verification``). Formulas, one subject per module:
 
 - :mod:`~asyncdp_sim.theory.formulas.clocks`: independent Poisson clocks seen as one.
-- :mod:`~asyncdp_sim.theory.formulas.availability`: owners that are not always online.
 - :mod:`~asyncdp_sim.theory.formulas.lock`: a learner that talks to one owner at a time and refuses
   others.
 - :mod:`~asyncdp_sim.theory.formulas.queueing`: a learner that lets others wait.
@@ -28,12 +27,9 @@ against them (``tests/verification``). Formulas, one subject per module:
 - :mod:`~asyncdp_sim.theory.bounds.async_theorem2`: Theorem 2 of Async with its transient, which
   holds.
 - :mod:`~asyncdp_sim.theory.bounds.async_smooth`: a much closer bound for smooth losses.
-- :mod:`~asyncdp_sim.theory.bounds.async_as_printed`: the theorem as printed, large T, shapes to
-  fit.
 - :mod:`~asyncdp_sim.theory.moments.synchronous`: the exact moments of synchronous learning, round
   by round.
-- :mod:`~asyncdp_sim.theory.bounds.collab_theorem2`: Theorem 2 of Collab, printed and mended.
-- :mod:`~asyncdp_sim.theory.bounds.fits`: free constants fitted to runs, with intervals.
+- :mod:`~asyncdp_sim.theory.bounds.collab_theorem2`: Theorem 2 of Collab, mended.
 - :mod:`~asyncdp_sim.theory.formulas.gossip_spectrum`: how fast gossip on a graph brings models
   together.
 - :mod:`~asyncdp_sim.theory.formulas.loss_network`: how often neighbours meet there.
@@ -46,11 +42,11 @@ What holds for a network, by its specification alone:
 - :mod:`~asyncdp_sim.theory.predict.update_order`: the law of the gaps between updates, and whose
   they are.
 - :mod:`~asyncdp_sim.theory.predict.staleness`: the law of the staleness.
-- :mod:`~asyncdp_sim.network.protocols`: exchanges of owners that do not contend for a channel, and
-  of protocols that make the updates; each kind of protocol says so itself.
+- :mod:`~asyncdp_sim.network.protocols`: exchanges of owners that do not contend for a channel,
+  answers to queries that go to all owners, and protocols that make the updates; each kind of
+  protocol says so itself.
 - :mod:`~asyncdp_sim.theory.predict.shared_channels`,
   :mod:`~asyncdp_sim.theory.predict.channel_curves`: owners that share one.
-- :mod:`~asyncdp_sim.theory.predict.broadcast`: answers to queries that go to all owners.
 - :mod:`~asyncdp_sim.theory.predict.packet_loss`: losses, and transmissions per answer.
 - :mod:`~asyncdp_sim.theory.predict.availability`: owners online.
 """

@@ -33,11 +33,11 @@ def _check_exchanges(trace: Tables) -> None:
     _require(np.all(rows["request_tick"] <= end), "an exchange ended before its request")
     _require(np.all(release <= end), "an exchange ended before its release")
     sent = rows["transmissions"] > 0
-    _require(np.array_equal(sent, np.isin(rows["outcome"], RELEASED)), "sent is not released")
+    _require(np.array_equal(sent, trace.came_to(*RELEASED)), "sent is not released")
     _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
     _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
 
-    arrived = rows[np.isin(rows["outcome"], (ExchangeOutcome.applied, ExchangeOutcome.buffered))]
+    arrived = rows[trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)]
     before = arrived["end_k"]
     made_of = np.bincount(before, minlength=trace.n_updates + 1)
     used = made_of[: trace.n_updates]
@@ -60,8 +60,8 @@ def _check_exchanges(trace: Tables) -> None:
     # Σ staleness of finished and open jobs = Σ over updates of the jobs in flight just after it.
     # An answer that waits in the buffer is in flight until its update, and the buffer is empty
     # just after one: what is counted is the same.
-    staleness = int(np.sum(rows["end_k"] - rows["read_k"]))
-    _require(staleness == trace.in_flight_total, "staleness and jobs in flight do not balance")
+    stale = rows["end_k"] - rows["read_k"]
+    _require(stale.sum() == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
 def _check_requests(trace: Tables) -> None:

@@ -82,10 +82,16 @@ class Tables:
 
     def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""
-        rows = np.isin(self.exchanges["outcome"], outcomes)
-        count = np.bincount(self.exchanges["owner"][rows], minlength=self.n_owners + 1)[1:]
+        rows = self.exchanges[self.came_to(*outcomes)]
+        count = np.bincount(rows["owner"], minlength=self.n_owners + 1)[1:]
         count.setflags(write=False)
         return count
+
+    def came_to(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.bool_]:
+        """Return which exchanges came to one of these outcomes."""
+        chosen = np.zeros(len(ExchangeOutcome), dtype=np.bool_)
+        chosen[list(outcomes)] = True
+        return np.take(chosen, self.exchanges["outcome"])
 
     @property
     def n_owners(self) -> int:

@@ -118,7 +118,8 @@ def unheard(found: Result) -> float:
 def irregular(found: Result) -> float:
     """Return the largest difference between two intervals of broadcasts, in ticks."""
     events = happened(found)
-    gaps = np.diff(events["tick"][events["kind"] == K.broadcast_sent])
+    sent = events["tick"][events["kind"] == K.broadcast_sent]
+    gaps = np.diff(sent)
     return float(np.ptp(gaps))
 
 

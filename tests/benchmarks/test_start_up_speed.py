@@ -1,4 +1,4 @@
-"""How long the command line takes to answer, against the imports that it cannot do without."""
+"""Time that the command line takes to answer, against the imports that it cannot do without."""
 
 import subprocess
 import sys

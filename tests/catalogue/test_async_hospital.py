@@ -29,6 +29,8 @@ LITTLE = (
     'sweep."privacy.epsilon"=[0.1, 0.3, 10.0]',
 )
 """Settings that leave nothing of the figures but their form."""
+ALWAYS = ("async-11",)
+"""What is run every time; the others at night, and figure 9 in the next test too."""
 
 
 def test_all_figures_of_the_hospitals_are_there() -> None:
@@ -39,7 +41,14 @@ def test_all_figures_of_the_hospitals_are_there() -> None:
         assert len(figure.claims) > 0
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize(
+    "figure",
+    [
+        pytest.param(figure, marks=() if figure.name in ALWAYS else pytest.mark.nightly)
+        for figure in FIGURES
+    ],
+    ids=lambda figure: figure.name,
+)
 def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: Path) -> None:
     found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
     assert {each.variant for each in found} == set(EVERY)

@@ -1,4 +1,4 @@
-"""What the entries beyond the papers promise, at fewer replicates."""
+"""Promises of the entries beyond the papers, at fewer replicates."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ QUICK = {
 """Figures of each kind, and what makes them quicker still."""
 BOTH = ("collab-07",)
 """Those whose sound variant is run too; clipping the loans takes longer than all the rest."""
-ALWAYS = ("collab-05", "collab-07")
+ALWAYS = ("collab-07",)
 """Those that are run every time; the others at night."""
 
 

@@ -1,4 +1,4 @@
-"""How cost grows: the fit against its law, and the script at small sizes."""
+"""Growth of cost: the fit against its law, and the script at small sizes."""
 
 import csv
 import gc

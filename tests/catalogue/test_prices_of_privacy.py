@@ -1,4 +1,4 @@
-"""What the entries on budgets and soundness promise, at fewer replicates."""
+"""Promises of the entries on budgets and soundness, at fewer replicates."""
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs import RunResult, run

@@ -1,4 +1,4 @@
-"""What pages of ``docs/privacy`` show: scenario, commands, and what these print.
+"""Scenario, commands and output that pages of ``docs/privacy`` show.
 
 A block that is fenced as ``console`` (or ``console nightly``, which takes longer) holds commands
 after ``$ ``, continued after ``> ``; under each what it prints, of which lines may be left out and

@@ -1,4 +1,4 @@
-"""What ``docs/privacy`` shows comes out: exit codes and figures of all commands."""
+"""Commands in ``docs/privacy`` give the exit codes and figures that stand there."""
 
 import re
 import shutil

@@ -16,14 +16,19 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.spec import members
+from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
-ON_EACH = [(m.examples()[0], kind) for m in members(Algorithm) for kind in m.protocols]
+ON_EACH = [
+    (algorithm.examples()[0], kind_of(protocol))
+    for algorithm in members(Algorithm)
+    for protocol in members(Protocol)
+    if algorithm.runs_on(protocol)
+]
 N, P, T, R = 3, 4, 30, 5
 SIGMA, BOX = 0.3, 0.5
 NETWORK = Network(
@@ -55,13 +60,13 @@ def quadratic() -> Quadratic:
 
 def network_of(algorithm: Algorithm, kind: str | None = None) -> Network:
     """A network under one of its protocols, the first unless told otherwise."""
-    kind = algorithm.protocols[0] if kind is None else kind
-    protocol = next(each for each in examples(Protocol) if each.kind == kind)
+    fitting = (each for each in examples(Protocol) if algorithm.runs_on(each))
+    protocol = next(each for each in fitting if kind is None or each.kind == kind)
     several = None if protocol.makes_updates else algorithm.answers_per_update
     changed: dict[str, Any] = {"answers_per_update": several, "protocol": protocol}
-    if kind == "rounds":  # some of which lack some answers, or all
+    if protocol.kind == "rounds":  # some of which lack some answers, or all
         changed |= {"channel": Ideal(loss=0.4), "until": 6.0, "answers_allowed": (T,) * N}
-    if kind == "servers":
+    if protocol.kind == "servers":
         changed |= {"until": 7.0, "answers_allowed": (T,) * N}
     return NETWORK.model_copy(update=changed)
 

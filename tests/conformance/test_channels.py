@@ -156,12 +156,14 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
     sent = Station(channel, seed=seed).run(plan(seed))
     assert len(sent) > 40
     overlapping = touching = 0
-    for one in sent:
-        spot = place(channel, one.owner)
-        others = [o for o in sent if o is not one and place(channel, o.owner) == spot]
-        met = any(one.overlaps(other) for other in others)
+    start, end = np.array([one.interval for one in sent]).T
+    spot = np.array([place(channel, one.owner) for one in sent])
+    others = (spot[:, None] == spot) & ~np.eye(len(sent), dtype=bool)
+    overlap = (others & (start[:, None] < end) & (start < end[:, None])).any(axis=1)
+    touch = (others & (start[:, None] == end)).any(axis=1)
+    for one, met, touches in zip(sent, overlap.tolist(), touch.tolist(), strict=True):
         overlapping += met
-        touching += not met and any(one.interval[0] == other.interval[1] for other in others)
+        touching += touches and not met
         if known(channel) and not captures(channel):
             assert (one.fate is Fate.collided) == met
         else:

@@ -1,4 +1,4 @@
-"""What holds for the members of every family."""
+"""Rules that hold for the members of every family."""
 
 from collections.abc import Sequence
 from typing import Any

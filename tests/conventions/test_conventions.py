@@ -117,7 +117,7 @@ def test_a_module_says_first_what_it_is():
     words = "What|How|When|Who|Whose|Which|Whether|Where|Why"
     asks = re.compile(rf"({words})\b")
     modules = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
-    assert len(modules) > 250
+    assert len(modules) > 600
     first = {file: ast.get_docstring(ast.parse(file.read_text("utf-8"))) for file in modules}
     found = [
         f"{file.relative_to(ROOT)}: {said.splitlines()[0]}"
@@ -127,4 +127,4 @@ def test_a_module_says_first_what_it_is():
     assert found == []
 
 
-ROOMS = ("asyncdp_sim", "analysis", "scenarios")
+ROOMS = ("asyncdp_sim", "analysis", "scenarios", "tests")

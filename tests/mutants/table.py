@@ -344,8 +344,8 @@ MUTANTS = (
     # theory
     Mutant(
         "asyncdp_sim/theory/formulas/lock.py",
-        "refusal_probability=others * load / (1 + others * load),",
-        "refusal_probability=n_owners * load / (1 + n_owners * load),",
+        "rate / total * mean * (total - rate)",
+        "rate / total * mean * total",
         "the owner that is served refuses itself",
         ("tests/unit/theory/test_lock.py",),
     ),

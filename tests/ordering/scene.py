@@ -1,4 +1,4 @@
-"""What a scripted scenario is made of: a network without randomness, and what is known of it."""
+"""A scripted scenario: a network without randomness, and what is known of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -13,7 +13,7 @@ from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec import Kind, members, parse
+from asyncdp_sim.spec import Kind, members
 from tests.properties.networks import LAWS, PERIODS, availabilities, clocks, domain, possible
 from tests.properties.variants import variants
 
@@ -60,7 +60,7 @@ UPLINK = frozenset(ChannelKind.model_fields)
 def channels(draw: st.DrawFn, n: int) -> Channel:
     """A channel of the union, or a variant of one."""
     channel = draw(st.sampled_from(kinds(n)).flatmap(st.sampled_from))
-    return parse(Channel, channel.model_dump() | draw(uplinks(n)))
+    return type(channel)(**{**dict(channel), **draw(uplinks(n))})
 
 
 @cache
@@ -80,7 +80,7 @@ def protocols(draw: st.DrawFn, n: int, least: float, in_rounds: bool) -> Protoco
     """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
     def wanted(member: type[Any]) -> bool:
-        return not member.loses_nothing and member.makes_updates == in_rounds
+        return not member.loses_nothing and member.update_of == ("round" if in_rounds else "answer")
 
     return domain(draw, n, (least + 0.05, least + 0.5, 0.7), PERIODS).of(Protocol, wanted)
 

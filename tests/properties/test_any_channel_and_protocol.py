@@ -1,4 +1,4 @@
-"""What no network may ever do, however its messages wait, collide, are lost and sent again."""
+"""Rules of every network, however its messages wait, collide, are lost and sent again."""
 
 from collections import Counter
 from functools import cache
@@ -35,7 +35,7 @@ from tests.properties.rough_networks import ALWAYS, rough_networks
 from tests.unit.learning.problems import records
 
 K = EventKind
-ROUGH = settings(FIXED, max_examples=60)
+ROUGH = settings(FIXED, max_examples=30)
 SEEDS = st.integers(0, 2**32)
 BUFFERS = st.sampled_from([1, 2, 3])
 ANY = rough_networks(st.sampled_from([False, False, False, True]))
@@ -234,7 +234,7 @@ def test_whatever_happens() -> None:
     parts: set[str] = set()
     stale = fresh = 0
 
-    @settings(FIXED, max_examples=400)
+    @settings(FIXED, max_examples=300)
     @given(ANY, SEEDS)
     def draw(network: Network, seed: int) -> None:
         nonlocal stale, fresh
@@ -281,7 +281,7 @@ def test_what_is_withheld_is_neither_released_nor_charged() -> None:
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=300)
+    @settings(FIXED, max_examples=200)
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})
@@ -372,7 +372,7 @@ def noise_of(mechanism: str, n: int) -> Mechanism:
 NOISES = st.sampled_from(["laplace", "gaussian", "discrete-laplace"])
 
 
-@settings(ROUGH, max_examples=100)
+@settings(ROUGH, max_examples=50)
 @given(rough_networks(), SEEDS, st.sampled_from(["current", "as-read"]), st.integers(1, 4), NOISES)
 def test_live_learning_equals_replay(
     network: Network, seed: int, apply_at: str, record_every: int, mechanism: str

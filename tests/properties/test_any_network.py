@@ -1,4 +1,4 @@
-"""What no network may ever do, whatever its owners, delays and budgets."""
+"""Rules of every network, whatever its owners, delays and budgets."""
 
 from collections import Counter
 from itertools import pairwise

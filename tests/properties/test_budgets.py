@@ -185,7 +185,7 @@ CHECKS = (
 
 
 @pytest.mark.parametrize(
-    "examples", [60, pytest.param(2000, marks=pytest.mark.nightly)], ids=["few", "many"]
+    "examples", [100, pytest.param(2000, marks=pytest.mark.nightly)], ids=["few", "many"]
 )
 def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
     """And the examples reach every mechanism and budget, spent ones, resent and fresh answers."""

@@ -1,4 +1,4 @@
-"""What must not change a result does not change one bit of it."""
+"""Choices that must not change a result do not change one bit of it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What Async's hospital experiments set and show, transcribed by reading the paper again.
+"""Settings and results of Async's hospital experiments, from reading the paper again.
 
 Places are the section "Medical Data" and the captions of figures 8 to 11 in
 ``papers/004_a58cdd6b6f400488.txt`` ("text"), section 5.2 of ``papers/001_700a027017646420.txt``,

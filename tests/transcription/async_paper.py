@@ -1,4 +1,4 @@
-"""What Async's experiments set, transcribed by reading the paper again.
+"""Settings of Async's experiments, from reading the paper again.
 
 Places are lines of ``papers/004_a58cdd6b6f400488.txt`` ("text") and sections of ``PAPERS.md``
 ("code": facts of the authors' published experiment code). Nothing here is taken from the

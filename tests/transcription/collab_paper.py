@@ -1,4 +1,4 @@
-"""What Collab's experiments set, transcribed by reading the paper again.
+"""Settings of Collab's experiments, from reading the paper again.
 
 Places are in ``papers/000_1a5356a39d184a58.txt`` ("text") and sections of ``PAPERS.md``. Nothing
 here is taken from the catalogue. Ξ, c_1, ρ and the starting points stand nowhere in the text.

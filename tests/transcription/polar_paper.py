@@ -1,4 +1,4 @@
-"""What POLAR's experiment sets, transcribed by reading the paper again.
+"""Settings of POLAR's experiment, from reading the paper again.
 
 Places are in ``papers/003_856ab2b0caf2fa21.txt``, section VI. Nothing here is taken from the
 catalogue. Steps, the number of iterations, the number of features and Y stand nowhere.

@@ -1,4 +1,4 @@
-"""What forecasts claim of random scenarios, and what runs of them say.
+"""Claims of forecasts of random scenarios, and runs that they are held against.
 
 A mode is one function: of a scenario it makes claims, each with the scenario that it is about
 (advice is about another than it was asked for), a figure of runs, its value, and the half-width
@@ -14,10 +14,12 @@ import numpy as np
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import kind_of, member, members, parse
 from asyncdp_sim.streams import Streams
 
 from .zscores import score
@@ -197,7 +199,7 @@ def scenarios(seed: int, count: int) -> Iterator[Scenario]:
         yield found
 
 
-KINDS = (
+OFTEN = (
     ("request", "async-gossip"),
     ("rounds", "collab-1"),
     ("request", "async-gossip"),
@@ -214,6 +216,13 @@ KINDS = (
     ("rounds", "noisy-statistics"),
     ("servers", "polar"),
 )
+"""Protocols and algorithms as often as there are exact figures to hold against runs."""
+KINDS = OFTEN + tuple(
+    (next(kind_of(each) for each in members(Protocol) if algorithm.runs_on(each)), kind)
+    for kind, algorithm in ((kind_of(each), each) for each in members(Algorithm))
+    if all(kind != often for _, often in OFTEN)
+)
+"""Those, and every other algorithm of the union."""
 
 
 def _drawn(place: int, seed: int, source: np.random.Generator) -> Fields:
@@ -352,4 +361,7 @@ def _steps(kind: str, updates: int, sigma: float, pace: float, one: Callable[...
     if kind == "polar":
         weights = {"weight_total": 2.0, "weight_bound": 6.0, "additive_bound": 0.1}
         return {"step": pace, "exponent": 0.75} | weights
-    return {} if kind == "noisy-statistics" else {"step": pace}
+    if kind in ("collab-2", "parameter-server", "dual-averaging"):
+        return {"step": pace}
+    example: Fields = member(Algorithm, kind).examples()[0].model_dump(exclude_none=True)
+    return example

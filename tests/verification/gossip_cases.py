@@ -1,4 +1,4 @@
-"""What the checks of asynchronous learning share: problems, slow twins, made-up traces."""
+"""Problems, slow twins and made-up traces for the checks of asynchronous learning."""
 
 import itertools
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What an attack says of its confidence: how often it refutes what is true, whatever it tries."""
+"""Confidence of an attack: how often it refutes what is true, whatever it tries."""
 
 import numpy as np
 import pytest

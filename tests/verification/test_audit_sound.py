@@ -45,7 +45,10 @@ SOUND = {
 """Encoded, projected on public rows, clipped or confined; small, so that many runs are quick."""
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("lending-sound", marks=pytest.mark.nightly), "hospital-sound", "fraud-svm"],
+)
 def test_a_sound_scenario_is_not_refuted(name: str) -> None:
     found = audit(
         entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100, confidence=0.999

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.theory.bounds import collab_theorem2
-from asyncdp_sim.theory.bounds.async_as_printed import as_printed, privacy_term, shape
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import (
     answer_noise,
@@ -21,9 +20,11 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.bounds.fits import fit
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from asyncdp_sim.theory.moments.per_update import moments
+from tests.theory import collab_as_printed
+from tests.theory.async_as_printed import as_printed, privacy_term, shape
+from tests.theory.fits import fit
 
 PROBLEMS = 200
 
@@ -398,7 +399,7 @@ class TestCollab:
 
     def test_the_printed_bound_fails_where_the_transient_matters(self):
         problem = replace(random_problem(1), variance=0 * random_problem(1).variance)
-        said = collab_theorem2.as_printed(
+        said = collab_as_printed.as_printed(
             100, np.full(len(problem.weights), np.inf), gradient_bound=1, convexity=1, rho=1
         )
         assert said == 0  # ε' > 0 for T large enough …

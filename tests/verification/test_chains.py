@@ -6,6 +6,7 @@ errors asked for take.
 """
 
 import secrets
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
@@ -56,16 +57,26 @@ PAIRS = [
     for pair in combinations(FEATURES, 2)
     if not any(set(pair) <= excluded for excluded in EXCLUDED)
 ]
-LONG = {
-    ("retry", "sent again"),
-    ("retry", "some ticks"),
-    ("requests lost", "queries lost"),
-    ("requests lost", "computed again"),
-    ("queries lost", "on and off"),
-    ("answers lost", "on and off"),
-    ("sent again", "on and off"),
-}
-CHOSEN = [pair for pair in PAIRS[::3] if pair not in LONG]
+SHORT = {
+    "unequal rates": (
+        "request time", "query time", "Erlang computation", "retry", "answers lost",
+        "some ticks", "on and off",
+    ),
+    "request time": ("Erlang computation", "acknowledgements lost"),
+    "query time": ("Erlang computation", "acknowledgement", "push", "requests lost"),
+    "Erlang computation": (
+        "acknowledgement", "queue", "push", "requests lost", "computed again", "on and off",
+    ),
+    "acknowledgement": ("computed again",),
+    "queue": ("queries lost", "acknowledgements lost"),
+    "retry": ("requests lost", "acknowledgements lost"),
+    "push": ("answers lost",),
+    "queries lost": ("answers lost", "sent again"),
+    "sent again": ("some ticks", "on and off"),
+    "computed again": ("some ticks",),
+}  # fmt: skip
+"""Of all sets of thirty with every feature three times, the one that takes least to simulate."""
+CHOSEN = [(one, other) for one, others in SHORT.items() for other in others]
 """The pairs of every run; the others' turn comes at night."""
 ERRORS = {"update": 0.003, "busy": 0.003}
 """Standard errors allowed; 1 % for all else."""
@@ -135,9 +146,11 @@ def scores():
     return [each for pair in CHOSEN for each in sound(pair)]
 
 
-def test_at_least_thirty_pairs_cover_every_feature():
-    assert len(CHOSEN) >= 30
-    assert {name for pair in CHOSEN for name in pair} == set(FEATURES)
+def test_at_least_thirty_pairs_have_every_feature_three_times():
+    assert len(set(CHOSEN)) >= 30
+    assert set(CHOSEN) <= set(PAIRS)
+    times = Counter(name for pair in CHOSEN for name in pair)
+    assert all(times[name] >= 3 for name in FEATURES)
 
 
 @pytest.mark.parametrize("pair", CHOSEN, ids=" × ".join)

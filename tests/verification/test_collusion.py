@@ -1,4 +1,4 @@
-"""What colluders know is off by the noise, and what curious servers know by what they do not see.
+"""Error of colluders is the noise; that of curious servers, what they do not see.
 
 Answers that were worked out from successive queries differ from gradients by Laplace noise of
 known variance 2b², their mean by 2b²/K. Averaging K answers tells a record with a probability
@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
-from asyncdp_sim.privacy.collusion import (
-    averaged_deviation,
-    averaging_advantage,
-    from_rounds,
-)
+from asyncdp_sim.privacy.collusion import averaging_advantage, from_rounds
 from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import transcribed
+from tests.theory.collusion import averaged_deviation
 
 from .shared import shared
 from .zscores import require, score, seen

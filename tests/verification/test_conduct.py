@@ -1,4 +1,4 @@
-"""What a bound does to honest answers: how many it meets, and how much of the gradient it leaves.
+"""Effect of a bound on honest answers: how many it meets, how much of the gradient it leaves.
 
 Laplace noise of scale b has an L1 norm of b·Gamma(p, 1): where the gradient is small beside it, a
 share 1 − q of honest answers is longer than the bound for q; and clipping to B ≪ b p leaves

@@ -131,7 +131,9 @@ class NoTail(Csma):
 
 
 @pytest.mark.parametrize("bug", [HeardAtOnce, NoTail])
-@pytest.mark.parametrize("name", ["infinite, near", "ten owners"])
+@pytest.mark.parametrize(
+    "name", ["infinite, near", pytest.param("ten owners", marks=pytest.mark.nightly)]
+)
 def test_a_carrier_heard_too_early_or_too_briefly_is_seen(name, bug):
     assert seen(CASES[name](kind=bug, count=20)) > 5
 

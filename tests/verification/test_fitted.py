@@ -1,4 +1,4 @@
-"""What is fitted to a measured trace is what it was simulated with, and predicts what follows.
+"""Fits of a measured trace: they find what it was simulated with, and predict what follows.
 
 Standard errors are those that the fit states; scores are of one long run each, with fixed seeds.
 """

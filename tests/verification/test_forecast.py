@@ -18,6 +18,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.theory.prediction import Unknown
 
+from .shared import shared
+
 R = 600
 
 
@@ -59,12 +61,26 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("name", EXACT)
+AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "unequal clocks")
+"""Further cases of what other cases have by default, and mechanisms, whose own suite runs them."""
+
+
+@shared
+def outcome(name: str) -> tuple[np.ndarray, float]:
+    """Return ψ at the end of every run, and the mean time that runs take."""
+    found = run(scenario(**EXACT[name]))
+    final = found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    return final, found.summary["simulated_time"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else []) for name in EXACT],
+)
 def test_exact_forecasts_equal_runs(name: str) -> None:
-    given = scenario(**EXACT[name])
-    found = forecast(given, moments="own")
+    found = forecast(scenario(**EXACT[name]), moments="own")
     assert found.doubts == ()
-    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    final, _ = outcome(name)
     error = final.std(ddof=1) / R**0.5
     assert error <= 0.05 * found.psi
     assert abs(final.mean() - found.psi) <= 4 * error
@@ -81,9 +97,8 @@ def test_another_noise_is_seen() -> None:
 
 
 def test_time_and_answers_are_those_of_the_network() -> None:
-    given = scenario(**EXACT["a lock that refuses"])
-    found, outcome = forecast(given), run(given)
-    measured = outcome.summary["simulated_time"]
+    found = forecast(scenario(**EXACT["a lock that refuses"]))
+    _, measured = outcome("a lock that refuses")
     assert found.time == pytest.approx(60 * (1 / 3 + 0.3))
     assert found.time == pytest.approx(measured, rel=0.01)
     spent = [owner.epsilon_spent for owner in found.owners]
@@ -93,9 +108,9 @@ def test_time_and_answers_are_those_of_the_network() -> None:
 def test_a_round_takes_as_long_as_its_slowest_owner() -> None:
     few = {"updates": 60, "replicates": 100, "record_every": 60}
     given = scenario(**EXACT["in rounds"], compute={"kind": "exponential", "mean": 0.3}, run=few)
-    found, outcome = forecast(given), run(given)
+    found, simulated = forecast(given), run(given)
     assert found.time == pytest.approx(60 * 0.3 * (1 + 1 / 2 + 1 / 3))
-    assert found.time == pytest.approx(outcome.summary["simulated_time"], rel=0.035)  # 4 errors
+    assert found.time == pytest.approx(simulated.summary["simulated_time"], rel=0.035)  # 4 errors
     assert [owner.epsilon_spent for owner in found.owners] == pytest.approx([2.0, 5.0, 3.0])
 
 
@@ -164,8 +179,8 @@ def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name:
     assert WHY[name] in doubt
     assert others == ([BUDGETS_END] if name == "in bursts" else [])
     assert "given who updates when, averaged over 125 simulated networks" in found.method
-    outcome = run(given)
-    curve = outcome.learned.curve
+    simulated = run(given)
+    curve = simulated.learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
     final, ends = curve["relative_fitness"][last], curve["time"][last]
     for values, mean, half in (
@@ -175,9 +190,9 @@ def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name:
         error = np.hypot(values.std(ddof=1) / R**0.5, half / 1.98)
         assert error <= 0.07 * mean
         assert abs(values.mean() - mean) <= 4 * error
-    released = np.mean([trace.released for trace in outcome.traces], axis=0)
+    released = np.mean([trace.released for trace in simulated.traces], axis=0)
     spent = [owner.epsilon_spent for owner in found.owners]
-    share = outcome.problem.accountant.spent(np.rint(released).astype(np.int64))
+    share = simulated.problem.accountant.spent(np.rint(released).astype(np.int64))
     assert spent == pytest.approx(share, rel=0.06)
     assert found.target_probability == pytest.approx(np.mean(final <= 0.02), abs=0.12)
 

@@ -23,10 +23,10 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.formulas import gossip_spectrum
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace.vocabulary import UPDATES
 from asyncdp_sim.units import to_units
+from tests.theory.gossip_spectrum import disagreement
 
 from .networks import network, own_seed, runs
 from .shared import shared
@@ -111,7 +111,7 @@ def averages(graph, traces, seed, kind=Spreading):
     path = replay(traces, steps, Reply(flat, SILENT), scopes, 1)
     edges = [(a - graph.nodes(N)[0], b - graph.nodes(N)[0]) for a, b in graph.edges(N)]
     start = (np.eye(size) - 1 / size) / 12
-    exact = gossip_spectrum.disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
+    exact = disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
     return [score(f"{graph.kind} at {k}", path.central[k, :, 0], exact[k]) for k in KS]
 
 

@@ -1,4 +1,4 @@
-"""What a neighbour on a graph works out of an owner's answers, and what models are made of."""
+"""Gradients that a neighbour on a graph works out of answers, and what models are made of."""
 
 from dataclasses import dataclass
 from typing import Any

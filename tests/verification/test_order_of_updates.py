@@ -68,7 +68,7 @@ def lossy_trace(resend):
     return trace
 
 
-@pytest.mark.parametrize("resend", ["same", "fresh"])
+@pytest.mark.parametrize("resend", [pytest.param("same", marks=pytest.mark.nightly), "fresh"])
 def test_losses_thin_the_choice_and_moments_stay_exact(resend):
     trace, law = lossy_trace(resend), releases(lossy(resend))
     rows = (trace.updates["owner"] - 1).reshape(PARTS, UPDATES)

@@ -23,14 +23,14 @@ from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.formulas.polar import (
+from asyncdp_sim.theory.formulas.polar import smallest_entry
+from tests.theory.polar import (
     Obfuscation,
     disagreement,
     lemma_3,
     mixing,
     mixing_in_turn,
     printed_mixing,
-    smallest_entry,
 )
 
 from .shared import shared

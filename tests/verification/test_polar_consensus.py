@@ -1,4 +1,4 @@
-"""What a server of POLAR learns of another beyond the mean: for three servers or more, nothing.
+"""A server of POLAR learns of another no more than the mean, with three servers or more.
 
 Models are fixed, so that the mean is given; each coordinate is a consensus of its own. What is
 left of the others' messages when a server takes its own masks off must be uniform on [0, 2⁶³),

@@ -70,7 +70,9 @@ def slope(x, y):
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
-@pytest.mark.parametrize("noise", ["scalar-as-published", "vector"])
+@pytest.mark.parametrize(
+    "noise", ["scalar-as-published", pytest.param("vector", marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("source", SOURCES)
 def test_constant_and_slopes(source, noise):
     psi = surface(source, noise)

@@ -1,4 +1,4 @@
-"""Why theory predicts nothing: each reason is printed where it is true of runs, and not else.
+"""Reasons for no prediction: each is printed where it is true of runs, and not else.
 
 A row has a network for which the reason is printed, a fact about its traces that must hold, and
 networks close by in which the fact does not hold and the reason is not printed.

@@ -1,4 +1,4 @@
-"""Why a forecast is no exact one: each sentence is printed where it is true of runs, and not else.
+"""Doubts of forecasts that are not exact: each is printed where it is true of runs, and not else.
 
 A row has a case in which the sentence is printed, a fact about its runs that must hold, and cases
 that are close by in which the fact does not hold and nothing is said.

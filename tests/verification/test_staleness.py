@@ -57,7 +57,7 @@ def scores():
     overlap = Push(own_tick="overlap")
     law = overlapping(N, 1.0, JOB, 60)
     exponential = staleness(Exponential(mean=JOB), 520.0, protocol=overlap)
-    busy = staleness(Exponential(mean=1.0), 120.0, clock=SaturatedClock())
+    busy = staleness(Exponential(mean=1.0), 80.0, clock=SaturatedClock())
     return (
         *compared("every tick a job", staleness(Constant(value=JOB), 380.0, protocol=overlap), law),
         score(

@@ -1,4 +1,4 @@
-"""How far a simulation may be from theory: one run is one observation.
+"""Distance of a simulation from theory: one run is one observation.
 
 A score compares the mean of independent runs with its exact value. Its z is the normal deviate
 with the tail of Student's t with R − 1 degrees, so that scores from few and many runs compare.

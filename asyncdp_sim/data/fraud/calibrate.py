@@ -6,7 +6,6 @@ is taken from it are moments of its frauds. What concerns all 284,807 rows is be
 the usual summaries of the public table (standard deviations, correlations with Amount, amounts).
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Encoded, OnDemand
+from asyncdp_sim.data.declared.calibrate import triangle_to_json, write_json
 from asyncdp_sim.data.fraud.columns import transactions
 from asyncdp_sim.data.fraud.twin import COMPONENTS
 from asyncdp_sim.data.tables.read import read_table
@@ -64,16 +64,14 @@ def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
         "genuine_amounts": _rounded(genuine),
         "fraud_amounts": _rounded([logs.mean(), logs.std(), amount.max()]),
         "fraud_mean": _rounded(mean),
-        "fraud_covariance": [_rounded(row[: i + 1]) for i, row in enumerate(covariance)],
+        "fraud_covariance": triangle_to_json(covariance, digits=4),
     }
 
 
 def main(path: str) -> Path:
     """Calibrate on the table at ``path`` and write the package's file."""
     stored = calibrate(transactions(read_table(path)))
-    file = Path(__file__).with_name("twin.json")
-    file.write_text(json.dumps(stored, separators=(",", ":")) + "\n", "utf-8")
-    return file
+    return write_json(Path(__file__).with_name("twin.json"), stored)
 
 
 def _rounded(numbers: Any) -> list[float]:

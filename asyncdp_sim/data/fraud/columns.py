@@ -2,16 +2,17 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, stacked, take
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, take
+from asyncdp_sim.data.declared.encode import Column, encoded, if_any, lacking
 from asyncdp_sim.data.fraud.twin import COMPONENTS
-from asyncdp_sim.data.tables.text_columns import cells, some_rows
+from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,26 +58,17 @@ def transactions(
             faults.append(_bad_cell(frame[name], wrong))
     if faults:
         raise DataError(faults)
-    absent = [name for name in COMPONENTS if name not in names]
-    others = [
-        str(name)
-        for name in (frame.columns if columns is None else columns)
-        if name not in (*names, "Class")
-    ]
-    notes = [f"Components that the table lacks, left out: {', '.join(absent)}."] if absent else []
-    if others:
-        notes.append(f"Columns that are no features: {', '.join(others)}.")
-    if lost > 0:
-        notes.append(
-            Counted(
-                "{cells} private cells that no transaction has became 0, or no label in Class.",
-                cells=lost,
-            )
-        )
-
-    def encoded(rows: Rows) -> Array:
-        part = some_rows(frame, rows)
-        return stacked((_numbers(name, part[name]) for name in names), len(rows), len(names))
+    notes = (
+        *lacking("Components that the table lacks, left out", COMPONENTS, names),
+        *lacking(
+            "Columns that are no features", map(str, columns or frame.columns), (*names, "Class")
+        ),
+        *if_any(
+            "{cells} private cells that no transaction has became 0, or no label in Class.",
+            cells=lost,
+        ),
+    )
+    used = [Column(name, (name,), partial(_numbers, name)) for name in names]
 
     def drained(sets: Sequence[Rows]) -> list[Array]:
         blocks = [np.empty((len(rows), len(names)), order="F") for rows in sets]
@@ -86,9 +78,8 @@ def transactions(
                 block[:, j] = take(values, rows)
         return blocks
 
-    return OnDemand(
-        encoded, 2 * _numbers("Class", frame["Class"]) - 1, names, tuple(notes), drained
-    )
+    labels = 2 * _numbers("Class", frame["Class"]) - 1
+    return replace(encoded(frame, used, labels, notes), drain=drained)
 
 
 T = TypeVar("T", Encoded, OnDemand)

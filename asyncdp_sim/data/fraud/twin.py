@@ -22,15 +22,14 @@ the components. V2's mean and deviation among frauds are published, but its cova
 others there is assumed (see :mod:`asyncdp_sim.data.fraud.calibrate`).
 """
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.declared.twin import chunks, draw, lower_triangular, stored_beside
 from asyncdp_sim.streams import Scope, Streams
 
 COMPONENTS = tuple(f"V{j}" for j in range(1, 29))
@@ -94,20 +93,11 @@ class Twin:
     fraud_amounts: Amounts
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows into arrays; the first rows are the same however many are drawn.
-
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, 29) and (rows,), filled in place with components, Amount, and labels ±1.
-        generator : numpy.random.Generator
-            Consumed in whole chunks of :data:`CHUNK_ROWS`.
-        """
-        for start in range(0, len(target), CHUNK_ROWS):
-            rows, labels = self._chunk(generator)
-            stop = min(start + CHUNK_ROWS, len(target))
-            matrix[start:stop] = rows[: stop - start]
-            target[start:stop] = labels[: stop - start]
+        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`): components, Amount; ±1."""
+        for rows in chunks(len(target), CHUNK_ROWS):
+            drawn, labels = self._chunk(generator)
+            matrix[rows] = drawn[: rows.stop - rows.start]
+            target[rows] = labels[: rows.stop - rows.start]
 
     def _chunk(self, generator: np.random.Generator) -> tuple[Array, Array]:
         fraud = generator.random(CHUNK_ROWS) < FRAUD_SHARE
@@ -137,9 +127,6 @@ NOTE = (
 def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> Encoded:
     """Draw a table, unscaled: body rows, then public rows, all of the same law.
 
-    Body row j and public row m each depend on the seed and their number alone, so that adding
-    owners changes neither the others' records nor the projection.
-
     Parameters
     ----------
     body_rows, public_rows : int
@@ -147,20 +134,15 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
     streams : Streams or Scope
         The run's random streams.
     """
-    twin = calibrated()
-    matrix = np.empty((body_rows + public_rows, len(COMPONENTS) + 1), order="F")
-    target = np.empty(body_rows + public_rows)
-    twin.write(matrix[:body_rows], target[:body_rows], streams.generator("data", "twin"))
-    generator = streams.generator("data", "twin", "public")
-    twin.write(matrix[body_rows:], target[body_rows:], generator)
-    return Encoded(matrix, target, (*COMPONENTS, "Amount"), (NOTE,))
+    law = calibrated()
+    parts = [(body_rows, law.write, ()), (public_rows, law.write, ("public",))]
+    return draw((*COMPONENTS, "Amount"), parts, streams, NOTE)
 
 
 @cache
 def calibrated() -> Twin:
     """Return the law that the package ships."""
-    text = resources.files("asyncdp_sim.data.fraud").joinpath("twin.json").read_text("utf-8")
-    return from_json(json.loads(text))
+    return from_json(stored_beside("asyncdp_sim.data.fraud"))
 
 
 def from_json(stored: dict[str, Any]) -> Twin:
@@ -172,9 +154,8 @@ def from_json(stored: dict[str, Any]) -> Twin:
         If no genuine rows can have the covariance that is left for them.
     """
     deviation, mean = np.array(stored["deviation"]), np.array(stored["fraud_mean"])
-    covariance = np.zeros((len(deviation), len(deviation)))
-    for i, row in enumerate(stored["fraud_covariance"]):
-        covariance[i, : i + 1] = covariance[: i + 1, i] = row
+    half = lower_triangular(stored["fraud_covariance"])
+    covariance = half + np.tril(half, -1).T
     share = FRAUD_SHARE
     left = np.diag(deviation**2) - share * (covariance + np.outer(mean, mean))
     centre = -share * mean / (1 - share)

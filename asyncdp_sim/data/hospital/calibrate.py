@@ -4,13 +4,11 @@
 module. It is run by hand, when an encoding changes.
 
 Marginals: steps with the table's frequencies; neighbouring values that fewer than ten rows share
-are one step, at their mean, so that no step is a record. Dependence: the latent covariances
-between and within hospitals are adjusted until the *encoded* columns have the table's Pearson
-correlations, and its covariances between hospitals (analysis of variance, one-way and unbalanced),
-both measured on drawn rows.
+are one step, at their mean, so that no step is a record. Dependence: the Pearson correlations of
+the encoded columns, and their covariances between hospitals (analysis of variance, one-way and
+unbalanced), both measured on drawn rows.
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,18 +17,28 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.data.declared.calibrate import (
+    Moments,
+    correlation,
+    drawn,
+    law_to_json,
+    matched,
+    observed,
+    positive,
+    rounded,
+    steps,
+    write_json,
+)
+from asyncdp_sim.data.declared.twin import Variable
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
 from asyncdp_sim.data.hospital.twin import Twin
-from asyncdp_sim.data.lending.calibrate import coded, correlation, groups, rounded
-from asyncdp_sim.data.lending.twin import Variable
 
 PUBLIC_ROWS = 10_001
 LARGEST = 86  # hospitals with 10,000 records of the full table
 FEWEST = 10
 ROUNDS = 30
 HOSPITALS, ROWS = 2000, 100  # drawn to measure what the encoding makes of a latent covariance
-LEAST_EIGENVALUE = 1e-4
 
 ADMISSIONS = (0.65, 0.08, 0.27)
 """Assumed shares of emergencies, urgent and elective admissions, independent of all else: the
@@ -41,31 +49,30 @@ Hospitals = npt.NDArray[np.int64]
 
 def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
     """Return the twin with the moments of an encoded table, hospitals numbered from 0."""
-    named = [*groups(table.columns), (TARGET,)]
-    values = [coded(table, group) for group in named[:-1]] + [table.target]
-    variables = tuple(_marginal(n, v, table.target) for n, v in zip(named, values, strict=True))
-    real = np.stack([_place(v, x) for v, x in zip(variables, values, strict=True)])
-    wanted = correlation(list(real)), between_hospitals(real, hospital)
+    variables, real = observed(table, TARGET, _of_numbers)
+    wanted = _moments(real, hospital)
     generator = np.random.default_rng(2015)
     rows = generator.standard_normal((len(variables), HOSPITALS * ROWS))
     shifts = generator.standard_normal((len(variables), HOSPITALS))
     drawn_from = np.repeat(np.arange(HOSPITALS), ROWS)
-    between, within = best = _admissible(wanted[1], wanted[0] - wanted[1])
-    least = np.inf
-    for _ in range(ROUNDS):
+
+    def made(latent: Moments) -> Moments:
+        between, within = latent
         z = within @ rows + np.repeat(between @ shifts, ROWS, axis=1)
-        made = np.stack([_steps(v, row) for v, row in zip(variables, z, strict=True)])
-        errors = (
-            wanted[0] - correlation(list(made)),
-            wanted[1] - between_hospitals(made, drawn_from),
-        )
-        size = float(np.sum(errors[0] ** 2) + np.sum(errors[1] ** 2))
-        if size < least:
-            best, least = (between, within), size
-        between, within = _admissible(
-            between @ between.T + errors[1], within @ within.T + errors[0] - errors[1]
-        )
-    return Twin(table.columns, variables, *best)
+        return _moments(drawn(variables, z), drawn_from)
+
+    def corrected(latent: Moments, lacking: Moments) -> Moments:
+        between, within = (factor @ factor.T for factor in latent)
+        return _admissible(between + lacking[1], within + lacking[0] - lacking[1])
+
+    start: Moments = _admissible(wanted[1], wanted[0] - wanted[1])
+    between, within = matched(wanted, start, made, corrected, ROUNDS)
+    return Twin(table.columns, variables, {}, between, within)
+
+
+def _moments(columns: Array, hospital: Hospitals) -> Moments:
+    """Return the correlations of columns (q, n), and their covariance between hospitals."""
+    return correlation(columns), between_hospitals(columns, hospital)
 
 
 def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
@@ -85,20 +92,7 @@ def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
 
 def to_json(twin: Twin) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
-    variables = []
-    for v in twin.variables:
-        cuts = () if v.cuts is None else v.cuts
-        stored = {"cuts": [rounded(x) for x in cuts], "values": [rounded(x) for x in v.values]}
-        variables.append({"columns": list(v.columns), **stored})
-    factors = {"between": twin.between, "within": twin.within}
-    return {
-        "columns": list(twin.columns),
-        "variables": variables,
-        **{
-            name: [[round(float(x), 4) for x in row[: i + 1]] for i, row in enumerate(factor)]
-            for name, factor in factors.items()
-        },
-    }
+    return law_to_json(twin, {"between": twin.between, "within": twin.within}, digits=4)
 
 
 def with_admissions(twin: Twin) -> Twin:
@@ -106,15 +100,15 @@ def with_admissions(twin: Twin) -> Twin:
     from scipy.special import ndtri
 
     name = "Type of Admission"
-    variable = Variable((name,), ndtri(np.cumsum(ADMISSIONS)[:-1]), np.arange(1.0, 4.0))
+    admission = Variable((name,), ndtri(np.cumsum(ADMISSIONS)[:-1]), np.arange(1.0, 4.0))
     at = encode_as_published.COLUMNS.index(name)
-    variables = (*twin.variables[:at], variable, *twin.variables[at:])
+    variables = (*twin.variables[:at], admission, *twin.variables[at:])
     between, within = (
         np.insert(np.insert(factor, at, 0.0, axis=0), at, 0.0, axis=1)
         for factor in (twin.between, twin.within)
     )
     within[at, at] = 1.0
-    return Twin(encode_as_published.COLUMNS, variables, between, within)
+    return Twin(encode_as_published.COLUMNS, variables, {}, between, within)
 
 
 def main(path: str) -> Path:
@@ -133,26 +127,16 @@ def main(path: str) -> Path:
         "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
         "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
     }
-    file = Path(__file__).with_name("twin.json")
-    file.write_text(json.dumps(stored, separators=(",", ":")) + "\n", "utf-8")
-    return file
+    return write_json(Path(__file__).with_name("twin.json"), stored)
 
 
 def _whole(table: OnDemand) -> Encoded:
     return Encoded(table.matrix, table.target, table.columns)
 
 
-def _marginal(names: tuple[str, ...], values: Array, target: Array) -> Variable:
-    from scipy.special import ndtri
-
-    distinct, found = np.unique(values, return_counts=True)
-    counts = found.astype(float)
-    if len(names) > 1:  # categories have no order: take that of their mean target
-        order = np.argsort([target[values == value].mean() for value in distinct])
-        distinct, counts = distinct[order], counts[order]
-    else:
-        distinct, counts = _merged(distinct, counts)
-    return Variable(names, ndtri(np.cumsum(counts)[:-1] / len(values)), distinct)
+def _of_numbers(names: tuple[str, ...], values: Array) -> Variable:
+    distinct, counts = np.unique(values, return_counts=True)
+    return steps(names, *_merged(distinct, counts.astype(float)))
 
 
 def _merged(distinct: Array, counts: Array) -> tuple[Array, Array]:
@@ -170,33 +154,12 @@ def _merged(distinct: Array, counts: Array) -> tuple[Array, Array]:
     return np.rint(means) if np.array_equal(distinct, np.rint(distinct)) else means, rows
 
 
-def _place(variable: Variable, values: Array) -> Array:
-    """Return a column as it is, or the place of each category in the variable's order."""
-    if len(variable.columns) == 1:
-        return values
-    order = np.argsort(variable.values)
-    return np.asarray(order[np.searchsorted(variable.values, values, sorter=order)], dtype=float)
-
-
-def _steps(variable: Variable, z: Array) -> Array:
-    """Return what is drawn for latent values, categories as :func:`_place` has them."""
-    cuts = np.array([]) if variable.cuts is None else variable.cuts
-    place = np.searchsorted(cuts, z, side="right")
-    drawn = place if len(variable.columns) > 1 else variable.values[place]
-    return np.asarray(drawn, dtype=float)
-
-
 def _admissible(between: Array, within: Array) -> tuple[Array, Array]:
     """Return lower triangular B and W of covariances near the given, with unit diagonal in all."""
-    parts = [_positive(between), _positive(within)]
+    parts = [positive(between), positive(within)]
     scale = np.sqrt(np.diag(parts[0] + parts[1]))
     factors = [np.linalg.cholesky(part / np.outer(scale, scale)) for part in parts]
     return np.asarray(factors[0]), np.asarray(factors[1])
-
-
-def _positive(matrix: Array) -> Array:
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T)
 
 
 if __name__ == "__main__":

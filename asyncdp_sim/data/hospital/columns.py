@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.data.declared.encode import if_any
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.table_recipe import nearest, require_column
 from asyncdp_sim.data.tables.text_columns import map_text, number_in
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def stays(frame: "pd.DataFrame") -> tuple[str, ...]:
         allowed = f"no row has a number in {TARGET!r}"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
     lost = int(np.count_nonzero(~known))
-    return (Counted("{rows} rows have no length of stay.", rows=lost),) if lost > 0 else ()
+    return if_any("{rows} rows have no length of stay.", rows=lost)
 
 
 def capped(frame: "pd.DataFrame") -> int:

@@ -11,47 +11,32 @@ chapter in the alphabet of chapters, plus its number; an empty procedure is 0, n
 table without MDC gets it from the DRG's number, whose ranges are those of the APR grouper.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
-from asyncdp_sim.data.hospital.columns import TARGET
-from asyncdp_sim.data.tables.text_columns import (
-    choose,
-    map_text,
-    number_in,
-    number_or_nan,
-    some_rows,
+from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.declared.encode import (
+    Column,
+    available,
+    encoded,
+    if_any,
+    lacking,
+    place_in,
+    same_name,
 )
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.data.hospital.columns import TARGET
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "Age Group",
-    "Gender",
-    "Race",
-    "Ethnicity",
-    "Type of Admission",
-    "CCS Diagnosis Code",
-    "CCS Procedure Code",
-    "APR DRG Code",
-    "APR MDC Code",
-)
 LISTS: dict[str, tuple[str, ...]] = {
     "Gender": ("M", "F"),
     "Race": ("White", "Black/African American", "Multi-racial", "Other Race"),
     "Ethnicity": ("Not Span/Hispanic", "Spanish/Hispanic", "Multi-ethnic", "Unknown"),
-    "Type of Admission": (
-        "Emergency",
-        "Urgent",
-        "Elective",
-        "Newborn",
-        "Trauma",
-        "Not Available",
-    ),
+    "Type of Admission": ("Emergency", "Urgent", "Elective", "Newborn", "Trauma", "Not Available"),
 }
 """A text's code is its place, from 1; any other text has the next number."""
 
@@ -59,46 +44,12 @@ _DIAGNOSES = """BLD CIR DEN DIG EAR END EXT EYE FAC GEN INF INJ MAL MBD MUS NEO 
 SYM"""
 _PROCEDURES = """ADM CAR CNS ENP ENT ESA EST EYP FRS GIS GNR HEP IMG LYM MAM MHT MRS MST NCM OST
 OTR PGN PLC PNS RAD RES RHB SKB SUD URN"""
-CHAPTERS = {
-    "CCS Diagnosis Code": tuple(_DIAGNOSES.split()),
-    "CCS Procedure Code": tuple(_PROCEDURES.split()),
-}
+DIAGNOSES, PROCEDURES = tuple(_DIAGNOSES.split()), tuple(_PROCEDURES.split())
 
 _FIRST_DRG = """20 70 89 120 160 220 260 300 360 400 440 480 510 539 580 650 680 710 740 770 790 840
 850 890 910 950"""
 FIRST_DRG = np.array([int(number) for number in _FIRST_DRG.split()])
 """First DRG of MDC 1…25 (those before belong to none, 0), then of the DRGs without one."""
-
-
-def encode(frame: "pd.DataFrame") -> OnDemand:
-    """Encode a table of discharges in which nothing is missing (:func:`complete`)."""
-    columns = tuple(_columns(frame.iloc[:0]))
-    notes = ["Encoded as published: every category is an integer."]
-    if "APR MDC Code" not in frame.columns:
-        notes.append("APR MDC Code: worked out from the DRG's number.")
-    absent = [name for name in COLUMNS if name not in columns]
-    if absent:
-        notes.append(f"Published columns that the table lacks: {', '.join(absent)}.")
-
-    def encoded(rows: Rows) -> Array:
-        return stacked(_columns(some_rows(frame, rows)).values(), len(rows), len(columns))
-
-    return OnDemand(encoded, _stay(frame), columns, tuple(notes))
-
-
-def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return the rows with nothing missing, and notes."""
-    known = ~np.isnan(_stay(frame))
-    for values in _columns(frame).values():
-        known &= ~np.isnan(values)
-    dropped = int(np.count_nonzero(~known))
-    if dropped == 0:
-        return frame, ()
-    note = Counted(
-        "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
-        rows=dropped,
-    )
-    return frame[known].reset_index(drop=True), (note,)
 
 
 def mdc_of_drg(drg: Array) -> Array:
@@ -107,34 +58,54 @@ def mdc_of_drg(drg: Array) -> Array:
     return np.where(np.isnan(drg), np.nan, category)
 
 
-def _columns(frame: "pd.DataFrame") -> dict[str, Array]:
-    """Return the encoded columns, NaN where missing."""
-    columns: dict[str, Array] = {}
-    for name in COLUMNS:
-        if name in frame.columns:
-            columns[name] = _column(name, frame[name])
-        elif name == "APR MDC Code":
-            columns[name] = mdc_of_drg(columns["APR DRG Code"])
-    return columns
+def _place_or_nan(texts: tuple[str, ...], column: "pd.Series") -> Array:
+    return np.where(column.isna(), np.nan, place_in(texts, column))
 
 
-def _column(name: str, column: "pd.Series") -> Array:
-    if name == "Age Group":
-        return map_text(column, number_in)  # of "18 to 29" and "70 or Older" the first number
-    if name in LISTS:
-        codes = {text: float(place) for place, text in enumerate(LISTS[name], start=1)}
-        coded = choose(column, codes, float(len(codes) + 1))
-        return np.where(column.isna(), np.nan, coded)
-    coded = map_text(column, lambda text: _code(text, CHAPTERS.get(name, ())))
-    return np.where(column.isna(), 0.0, coded) if name == "CCS Procedure Code" else coded
-
-
-def _code(text: str, chapters: tuple[str, ...]) -> float:
+def _in_chapter(chapters: tuple[str, ...], text: str) -> float:
     text = text.strip()
     if text[:3] in chapters:
         return 100 * (chapters.index(text[:3]) + 1) + number_in(text[3:])
     return number_or_nan(text)
 
 
-def _stay(frame: "pd.DataFrame") -> Array:
-    return map_text(frame[TARGET], number_or_nan)
+def _procedure(column: "pd.Series") -> Array:
+    return np.where(column.isna(), 0.0, map_text(column, partial(_in_chapter, PROCEDURES)))
+
+
+_number = partial(map_text, code=number_or_nan)
+_DRG, _MDC = "APR DRG Code", "APR MDC Code"
+DECLARED = (
+    Column("Age Group", ("Age Group",), partial(map_text, code=number_in)),  # "18 to 29": the first
+    *(Column(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
+    *same_name(["CCS Diagnosis Code"], partial(map_text, code=partial(_in_chapter, DIAGNOSES))),
+    *same_name(["CCS Procedure Code"], _procedure),
+    *same_name([_DRG, _MDC], _number),
+    Column(_MDC, (_DRG,), lambda column: mdc_of_drg(_number(column))),
+)
+COLUMNS = tuple(dict.fromkeys(column.name for column in DECLARED))
+
+
+def encode(frame: "pd.DataFrame") -> OnDemand:
+    """Encode a table of discharges in which nothing is missing (:func:`complete`)."""
+    used = available(DECLARED, frame.columns)
+    notes = ["Encoded as published: every category is an integer."]
+    if _MDC not in frame.columns:
+        notes.append("APR MDC Code: worked out from the DRG's number.")
+    names = [column.name for column in used]
+    notes += lacking("Published columns that the table lacks", COLUMNS, names)
+    return encoded(frame, used, _number(frame[TARGET]), notes)
+
+
+def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """Return the rows with nothing missing, and notes."""
+    known = ~np.isnan(_number(frame[TARGET]))
+    for column in available(DECLARED, frame.columns):
+        known &= ~np.isnan(column.of(frame))
+    dropped = int(np.count_nonzero(~known))
+    if dropped > 0:
+        frame = frame[known].reset_index(drop=True)
+    return frame, if_any(
+        "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
+        rows=dropped,
+    )

@@ -19,10 +19,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
+from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.declared.encode import (
+    available,
+    encoded,
+    if_any,
+    indicators,
+    lacking,
+    same_name,
+)
 from asyncdp_sim.data.hospital.columns import TARGET, capped
-from asyncdp_sim.data.tables.text_columns import choose, groups, map_text, number_in, some_rows
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.data.tables.text_columns import choose, groups, map_text, number_in, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +65,19 @@ INDICATORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Column → texts for which no indicator is set, and those with one each."""
 
 CODES = ("CCS Diagnosis Code", "CCS Procedure Code", "APR DRG Code")
+MEAN_STAY = "{}, mean stay"
 PRIOR_ROWS = 10
 """Weight of the mean stay of all public rows beside a code's own."""
+
+
+DECLARED = (
+    *(
+        column
+        for name, (_, listed) in INDICATORS.items()
+        for column in indicators(name, {text: (text,) for text in listed})
+    ),
+    *same_name(map(MEAN_STAY.format, CODES), numbers),
+)
 
 
 def encode(frame: "pd.DataFrame", public_records: int) -> OnDemand:
@@ -73,35 +91,14 @@ def encode(frame: "pd.DataFrame", public_records: int) -> OnDemand:
         How many of the last rows tell the codes' mean stays; with 0 the codes are left out.
     """
     target = map_text(frame[TARGET], number_in)
-    unlisted = 0
-    for name, texts in INDICATORS.items():
-        if name in frame.columns:
-            listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
-            unlisted += int(choose(frame[name], listed, 1.0).sum())
-    codes = [name for name in CODES if name in frame.columns]
-    stays: dict[str, Array] = {}
+    notes = _notes(frame, public_records)
+    frame = frame.copy(deep=False)
     if public_records > 0:
         public = slice(max(len(frame) - public_records, 0), None)
-        for name in codes:
-            stays[f"{name}, mean stay"] = _mean_stays(frame[name], target, public)
-    columns = (*_indicators(frame.iloc[:0]), *stays)
-
-    def encoded(rows: Rows) -> Array:
-        indicators = _indicators(some_rows(frame, rows)).values()
-        values = (*indicators, *(days[rows] for days in stays.values()))
-        return stacked(values, len(rows), len(columns))
-
-    notes = _notes(frame, unlisted, codes, public_records)
-    return OnDemand(encoded, target, columns, notes)
-
-
-def _indicators(frame: "pd.DataFrame") -> dict[str, Array]:
-    return {
-        f"{name}={text}": choose(frame[name], {text: 1.0}, 0.0)
-        for name, (_, listed) in INDICATORS.items()
-        if name in frame.columns
-        for text in listed
-    }
+        for name in CODES:
+            if name in frame.columns:
+                frame[MEAN_STAY.format(name)] = _mean_stays(frame[name], target, public)
+    return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
@@ -116,30 +113,27 @@ def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
     return np.asarray(means[codes])
 
 
-def _notes(
-    frame: "pd.DataFrame", unlisted: int, codes: list[str], public_records: int
-) -> tuple[str, ...]:
-    said = ["Encoded as indicators of the schema's texts; diagnosis, procedure and DRG as public "
-            "rows' mean stays."]  # fmt: skip
-    longest = capped(frame)
-    if longest > 0:
-        said.append(
-            Counted(
-                "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
-                stays=longest,
-            )
-        )
-    if unlisted > 0:
-        said.append(
-            Counted(
-                "{values} values are missing or not in the schema: no indicator is set.",
-                values=unlisted,
-            )
-        )
+def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
+    unlisted = 0
+    for name, texts in INDICATORS.items():
+        if name in frame.columns:
+            listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
+            unlisted += int(choose(frame[name], listed, 1.0).sum())
+    codes = [name for name in CODES if name in frame.columns]
+    how, without = "; diagnosis, procedure and DRG as public rows' mean stays", []
     if public_records == 0:
-        said[0] = "Encoded as indicators of the schema's texts."
-        said.append(f"Without public rows no mean stay is known, left out: {', '.join(codes)}.")
-    absent = [name for name in (*INDICATORS, *CODES) if name not in frame.columns]
-    if absent:
-        said.append(f"Columns that the table lacks, left out: {', '.join(absent)}.")
-    return tuple(said)
+        how = ""
+        without = [f"Without public rows no mean stay is known, left out: {', '.join(codes)}."]
+    return (
+        f"Encoded as indicators of the schema's texts{how}.",
+        *if_any(
+            "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
+            stays=capped(frame),
+        ),
+        *if_any(
+            "{values} values are missing or not in the schema: no indicator is set.",
+            values=unlisted,
+        ),
+        *without,
+        *lacking("Columns that the table lacks, left out", (*INDICATORS, *CODES), frame.columns),
+    )

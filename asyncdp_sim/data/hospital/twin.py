@@ -18,77 +18,66 @@ differ between hospitals. Of ``as-published`` columns the type of admission is a
 :mod:`asyncdp_sim.data.hospital.calibrate`), and the MDC is nearly always the same.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.lending.twin import Variable
+from asyncdp_sim.data.declared.twin import (
+    Encoding,
+    Marginals,
+    Write,
+    chunks,
+    draw,
+    lower_triangular,
+    marginals_of,
+    stored_beside,
+)
 from asyncdp_sim.streams import Scope, Streams
 
-Encoding = Literal["plain", "as-published"]
-
+PACKAGE = "asyncdp_sim.data.hospital"
 LEAST_RECORDS = 10_000
 CHUNK_ROWS = 1024
 """Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
 
 @dataclass(frozen=True, eq=False)
-class Twin:
+class Twin(Marginals):
     """The calibrated law of a row.
 
     Attributes
     ----------
-    columns : tuple of str
-        Names of the encoded columns in the encoding's order, without the target.
-    variables : tuple of Variable
-        In that order; the last is the target.
     between, within : NDArray
         B and W, one row and column per variable.
     """
 
-    columns: tuple[str, ...]
-    variables: tuple[Variable, ...]
     between: Array
     within: Array
 
     def write(
         self, matrix: Array, target: Array, generator: np.random.Generator, *, one_hospital: bool
     ) -> None:
-        """Draw rows into zeroed arrays; the first rows are the same however many are drawn.
+        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`).
 
         Parameters
         ----------
-        matrix, target : NDArray
-            (rows, columns) and (rows,), filled in place.
-        generator : numpy.random.Generator
-            Consumed in whole chunks of :data:`CHUNK_ROWS`.
+        matrix, target, generator
         one_hospital : bool
             Whether all rows share one hospital's shift; else each has that of a hospital of its
             own.
         """
         n = len(self.variables)
         shift = self.between @ generator.standard_normal((n, 1)) if one_hospital else None
-        for start in range(0, len(target), CHUNK_ROWS):
-            stop = min(start + CHUNK_ROWS, len(target))
+        for rows in chunks(len(target), CHUNK_ROWS):
             z = self.within @ generator.standard_normal((CHUNK_ROWS, n)).T
             if shift is None:
                 z += self.between @ generator.standard_normal((CHUNK_ROWS, n)).T
             else:
                 z += shift
-            self._decode(z[:, : stop - start], matrix[start:stop], target[start:stop])
-
-    def _decode(self, latent: Array, rows: Array, target: Array) -> None:
-        place = {name: j for j, name in enumerate(self.columns)}
-        for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
-            first = place[variable.columns[0]]
-            variable.write(z, rows[:, first : first + len(variable.columns)])
-        self.variables[-1].write(latent[-1], target[:, None])
+            self.decode(z[:, : rows.stop - rows.start], matrix[rows], target[rows])
 
 
 NOTE = (
@@ -106,9 +95,6 @@ def twin_table(
 ) -> Encoded:
     """Draw a table: hospital after hospital, then rows of other hospitals, then public rows.
 
-    Every row depends on the seed, its part (hospital i, others, public) and its number there
-    alone, so that adding owners changes neither the others' records nor the projection.
-
     Parameters
     ----------
     encoding : {"plain", "as-published"}
@@ -122,17 +108,14 @@ def twin_table(
         The run's random streams.
     """
     twin = calibrated(encoding)
-    ends = np.cumsum([*hospitals, other_rows, public_rows])
-    matrix = np.zeros((int(ends[-1]), len(twin.columns)), order="F")
-    target = np.zeros(int(ends[-1]))
-    names: list[tuple[str | int, ...]] = [("hospital", i + 1) for i in range(len(hospitals))]
-    start = 0
-    for name, end in zip([*names, (), ("public",)], ends.tolist(), strict=True):
-        generator = streams.generator("data", "twin", *name)
-        rows = slice(start, end)
-        twin.write(matrix[rows], target[rows], generator, one_hospital="hospital" in name)
-        start = end
-    return Encoded(matrix, target, twin.columns, (NOTE,))
+    one: Write = partial(twin.write, one_hospital=True)
+    many: Write = partial(twin.write, one_hospital=False)
+    parts = [
+        *((rows, one, ("hospital", i)) for i, rows in enumerate(hospitals, start=1)),
+        (other_rows, many, ()),
+        (public_rows, many, ("public",)),
+    ]
+    return draw(twin.columns, parts, streams, NOTE)
 
 
 def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
@@ -140,7 +123,7 @@ def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
 
     Hospital i's is from the stream ``("data", "twin", "hospital", i, "size")``.
     """
-    quantiles = _stored()["sizes"]
+    quantiles = stored_beside(PACKAGE)["sizes"]
     at = np.linspace(0, 1, len(quantiles))
     sizes = []
     for i in range(1, n_hospitals + 1):
@@ -150,31 +133,14 @@ def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
 
 
 @cache
-def _stored() -> dict[str, Any]:
-    text = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json").read_text("utf-8")
-    stored: dict[str, Any] = json.loads(text)
-    return stored
-
-
-@cache
 def calibrated(encoding: Encoding) -> Twin:
     """Return one of the laws that the package ships."""
-    return from_json(_stored()["encodings"][encoding])
+    return from_json(stored_beside(PACKAGE)["encodings"][encoding])
 
 
 def from_json(stored: dict[str, Any]) -> Twin:
     """Return a twin from its stored form."""
-    variables = tuple(
-        Variable(tuple(v["columns"]), np.array(v["cuts"], dtype=float), np.array(v["values"]))
-        for v in stored["variables"]
-    )
-    factors = []
-    for name in ("between", "within"):
-        factor = np.zeros((len(variables), len(variables)))
-        for i, row in enumerate(stored[name]):
-            factor[i, : i + 1] = row
-        factors.append(factor)
-    between, within = factors
+    between, within = lower_triangular(stored["between"]), lower_triangular(stored["within"])
     # Rounding in the file must not change the variance of z.
     deviation = np.sqrt(np.sum(between**2 + within**2, axis=1))[:, None]
-    return Twin(tuple(stored["columns"]), variables, between / deviation, within / deviation)
+    return Twin(*marginals_of(stored), between / deviation, within / deviation)

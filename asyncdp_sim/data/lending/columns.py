@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.data.declared.encode import if_any
 from asyncdp_sim.data.tables.text_columns import numeric
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,15 +66,11 @@ def loan_rows(
         allowed = "no row has both a number in int_rate and one in loan_amnt"
         raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
     end = int(np.flatnonzero(rates)[-1]) + 1 if public_records > 0 else len(frame)
-    notes = []
-    if end < len(frame):
-        notes.append(
-            Counted("{lines} lines behind the last loan were skipped.", lines=len(frame) - end)
-        )
     others = int(np.count_nonzero(~rates[:end]))
-    if others > 0:
-        notes.append(Counted("{lines} lines without an interest rate are no loans.", lines=others))
-    return frame.iloc[:end], tuple(notes)
+    return frame.iloc[:end], (
+        *if_any("{lines} lines behind the last loan were skipped.", lines=len(frame) - end),
+        *if_any("{lines} lines without an interest rate are no loans.", lines=others),
+    )
 
 
 def require_columns(columns: Collection[str], needed: tuple[str, ...]) -> None:

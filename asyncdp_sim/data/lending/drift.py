@@ -9,15 +9,14 @@ shorter, and row 42,536 is of the first block again. Within a block rows are exc
 ``drift.json`` is made by :mod:`asyncdp_sim.data.lending.calibrate`.
 """
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.lending.twin import Encoding, Twin, chunks, from_json
+from asyncdp_sim.data.declared.twin import Encoding, chunks, stored_beside
+from asyncdp_sim.data.lending.twin import CHUNK_ROWS, Twin, from_json
 
 TABLE_ROWS = 42_535
 """Of the table that the twin is made from; after so many rows its blocks recur."""
@@ -38,21 +37,14 @@ class Drift:
     blocks: tuple[Twin, ...]
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows into zeroed arrays; the first rows are the same however many are drawn.
-
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, columns) and (rows,), filled in place.
-        generator : numpy.random.Generator
-            Row j takes the same normals as without drift.
-        """
-        for start, normals in chunks(generator, len(target), len(self.blocks[0].variables)):
-            row, stop = start, min(start + len(normals), len(target))
-            while row < stop:
+        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`), of the normals of no drift."""
+        for chunk in chunks(len(target), CHUNK_ROWS):
+            normals = generator.standard_normal((CHUNK_ROWS, len(self.blocks[0].variables)))
+            row = chunk.start
+            while row < chunk.stop:
                 block, left = located(row)
-                rows = slice(row, min(row + left, stop))
-                self.blocks[block].fill(matrix[rows], target[rows], normals, row - start)
+                rows = slice(row, min(row + left, chunk.stop))
+                self.blocks[block].fill(matrix[rows], target[rows], normals, row - chunk.start)
                 row = rows.stop
 
 
@@ -66,5 +58,11 @@ def located(row: int) -> tuple[int, int]:
 @cache
 def drifting(encoding: Encoding) -> Drift:
     """Return the drift that the package ships."""
-    text = resources.files("asyncdp_sim.data.lending").joinpath("drift.json").read_text("utf-8")
-    return Drift(tuple(map(from_json, json.loads(text)["encodings"][encoding])))
+    return Drift(
+        tuple(
+            map(
+                from_json,
+                stored_beside("asyncdp_sim.data.lending", "drift.json")["encodings"][encoding],
+            )
+        )
+    )

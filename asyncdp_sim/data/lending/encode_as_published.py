@@ -8,20 +8,16 @@ missing value alone becomes 0. It hardly matters: over the loans of 2007–2011 
 constant 2.1536e9 of ψ·(ε n_i)² comes out as 2.9e9 with this form and 2.7e9 with the cross product.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
+from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.declared.encode import Column, available, encoded, lacking, place_in
 from asyncdp_sim.data.lending.columns import month_of, require_columns
-from asyncdp_sim.data.tables.text_columns import (
-    choose,
-    map_text,
-    number_in,
-    number_or_nan,
-    numeric,
-    some_rows,
-)
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
@@ -46,47 +42,14 @@ COLUMNS = tuple(_COLUMNS.split())
 FULL_TABLE_ROWS = 887_379
 DELETED_ROW = 21_391  # of the full table, counted from 1 without the header
 
-_DATES = frozenset(
-    {"issue_d", "earliest_cr_line", "last_pymnt_d", "next_pymnt_d", "last_credit_pull_d"}
-)
-_NUMBER_IN_TEXT = frozenset({"term", "zip_code"})
-_CODES: dict[str, tuple[dict[str, float], float]] = {
-    "home_ownership": ({"RENT": 1, "OWN": 2, "MORTGAGE": 3}, 4),
-    "verification_status": ({"Verified": 1, "Source Verified": 2, "Not Verified": 3}, 4),
-    "loan_status": ({"Fully Paid": 1, "Charged Off": 2, "Current": 3}, 4),
-    "application_type": ({"INDIVIDUAL": 1}, 2),
+_DATES = "issue_d earliest_cr_line last_pymnt_d next_pymnt_d last_credit_pull_d"
+LISTS = {
+    "home_ownership": ("RENT", "OWN", "MORTGAGE"),
+    "verification_status": ("Verified", "Source Verified", "Not Verified"),
+    "loan_status": ("Fully Paid", "Charged Off", "Current"),
+    "application_type": ("INDIVIDUAL",),
 }
 _EPOCH = np.datetime64("1970-02-01", "D")
-
-
-def encode(frame: "pd.DataFrame") -> OnDemand:
-    """Encode a LendingClub table as published.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Loans; those of :data:`COLUMNS` that are absent are left out and named in a note.
-
-    Raises
-    ------
-    DataError
-        On ``data.path``, when an essential column is missing.
-    """
-    require_columns(frame.columns, ESSENTIAL)
-    notes = ["Encoded as published: payments and status, known only after the loan, are features."]
-    used = tuple(name for name in COLUMNS if name in frame.columns)
-    missing = sum(int(np.isnan(column_as_published(name, frame[name])).sum()) for name in used)
-    notes.append(Counted("{missing} missing values became 0.", missing=missing))
-    absent = [name for name in COLUMNS if name not in used]
-    if absent:
-        notes.append(f"Published columns that the table lacks: {', '.join(absent)}.")
-
-    def encoded(rows: Rows) -> Array:
-        part = some_rows(frame, rows)
-        values = (column_as_published(name, part[name]) for name in used)
-        return stacked(values, len(rows), len(used))
-
-    return OnDemand(encoded, numeric(frame["int_rate"]), used, tuple(notes))
 
 
 def without_deleted_row(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
@@ -95,25 +58,6 @@ def without_deleted_row(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[st
         return frame, ()
     frame = frame.drop(index=DELETED_ROW - 1).reset_index(drop=True)
     return frame, (f"Row {DELETED_ROW} was deleted, as published.",)
-
-
-def column_as_published(name: str, column: "pd.Series") -> Array:
-    """Encode one column; NaN where the value is missing and was not given a number."""
-    if name in _DATES:
-        days = map_text(column, _days_since_february_1970)
-        return np.where(np.isnan(days), 0.0, days)
-    if name in _CODES:
-        return choose(column, *_CODES[name])
-    if name in _NUMBER_IN_TEXT:
-        return map_text(column, number_in)
-    if name == "grade":
-        return map_text(column, lambda text: float("ABCDEFG".find(text.strip()[:1])))
-    if name == "sub_grade":
-        return map_text(column, number_in)
-    if name == "emp_length":
-        years = map_text(column, _years_of_employment)
-        return np.where(np.isnan(years), -1.0, years)
-    return numeric_or_code_sum(column)
 
 
 def numeric_or_code_sum(column: "pd.Series") -> Array:
@@ -141,3 +85,44 @@ def _days_since_february_1970(text: str) -> float:
     if found is None:
         return float("nan")
     return float((np.datetime64(f"{found[0]:04d}-{found[1]:02d}-01", "D") - _EPOCH).astype(int))
+
+
+def _dates(column: "pd.Series") -> Array:
+    return np.nan_to_num(map_text(column, _days_since_february_1970))
+
+
+_NUMBER_IN_TEXT = partial(map_text, code=number_in)
+_CODE: dict[str, Callable[["pd.Series"], Array]] = {
+    **dict.fromkeys(_DATES.split(), _dates),
+    "term": _NUMBER_IN_TEXT,
+    "zip_code": _NUMBER_IN_TEXT,
+    "sub_grade": _NUMBER_IN_TEXT,
+    "grade": partial(map_text, code=lambda text: float("ABCDEFG".find(text.strip()[:1]))),
+    "emp_length": lambda column: np.nan_to_num(map_text(column, _years_of_employment), nan=-1.0),
+    **{name: partial(place_in, texts) for name, texts in LISTS.items()},
+}
+DECLARED = tuple(Column(name, (name,), _CODE.get(name, numeric_or_code_sum)) for name in COLUMNS)
+
+
+def encode(frame: "pd.DataFrame") -> OnDemand:
+    """Encode a LendingClub table as published.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Loans; those of :data:`COLUMNS` that are absent are left out and named in a note.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, when an essential column is missing.
+    """
+    require_columns(frame.columns, ESSENTIAL)
+    used = available(DECLARED, frame.columns)
+    missing = sum(int(np.isnan(column.of(frame)).sum()) for column in used)
+    notes = (
+        "Encoded as published: payments and status, known only after the loan, are features.",
+        Counted("{missing} missing values became 0.", missing=missing),
+        *lacking("Published columns that the table lacks", COLUMNS, frame.columns),
+    )
+    return encoded(frame, used, numeric(frame["int_rate"]), notes)

@@ -18,13 +18,23 @@ Not used, and why:
 Missing values become 0: no account, no event, nothing stated.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, stacked
+from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.declared.encode import (
+    Column,
+    available,
+    encoded,
+    indicators,
+    lacking,
+    raw_columns,
+    same_name,
+)
 from asyncdp_sim.data.lending.columns import months_since_year_zero, require_columns
-from asyncdp_sim.data.tables.text_columns import choose, map_text, number_in, numeric, some_rows
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, numeric
 from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
@@ -62,6 +72,40 @@ DIVISIONS = {
 _FIRST_MONTH = 12 * 2007.0  # LendingClub's first year
 
 
+def _recency(months: "pd.Series") -> Array:
+    return 12.0 / (12.0 + np.maximum(numeric(months), 0.0))
+
+
+def _months(dates: "pd.Series") -> Array:
+    return map_text(dates, months_since_year_zero)
+
+
+def _years_between(later: "pd.Series", earlier: "pd.Series") -> Array:
+    return np.maximum(_months(later) - _months(earlier), 0.0) / 12.0
+
+
+def _years(text: str) -> float:
+    return 0.0 if text.strip().startswith("<") else number_in(text)
+
+
+DECLARED = (
+    *same_name(NUMBERS, numeric),
+    *(Column(f"{name}_recency", (name,), _recency) for name in RECENCIES),
+    Column("term", ("term",), partial(map_text, code=number_in)),  # months
+    Column("issue_month", ("issue_d",), lambda dates: _months(dates) - _FIRST_MONTH),
+    Column("credit_history_years", ("issue_d", "earliest_cr_line"), _years_between),
+    Column("emp_length", ("emp_length",), partial(map_text, code=_years)),
+    *indicators("home_ownership", {name: (name,) for name in HOMES}),
+    *indicators("verification_status", {name: (name,) for name in VERIFICATIONS}),
+    *indicators("initial_list_status", {"w": ("w",)}),
+    *indicators("application_type", {"joint": ("Joint App", "JOINT")}),
+    *indicators("purpose", {name: (name,) for name in PURPOSES}),
+    *indicators("addr_state", {name: states.split() for name, states in DIVISIONS.items()}),
+)
+USED = raw_columns(DECLARED)
+"""The raw columns that are read, beside the target."""
+
+
 def encode(frame: "pd.DataFrame") -> OnDemand:
     """Encode a LendingClub table from application-time fields.
 
@@ -71,67 +115,14 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
         On ``data.path``, when an essential column is missing.
     """
     require_columns(frame.columns, ESSENTIAL)
-    columns = tuple(columns_of(frame.iloc[:0]))
-    absent = [name for name in USED if name not in frame.columns]
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
-    notes = [
+    notes = (
         "Encoded from application-time fields (terms, income, credit history, purpose, division).",
         Counted(
             "{missing} missing values became 0 (nothing stated, no such event or account).",
             missing=missing,
         ),
-    ]
-    if absent:
-        notes.append(f"Columns that the table lacks, left out: {', '.join(absent)}.")
-
-    def encoded(rows: Rows) -> Array:
-        values = columns_of(some_rows(frame, rows)).values()
-        return stacked(values, len(rows), len(columns))
-
-    return OnDemand(encoded, numeric(frame["int_rate"]), columns, tuple(notes))
-
-
-_OTHERS = """term emp_length home_ownership verification_status issue_d earliest_cr_line purpose
-addr_state initial_list_status application_type"""
-USED = (*NUMBERS, *RECENCIES, *_OTHERS.split())
-"""The raw columns that are read, beside the target."""
-
-
-def columns_of(frame: "pd.DataFrame") -> dict[str, Array]:
-    """Return the encoded columns by name, NaN where missing; absent columns are left out."""
-    encoded: dict[str, Array] = {}
-    for name in NUMBERS:
-        if name in frame.columns:
-            encoded[name] = numeric(frame[name])
-    for name in RECENCIES:
-        if name in frame.columns:
-            encoded[f"{name}_recency"] = 12.0 / (12.0 + np.maximum(numeric(frame[name]), 0.0))
-    issued = map_text(frame["issue_d"], months_since_year_zero)
-    encoded["term"] = map_text(frame["term"], number_in)  # months
-    encoded["issue_month"] = issued - _FIRST_MONTH
-    if "earliest_cr_line" in frame.columns:
-        opened = map_text(frame["earliest_cr_line"], months_since_year_zero)
-        encoded["credit_history_years"] = np.maximum(issued - opened, 0.0) / 12.0
-    if "emp_length" in frame.columns:
-        encoded["emp_length"] = map_text(frame["emp_length"], _years)
-    for name, values in ONE_HOT.items():
-        if name in frame.columns:
-            for value, members in values.items():
-                codes = dict.fromkeys(members, 1.0)
-                encoded[f"{name}={value}"] = choose(frame[name], codes, 0.0)
-    return encoded
-
-
-ONE_HOT: dict[str, dict[str, tuple[str, ...]]] = {
-    "home_ownership": {value: (value,) for value in HOMES},
-    "verification_status": {value: (value,) for value in VERIFICATIONS},
-    "initial_list_status": {"w": ("w",)},
-    "application_type": {"joint": ("Joint App", "JOINT")},
-    "purpose": {value: (value,) for value in PURPOSES},
-    "addr_state": {name: tuple(states.split()) for name, states in DIVISIONS.items()},
-}
-"""Raw column → indicator → the texts for which it is 1; a text in none of them is all zeros."""
-
-
-def _years(text: str) -> float:
-    return 0.0 if text.strip().startswith("<") else number_in(text)
+        *lacking("Columns that the table lacks, left out", USED, frame.columns),
+    )
+    used = available(DECLARED, frame.columns)
+    return encoded(frame, used, numeric(frame["int_rate"]), notes)

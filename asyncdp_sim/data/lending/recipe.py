@@ -1,23 +1,22 @@
 """LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.declared.recipe import NO_COLUMNS, DeclaredData, Encode
+from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
-from asyncdp_sim.data.lending.twin import Encoding, twin_table
-from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.lending.twin import twin_table
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
-from asyncdp_sim.data.tables.read import column_names, first_line, read_table, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn, Shuffled
-from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.data.tables.read import column_names, first_line, read_table
+from asyncdp_sim.data.tables.splitting import ByColumn, Shuffled, ValuesOf
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.streams import Scope, Streams
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class LendingData(TableRecipe):
+class LendingData(DeclaredData):
     """The lending table: features of a loan, target its interest rate (percent).
 
     Attributes
@@ -42,6 +41,7 @@ class LendingData(TableRecipe):
         :mod:`~asyncdp_sim.data.lending.drift`.
     """
 
+    table_rows = TABLE_ROWS
     kind: Literal["lending"] = "lending"
     encoding: Encoding = "plain"
     drift: bool = False
@@ -70,63 +70,24 @@ class LendingData(TableRecipe):
         return "int_rate"
 
     @override
-    def build(
-        self,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None = None,
-    ) -> Dataset:
-        self._require_owners(n_owners, records)
-        if self.path is None:
-            return self._twin(n_owners, records, streams, swap)
-        frame, notes = read_loans(self.path, self._wanted_loans, self.public_records)
-        if self.encoding == "as-published":
-            frame, more = encode_as_published.without_deleted_row(frame)
-            notes = (*notes, *more)
-        frame = self._replaced(frame, swap)
-        encode = encode_plain.encode if self.encoding == "plain" else encode_as_published.encode
-        table = encode(frame)
-        table = replace(table, notes=(*notes, *table.notes))
-        return self._dataset(
-            table if swap is None else swap.scaled(table),
-            lambda column: raw_values(frame, column),
-            n_owners,
-            records,
-            streams,
-            source_of(self.path),
-            swap,
-        )
+    def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
+        frame, notes = read_loans(path, self._wanted_loans, self.public_records)
+        if self.encoding == "plain":
+            return frame, encode_plain.encode, notes
+        frame, more = encode_as_published.without_deleted_row(frame)
+        return frame, encode_as_published.encode, (*notes, *more)
 
     def _wanted_loans(self, columns: Sequence[str]) -> Callable[[str], bool]:
         used = encode_plain.USED if self.encoding == "plain" else encode_as_published.COLUMNS
         return self._wanted((*used, *NEEDED), columns)
 
+    @override
     def _twin(
-        self,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None,
-    ) -> Dataset:
-        if self.split.of_column is not None:
-            allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
-        body = self._rows_of_twin(n_owners, records)
-        if self.public_overlap:
-            # As in the real table: owners reach the public rows only when they need so many rows.
-            body = max(body, TABLE_ROWS) - self.public_records
-        law = drifting(self.encoding) if self.drift else None
-        table = twin_table(self.encoding, max(body, 0), self.public_records, streams, law)
-        return self._dataset(
-            table if swap is None else swap.in_table(table),
-            _no_values,
-            n_owners,
-            records,
-            streams,
-            None,
-            swap,
-        )
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+    ) -> tuple[Encoded, ValuesOf]:
+        rows = self._rows_in_turn(n_owners, records)
+        write = drifting(self.encoding).write if self.drift else None
+        return twin_table(self.encoding, rows, self.public_records, streams, write), NO_COLUMNS
 
 
 def read_loans(
@@ -157,7 +118,3 @@ def read_loans(
     require_columns(columns, NEEDED)
     kept = None if wanted is None else wanted(columns)
     return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept), public_records)
-
-
-def _no_values(column: str) -> Sequence[object]:
-    raise KeyError(column)  # the twin refuses a column split before this is asked

@@ -55,8 +55,6 @@ class PreprocessingKind(Kind):
 
     fitted: ClassVar[bool]
     """It needs public rows, at least as many as there are features."""
-    centres_targets: ClassVar[bool]
-    """Targets are taken relative to their public mean."""
 
     @abstractmethod
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
@@ -84,7 +82,6 @@ class EigenUncentred(PreprocessingKind):
     """
 
     fitted = True
-    centres_targets = False
 
     kind: Literal["eigen-uncentred"] = "eigen-uncentred"
 
@@ -106,7 +103,6 @@ class PrincipalComponents(PreprocessingKind):
     """
 
     fitted = True
-    centres_targets = True
 
     kind: Literal["pca"] = "pca"
 
@@ -143,7 +139,6 @@ class AsTheyAre(PreprocessingKind):
     """The columns themselves."""
 
     fitted = False
-    centres_targets = False
 
     kind: Literal["none"] = "none"
 

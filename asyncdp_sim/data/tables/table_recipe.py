@@ -187,7 +187,7 @@ class TableRecipe(DataKind):
             owned = self.split.owned(*who, table.target, table.target[first_public:])
         rows, notes = owned.rows, owned.notes
         public, known = self._public(table, first_public)
-        projection = self.preprocessing.fit(public, known, self.features)
+        projection = self._projection(public, known)
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
         notes = (
@@ -243,6 +243,10 @@ class TableRecipe(DataKind):
         counts = None if records is None else tuple(records)
         before = whole.build(n_owners, counts, streams.afresh())
         return Owned(list(before.rows), before.owner_names)
+
+    def _projection(self, rows: Array, target: Array) -> Projection:
+        """Return what the public rows make of all rows and targets."""
+        return self.preprocessing.fit(rows, target, self.features)
 
     def _public(self, table: Table, first: int) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.

@@ -2,10 +2,17 @@
 
 import textwrap
 from collections.abc import Sequence
+from math import nan
 
 from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers
 
 ACROSS = 84  # letters of a legend that have room side by side
+
+
+def known(value: object, otherwise: float = nan) -> float:
+    """Return a number as it is read back, and something else for what is none."""
+    found = as_float(value)
+    return otherwise if found is None else found
 
 
 def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
@@ -22,4 +29,4 @@ def columns(names: Sequence[str]) -> int:
     return max(1, min(len(names), 4, 90 // (longest + 6)))
 
 
-__all__ = ["MOST_NUMBERS", "as_float", "columns", "number", "numbers", "wrapped"]
+__all__ = ["MOST_NUMBERS", "as_float", "columns", "known", "number", "numbers", "wrapped"]

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.numbers import as_float, known
 from asyncdp_sim.figures.kit.source import Result
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.95
 
 
-class Figure(NamedTuple):
-    """A figure and the ends of its 95 % interval; NaN where they are not known."""
+class Estimate(NamedTuple):
+    """A value and the ends of its 95 % interval; NaN where they are not known."""
 
     value: float = float("nan")
     low: float = float("nan")
@@ -34,13 +34,20 @@ def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
     return float("nan"), float("nan")
 
 
-def time_to_end(result: Result) -> Figure:
+def last(result: Result) -> tuple[npt.NDArray[Any], ...]:
+    """Return k, time and ψ of the last record of every replicate."""
+    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
+    ends = np.flatnonzero(np.diff(replicate, append=-1) != 0)
+    return tuple(column[ends] for column in columns)
+
+
+def time_to_end(result: Result) -> Estimate:
     """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
-    k, time, _ = _last(result)
-    return _mean(time) if len(k) > 0 and (k == result.updates).all() else Figure()
+    k, time, _ = last(result)
+    return _mean(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
 
 
-def psi_at_end(result: Result) -> Figure:
+def psi_at_end(result: Result) -> Estimate:
     """Return the median over replicates of ψ of the last model, with its exact interval.
 
     The interval is between order statistics: (x_(l), x_(R+1−l)) holds the median with probability
@@ -50,39 +57,36 @@ def psi_at_end(result: Result) -> Figure:
 
     psi = psi_of_replicates(result)
     if len(psi) == 0:
-        return Figure()
+        return Estimate()
     ordered = np.sort(psi)
     place = max(1, int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)))
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
     if len(ordered) == 1:
-        return Figure(float(middle))
-    return Figure(float(middle), float(ordered[place - 1]), float(ordered[-place]))
+        return Estimate(float(middle))
+    return Estimate(float(middle), float(ordered[place - 1]), float(ordered[-place]))
 
 
-def mean_psi_at_end(result: Result) -> Figure:
+def mean_psi_at_end(result: Result) -> Estimate:
     """Return the mean over replicates of ψ of the last model, with Student's t."""
     psi = psi_of_replicates(result)
-    return _mean(psi) if len(psi) > 0 and np.isfinite(psi).all() else Figure(np.inf)
+    return _mean(psi) if len(psi) > 0 and np.isfinite(psi).all() else Estimate(np.inf)
 
 
 def psi_of_replicates(result: Result) -> Array:
     """Return ψ of the last model of every replicate, shape (R,); what has overflowed is ∞."""
-    _, _, psi = _last(result)
+    _, _, psi = last(result)
     return np.where(np.isnan(psi), np.inf, psi)
 
 
-def _of_summary(name: str) -> Callable[[Result], Figure]:
-    def figure(result: Result) -> Figure:
-        value = as_float(result.summary.get(name))
-        return Figure() if value is None else Figure(value, *interval(result.summary, name))
-
-    return figure
+def of_summary(name: str) -> Callable[[Result], Estimate]:
+    """Return what reads a figure of the summary."""
+    return lambda result: Estimate(known(result.summary.get(name)), *interval(result.summary, name))
 
 
-FIGURES: dict[str, tuple[str, Callable[[Result], Figure]]] = {
+FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
-        name: (said, _of_summary(name))
+        name: (said, of_summary(name))
         for name, said in {
             "throughput": "updates per unit",
             "fairness": "fairness (Jain)",
@@ -97,18 +101,11 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Figure]]] = {
 """By name: what an axis says, and how it is read."""
 
 
-def _last(result: Result) -> tuple[npt.NDArray[Any], ...]:
-    """Return k, time and ψ of the last record of every replicate."""
-    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
-    last = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-    return tuple(column[last] for column in columns)
-
-
-def _mean(values: Array) -> Figure:
+def _mean(values: Array) -> Estimate:
     from scipy.special import stdtrit
 
     count, middle = len(values), float(values.mean())
     if count < 2:
-        return Figure(middle)
+        return Estimate(middle)
     half = float(stdtrit(count - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(count))
-    return Figure(middle, middle - half, middle + half)
+    return Estimate(middle, middle - half, middle + half)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, InputError, ResultError
-from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.numbers import known, number
 from asyncdp_sim.network import Network
 from asyncdp_sim.result import read_manifest, read_table
 from asyncdp_sim.scenario import load
@@ -95,6 +95,16 @@ class Result:
         return int(self.scenario["run"]["updates"])
 
     @property
+    def mean_psi(self) -> float:
+        """Mean over replicates of ψ of the last model; infinite where one diverged."""
+        return known(self.summary["psi_final"]["mean"], np.inf)
+
+    @property
+    def projected(self) -> float:
+        """Share of the updates in which the projection onto Θ changed a model; NaN if unknown."""
+        return known(self.summary.get("clip_count")) / max(1.0, float(self.summary["updates"]))
+
+    @property
     def network_digest(self) -> str:
         """Digest under which the cells of a sweep share their updates."""
         return str(self.manifest.get("network", ""))
@@ -133,6 +143,10 @@ class Result:
         if missing:
             raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
         return tuple(np.asarray(frame[column].to_numpy()) for column in wanted)
+
+    def of_owners(self, name: str) -> npt.NDArray[Any]:
+        """Return a column of ``owners``, a row for each replicate, shape (R, N)."""
+        return self.columns("owners", name)[0].reshape(-1, self.n_owners)
 
     def _place(self, name: str) -> Path:
         """Return the folder of a table: a cell's updates may lie with its sweep's traces."""
@@ -178,6 +192,12 @@ class Sweep:
     paths: tuple[str, ...]
     cells: tuple[Cell, ...]
     missing: tuple[int, ...]
+
+    @property
+    def varying(self) -> dict[str, list[Any]]:
+        """The paths with several values in these cells, and each path's values in their order."""
+        values = {p: list(dict.fromkeys(cell.values[p] for cell in self.cells)) for p in self.paths}
+        return {path: some for path, some in values.items() if len(some) > 1}
 
     @classmethod
     def read(cls, directory: Path) -> "Sweep":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -53,10 +53,18 @@ def style() -> Iterator[None]:
         yield
 
 
-def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
-    """Return a figure with one pair of axes (sizes in inches), drawn without a screen."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+def sheet(
+    width: float, height: float, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
+    """Return an empty figure (sizes in inches), drawn without a screen."""
+    figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
+    return figure
+
+
+def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
+    """Return a figure with one pair of axes (sizes in inches)."""
+    figure = sheet(width, height)
     return figure, figure.add_subplot()
 
 
@@ -64,8 +72,7 @@ def panels(
     heights: Sequence[float], width: float = 6.5, height: float = 4.0
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with axes of these relative heights, which share their horizontal axis."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = sheet(width, height)
     grid = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)
     return figure, list(grid[:, 0])
 
@@ -75,8 +82,7 @@ def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:
     columns = min(count, 2)
     rows = (count + 1) // 2
     height = 1.65 * rows + 0.8 if count > 1 else 3.2
-    figure = Figure(figsize=(7.2, height + room), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = sheet(7.2, height + room)
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 

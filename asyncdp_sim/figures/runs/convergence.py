@@ -9,15 +9,15 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.lines import key, legend, scale
 from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BLUE, TIME_AXIS, canvas, colours, plain_numbers, style
+from asyncdp_sim.figures.kit.style import BLUE, TIME_AXIS, canvas, colours, style
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
@@ -26,6 +26,8 @@ WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarith
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 7  # with more lines, bands would hide one another
 QUARTILES = (0.25, 0.5, 0.75)
+Quartiles = tuple[Array, Array]
+"""A grid, and quartiles of a figure on it, shape (G,) and (3, G)."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,10 @@ def by_time(lines: Sequence[Line]) -> Picture:
     return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption)
 
 
-def quartiles(result: Result, axis: str, since: float | None = None) -> tuple[Array, Array]:
-    """Return a grid of k or of times, and the quartiles of ψ over replicates on it.
+def quartiles(
+    result: Result, axis: str, since: float | None = None, *, of: str = "relative_fitness"
+) -> Quartiles:
+    """Return a grid of k or of times, and the quartiles over replicates of ψ on it.
 
     A replicate keeps its last value from its last update on.
 
@@ -88,12 +92,14 @@ def quartiles(result: Result, axis: str, since: float | None = None) -> tuple[Ar
         "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
     since : float, optional
         The first instant; the instants are in geometric progression then. From 0 by default.
+    of : str
+        Another column of the curve than ψ.
 
     Returns
     -------
     array (G,), array (3, G)
     """
-    replicate, at, psi = result.columns("curve", "replicate", axis, "relative_fitness")
+    replicate, at, psi = result.columns("curve", "replicate", axis, of)
     if axis == "k":
         grid = np.unique(at)
     elif since is None:
@@ -115,9 +121,31 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
     return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
 
 
+def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]) -> None:
+    """Draw each line's median, and its band where there are few lines."""
+    few = len(found) <= MOST_BANDS
+    for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
+        if few:
+            axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
+        axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1)
+
+
+def quartile_rows(
+    lines: Sequence[Line], axis: str, **found: Sequence[Quartiles]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the names of lines, the grid of each, and quartiles of figures by name, as columns."""
+    grids = [grid for grid, _ in next(iter(found.values()))]
+    names = np.repeat([line.name for line in lines], list(map(len, grids)))
+    table: dict[str, npt.NDArray[Any]] = {"line": names, axis: np.concatenate(grids)}
+    for name, some in found.items():
+        values = np.concatenate([each for _, each in some], axis=1)
+        table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), values, strict=True))
+    return table
+
+
 def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
-    shades = [BLUE] if alone else colours(len(lines))
+    shades = colours(len(lines))
     since = _first_instant(lines) if axis == "time" else None
     found = [quartiles(line.result, axis, since) for line in lines]
     with style():
@@ -126,28 +154,21 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
         rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
         figure, axes = canvas(height=3.8 + 0.2 * rows)
         axes.set_yscale("log")
-        for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
-            if len(lines) <= MOST_BANDS:
-                axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
-            axes.plot(grid, middle, color=shade, linewidth=1.5 if len(lines) <= MOST_BANDS else 1)
+        draw_quartiles(axes, found, shades)
         _mark_published(axes, lines, found, shades)
         if since is not None:
             axes.set_xscale("log")
             caption += f", on a logarithmic axis from t = {number(since)} on"
         axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
-        plain_numbers(axes)
-        axes.grid(axis="y")
-        axes.set_xlabel(across)
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        axes.set_ylabel(rf"relative fitness $\psi({model})$")
+        scale(axes, xlabel=across, ylabel=rf"relative fitness $\psi({model})$")
         if not alone and not wordy:
             ends = [values[1, -1] for _, values in found]
             end_labels(axes, ends, [line.name for line in lines], shades)
         _explain(figure, lines, shades if wordy else ())
-    table = _table(lines, found, axis)
-    return Picture(
-        name, figure, table, f"{caption}{_remarks(lines)}.", label([line.result for line in lines])
-    )
+    table = quartile_rows(lines, axis, relative_fitness=found)
+    said = f"{caption}{_remarks(lines)}."
+    return Picture(name, figure, table, said, label([line.result for line in lines]))
 
 
 def _first_instant(lines: Sequence[Line]) -> float | None:
@@ -166,12 +187,11 @@ def _first_instant(lines: Sequence[Line]) -> float | None:
 
 
 def _mark_published(
-    axes: Axes, lines: Sequence[Line], found: Sequence[tuple[Array, Array]], shades: Sequence[str]
+    axes: Axes, lines: Sequence[Line], found: Sequence[Quartiles], shades: Sequence[str]
 ) -> None:
     for line, (grid, _), shade in zip(lines, found, shades, strict=True):
         if line.published is not None:
-            marker = _diamond(shade)
-            axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **marker)
+            axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **_diamond(shade))
 
 
 def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:
@@ -183,20 +203,17 @@ def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> Non
     alone = len(lines) == 1 and lines[0].name == ""
     shade = BLUE if alone else "#666666"
     name = "one replicate" if count == "1" else f"median of {count} replicates"
-    marks: list[Artist] = [Line2D([], [], color=shade, label=name)]
+    marks: list[Artist] = [key(name, color=shade)]
     if count != "1" and len(lines) <= MOST_BANDS:
         marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
     if any(line.published is not None for line in lines):
-        marks.append(Line2D([], [], label="published, last update", **_diamond(shade)))
+        marks.append(key("published, last update", **_diamond(shade)))
     if len(named) == 0:
-        figure.legend(handles=marks, loc="outside upper right", ncols=3)
+        legend(figure, marks, 3, right=True)
         return
-    keys = [
-        Line2D([], [], color=colour, label=wrapped(line.name))
-        for colour, line in zip(named, lines, strict=True)
-    ]
-    across = columns([wrapped(line.name) for line in lines])
-    figure.legend(handles=[*keys, *marks], loc="outside upper left", ncols=across)
+    names = [wrapped(line.name) for line in lines]
+    keys = [key(name, color=colour) for colour, name in zip(named, names, strict=True)]
+    legend(figure, [*keys, *marks], columns(names))
 
 
 def _diamond(shade: str) -> dict[str, Any]:
@@ -204,21 +221,6 @@ def _diamond(shade: str) -> dict[str, Any]:
         "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": shade,
         "markeredgewidth": 1.4, "linestyle": "none",
     }  # fmt: skip
-
-
-def _table(
-    lines: Sequence[Line], found: Sequence[tuple[Array, Array]], axis: str
-) -> dict[str, npt.NDArray[Any]]:
-    grids = [grid for grid, _ in found]
-    low, middle, high = np.concatenate([values for _, values in found], axis=1)
-    names = np.repeat([line.name for line in lines], [len(grid) for grid in grids])
-    return {
-        "line": names,
-        axis: np.concatenate(grids),
-        "relative_fitness_q25": low,
-        "relative_fitness_median": middle,
-        "relative_fitness_q75": high,
-    }
 
 
 def _remarks(lines: Sequence[Line]) -> str:

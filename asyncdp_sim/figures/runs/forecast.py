@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.numbers import as_float
+from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import Label
 from asyncdp_sim.figures.kit.source import not_a_result
@@ -51,20 +51,20 @@ def pictures(found: dict[str, Any]) -> list[Picture]:
 
 def over_time(found: dict[str, Any]) -> Picture:
     """Draw the expected ψ against time, the spread of ψ at the end, and the target."""
-    times, curve = (np.array([_number(v) for v in found[key]]) for key in ("times", "curve"))
+    times, curve = (np.array([known(v) for v in found[key]]) for key in ("times", "curve"))
     with style():
         figure, axes = canvas()
         axes.plot(times, curve, color=BLUE, label="expected $\\psi$")
-        levels = {float(level): _number(value) for level, value in found["quantiles"].items()}
+        levels = {float(level): known(value) for level, value in found["quantiles"].items()}
         low, high = levels[0.05], levels[0.95]
         axes.plot([times[-1]] * 2, [low, high], color=BAND, linewidth=4, label="5–95 % at the end")
-        if np.isfinite(_number(found.get("psi_bound"))):
+        if np.isfinite(known(found.get("psi_bound"))):
             axes.axhline(
-                _number(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
+                known(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
                 label="bound, at the end",
             )  # fmt: skip
-        if np.isfinite(_number(found.get("target"))):
-            axes.axhline(_number(found["target"]), color=VERMILION, linestyle=":", label="target")
+        if np.isfinite(known(found.get("target"))):
+            axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
         axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$", yscale="log")
         axes.legend(loc="best")
     caption = (
@@ -79,12 +79,12 @@ def owners(found: dict[str, Any]) -> Picture:
     """Draw what every owner reaches alone beside the expected ψ of the private model."""
     each = found["owners"]
     records = np.array([owner["records"] for owner in each], dtype=float)
-    alone = np.array([_number(owner["alone"]) for owner in each])
+    alone = np.array([known(owner["alone"]) for owner in each])
     gains = np.array([owner["profits"] for owner in each], dtype=bool)
-    needed = np.array([_number(owner["epsilon_needed"]) for owner in each])
+    needed = np.array([known(owner["epsilon_needed"]) for owner in each])
     with style():
         figure, axes = canvas()
-        together = _number(found["psi"])
+        together = known(found["psi"])
         if np.isfinite(together):
             axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
         for some, shade, said in ((~gains, BLUE, "alone"), (gains, VERMILION, "alone; profits")):
@@ -116,8 +116,3 @@ def _label(found: dict[str, Any]) -> Label:
     return Label(
         text, not private, inf if private else 0.0, None if private else 0.0, True, private
     )
-
-
-def _number(value: Any) -> float:
-    known = as_float(value)
-    return np.nan if known is None else known

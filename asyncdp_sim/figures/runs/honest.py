@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.numbers import as_float
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import held_out, profit, psi_split
@@ -26,7 +25,7 @@ def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list
         If a table is absent or damaged.
     """
     moved = [line for line in lines if line.result.summary["updates"] > 0]
-    finite = [line for line in moved if _mean_psi(line) < np.inf]
+    finite = [line for line in moved if line.result.mean_psi < np.inf]
     drawn = []
     same = _of_the_same_owners(finite)
     for name, key, figure, able, why in (
@@ -47,15 +46,9 @@ def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list
 def _of_the_same_owners(lines: Sequence[Line]) -> list[Line]:
     """Return the lines whose owners alone are those of the first that knows them; two or more."""
     known = [line for line in lines if "profits_psi" in line.result.summary]
-    alone = [line.result.columns("owners", "psi_alone")[0] for line in known]
-    counts = [line.result.n_owners for line in known]
+    alone = [line.result.of_owners("psi_alone")[0] for line in known]
     return [
         line
-        for line, values, count in zip(known, alone, counts, strict=True)
-        if count == counts[0] > 1 and np.array_equal(values[:count], alone[0][:count])
+        for line, values in zip(known, alone, strict=True)
+        if len(values) > 1 and np.array_equal(values, alone[0])
     ]
-
-
-def _mean_psi(line: Line) -> float:
-    found = as_float(line.result.summary["psi_final"]["mean"])
-    return np.inf if found is None else found

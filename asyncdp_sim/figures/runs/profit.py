@@ -8,12 +8,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.numbers import as_float, number
+from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import (
-    BLUE,
     FEW_OWNERS,
     MARKERS,
     THEORY,
@@ -47,16 +45,16 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         If a table is absent or damaged.
     """
     results = [line.result for line in lines]
-    shades = [BLUE] if len(lines) == 1 else colours(len(lines))
+    shades = colours(len(lines))
     n_owners = results[0].n_owners
     owners = np.arange(1, n_owners + 1)
-    alone = _of_owners(results[0], "psi_alone")
-    means = [as_float(each.summary["psi_final"]["mean"]) or 0.0 for each in results]
+    alone = results[0].of_owners("psi_alone").mean(axis=0)
+    means = [each.mean_psi for each in results]
     both = all("held_out_optimum" in each.summary for each in results)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.repeat([line.name for line in lines], n_owners),
         "owner": np.tile(owners, len(lines)),
-        "records": np.tile(_of_owners(results[0], "records"), len(lines)),
+        "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
     }
@@ -99,13 +97,13 @@ def _unseen(
 ) -> dict[str, npt.NDArray[Any]]:
     """Draw the losses on each owner's own held-out rows, over that of θ*; return all as columns."""
     together, alone = (
-        _of_owners(lines[0].result, f"held_out_{name}") for name in ("optimum", "alone")
+        lines[0].result.of_owners(f"held_out_{name}").mean(axis=0) for name in ("optimum", "alone")
     )
     axes.axhline(
         1, color=THEORY, linestyle="--", linewidth=1, label="θ*: all together, without privacy"
     )
     axes.plot(owners - 0.15, alone / together, label="θ_i*: the owner alone", **ALONE)
-    private = [_of_owners(line.result, "held_out_loss") for line in lines]
+    private = [line.result.of_owners("held_out_loss").mean(axis=0) for line in lines]
     if np.nanmax(np.stack(private) / together) > WIDE:
         axes.set_yscale("log")
     for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
@@ -119,10 +117,3 @@ def _unseen(
         "held_out_alone": np.tile(alone, len(lines)),
         "held_out_loss": np.concatenate(private),
     }
-
-
-def _of_owners(result: Result, name: str) -> Array:
-    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
-    owner, values = result.columns("owners", "owner", name)
-    rows = np.argsort(owner, kind="stable")
-    return np.asarray(values[rows].reshape(result.n_owners, -1).mean(axis=1))

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.numbers import as_float, wrapped
+from asyncdp_sim.figures.kit.lines import scale
+from asyncdp_sim.figures.kit.numbers import known, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, panels, plain_numbers, style
+from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, panels, style
 from asyncdp_sim.figures.runs.convergence import Line
 
 Array = npt.NDArray[np.float64]
@@ -43,7 +44,7 @@ def stacked(lines: Sequence[Line]) -> Picture:
     """
     results = [line.result for line in lines]
     values = {name: np.array([_part(each, name) for each in results]) for name in PARTS}
-    total = np.array([_number(each.summary["psi_final"]["mean"]) for each in results])
+    total = np.array([known(each.summary["psi_final"]["mean"]) for each in results])
     rest = total - np.nan_to_num(values["noise"])
     values[REST] = np.where(np.isnan(values["bias"]), rest, np.nan)
     errors = {
@@ -58,10 +59,7 @@ def stacked(lines: Sequence[Line]) -> Picture:
             above.annotate(
                 f"{value:.2g}", (place, value), (7, 0), textcoords="offset points", va="center"
             )
-        above.set_yscale("log")
-        above.set_ylabel(r"mean $\psi$ at the end")
-        above.grid(axis="y")
-        plain_numbers(above)
+        scale(above, ylabel=r"mean $\psi$ at the end")
         stack(below, places, {name: 100 * part / total for name, part in values.items()})
         below.axhline(0, color="black", linewidth=0.8)
         below.set_ylabel("share of it (%)")
@@ -90,12 +88,12 @@ def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> 
     """
     top, bottom = np.zeros(len(places)), np.zeros(len(places))
     for name, share in shares.items():
-        known = np.nan_to_num(share)
-        if not known.any():
+        height = np.nan_to_num(share)
+        if not height.any():
             continue
-        start = np.where(known >= 0, top, bottom)
-        axes.bar(places, known, 0.6, bottom=start, color=PARTS.get(name, BAND), label=name)
-        top, bottom = top + np.maximum(known, 0), bottom + np.minimum(known, 0)
+        start = np.where(height >= 0, top, bottom)
+        axes.bar(places, height, 0.6, bottom=start, color=PARTS.get(name, BAND), label=name)
+        top, bottom = top + np.maximum(height, 0), bottom + np.minimum(height, 0)
 
 
 def _caption(results: Sequence[Result]) -> str:
@@ -114,9 +112,4 @@ def _caption(results: Sequence[Result]) -> str:
 
 
 def _part(result: Result, name: str) -> float:
-    return _number(result.summary["psi_split"].get(name))
-
-
-def _number(value: object) -> float:
-    found = as_float(value)
-    return np.nan if found is None else found
+    return known(result.summary["psi_split"].get(name))

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from asyncdp_sim.figures.kit.lines import key, legend
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
@@ -81,7 +81,7 @@ def over_time(result: Result) -> Picture:
         lower.set_ylabel(f"share of\n{what} heard" if drawn else "owners online")
         lower.set_xlabel(TIME_AXIS)
         lower.set_xlim(0, edges[-1] / TICKS_PER_UNIT)
-        figure.legend(handles=_key(len(found), upper, lower), loc="outside upper right", ncols=3)
+        legend(figure, _key(len(found), upper, lower), 3, right=True)
     said = _caption(found, what if drawn else None, laws)
     return Picture("utilisation", figure, _table(edges, shares), said, label([result]))
 
@@ -162,7 +162,7 @@ def _key(replicates: int, *panels: Axes) -> list[Artist]:
     measured = "one replicate" if replicates == 1 else "mean over replicates"
     gray = {
         BAND_KEY: Patch(color=BAND, alpha=0.4, linewidth=0, label=interval),
-        MEAN_KEY: Line2D([], [], color=BAND, label=measured),
+        MEAN_KEY: key(measured, color=BAND),
     }
     marks: dict[str, Artist] = {}
     for axes in panels:

@@ -7,17 +7,16 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
+from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.figures.kit.style import MARKERS, colours, plain_numbers
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, of_owners
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
@@ -32,8 +31,8 @@ def select(sweep: Sweep) -> list[PrivacySeries] | str:
     results = [result for each in found for result in each.results]
     if not all("profits_psi" in result.summary for result in results):
         return "owners alone are not known: run.alone"
-    first = of_owners(results[0], "psi_alone")
-    if not all(np.array_equal(of_owners(each, "psi_alone"), first) for each in results):
+    first = _mean(results[0], "psi_alone")
+    if not all(np.array_equal(_mean(each, "psi_alone"), first) for each in results):
         return "owners are not the same in all cells"
     return found
 
@@ -44,33 +43,33 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
     An owner profits by ψ where the mean of ψ at the end is below ψ(θ_i*), and by its own held-out
     rows where their mean loss under the final models is below that under θ_i*.
     """
-    results = [result for each in found for result in each.results]
     unseen = _unseen(rows)
     figure, (above, below) = stacked_panels((1.0, 1.5), height=5.4 + 0.2 * len(found))
     keys = []
-    for place, (each, some) in enumerate(zip(found, rows, strict=True)):
-        shade, marker = colours(len(found))[place], (MARKERS * 2)[place]
-        look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 4.5}
-        n_owners = results[0].n_owners
-        share = some["profits_psi"].reshape(-1, n_owners).mean(axis=1)
-        above.plot(each.at, share, linewidth=1.3, **look)
+    lines = zip(found, rows, looks(len(found), markersize=4.5), strict=True)
+    for place, (each, some, look) in enumerate(lines):
+        above.plot(each.at, _shares(each, some, "profits_psi"), linewidth=1.3, **look)
         if unseen:
-            share = some["profits_held_out"].reshape(-1, n_owners).mean(axis=1)
             plain = look | {"markerfacecolor": "white", "linestyle": "--", "linewidth": 0.9}
-            above.plot(each.at, share, zorder=1.5, **plain)
+            above.plot(each.at, _shares(each, some, "profits_held_out"), zorder=1.5, **plain)
         gains = some["profits_psi"].astype(bool)
         beside = APART ** (place - (len(found) - 1) / 2)
         below.plot(
             some["epsilon"][gains] * beside, some["records"][gains], linestyle="none", **look
         )
-        keys.append(Line2D([], [], label=wrapped(each.legend), linewidth=1.3, **look))
+        keys.append(key(wrapped(each.legend), linewidth=1.3, **look))
     if unseen:
         said = "the same, by the owner's own held-out rows instead of ψ"
         gray: dict[str, Any] = {"color": "#666666", "marker": "o", "markerfacecolor": "white"}
-        keys.append(Line2D([], [], label=said, linestyle="--", markersize=4.5, **gray))
-    _scale(above, below, results)
-    figure.legend(handles=keys, loc="outside upper left", ncols=1)
+        keys.append(key(said, linestyle="--", markersize=4.5, **gray))
+    _scale(above, below, found)
+    legend(figure, keys)
     return figure
+
+
+def _shares(each: PrivacySeries, rows: Table, which: str) -> Array:
+    """Return the share of owners that profit at each ε."""
+    return np.asarray(rows[which].reshape(len(each.at), -1).mean(axis=1))
 
 
 def _unseen(rows: Sequence[Table]) -> bool:
@@ -78,52 +77,49 @@ def _unseen(rows: Sequence[Table]) -> bool:
     return not any(np.isnan(some["profits_held_out"].astype(float)).any() for some in rows)
 
 
-def _scale(above: Axes, below: Axes, results: Sequence[Result]) -> None:
+def _scale(above: Axes, below: Axes, found: Sequence[PrivacySeries]) -> None:
     """Scale the axes of both panels and name them."""
-    budgets = sorted({float(each.scenario["privacy"]["epsilon"]) for each in results})
-    sizes = of_owners(results[0], "records")
-    below.set_xscale("log")
-    below.set_xticks(budgets, list(map(number, budgets)))
-    below.xaxis.set_minor_formatter(NullFormatter())
-    below.set_xlim(budgets[0] / 1.5, budgets[-1] * 1.5)
+    budgets = [epsilon for each in found for epsilon in each.at]
+    sizes = _mean(found[0].results[0], "records")
     above.set_ylim(-0.04, 1.04)
     above.yaxis.set_major_formatter(PercentFormatter(1.0))
-    above.set_ylabel("owners that profit")
-    below.set_yscale("log")
-    below.set_ylim(sizes.min() / 1.3, sizes.max() * 1.3)
-    plain_numbers(below)
-    below.set_ylabel("who profits (by $\\psi$):\nrows trained on $n_i$")
+    scale(above, "", ylabel="owners that profit")
+    below.set(xlim=(min(budgets) / 1.5, max(budgets) * 1.5))
+    below.set(ylim=(sizes.min() / 1.3, sizes.max() * 1.3))
+    scale(below, "xy", ylabel="who profits (by $\\psi$):\nrows trained on $n_i$")
     below.set_xlabel("privacy budget $\\epsilon$ per owner")
-    for axes in (above, below):
-        axes.grid(axis="y")
+    number_ticks(below, budgets)
 
 
 def _rows(series: PrivacySeries) -> Table:
     """Return what is drawn of one budget: a row for every ε and owner."""
-    rows: list[dict[str, npt.NDArray[Any]]] = []
+    rows: list[Table] = []
     for epsilon, result in zip(series.at, series.results, strict=True):
-        alone, n_owners = of_owners(result, "psi_alone"), result.n_owners
-        mean = mean_psi_at_end(result).value
-        held = np.full(n_owners, np.nan)
+        mean, alone = mean_psi_at_end(result).value, _mean(result, "psi_alone")
+        held = np.full(result.n_owners, np.nan)
         if "profits_held_out" in result.summary:
-            joint, own = (of_owners(result, f"held_out_{name}") for name in ("loss", "alone"))
+            joint, own = (_mean(result, f"held_out_{name}") for name in ("loss", "alone"))
             held = (own > joint).astype(float)
         said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
         said |= label([result]).values()
         rows.append(
-            {name: np.full(n_owners, value) for name, value in said.items()}
-            | {"owner": np.arange(1, n_owners + 1), "records": of_owners(result, "records")}
+            {name: np.full(result.n_owners, value) for name, value in said.items()}
+            | {"owner": np.arange(1, result.n_owners + 1), "records": _mean(result, "records")}
             | {"psi_alone": alone, "profits_psi": (alone > mean).astype(int)}
             | {"profits_held_out": held}
         )
     return {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
 
 
+def _mean(result: Result, name: str) -> Array:
+    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
+    return np.asarray(result.of_owners(name).mean(axis=0))
+
+
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     told = []
     for each, some in zip(found, rows, strict=True):
-        n_owners = each.results[0].n_owners
-        counts = some["profits_psi"].reshape(-1, n_owners).sum(axis=1)
+        counts = some["profits_psi"].reshape(len(each.at), -1).sum(axis=1)
         listed = ", ".join(
             f"{count} at ε = {number(epsilon)}"
             for epsilon, count in zip(each.at, counts, strict=True)
@@ -144,6 +140,4 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     )
 
 
-FIGURE = SweepFigure(
-    "collaboration", select, lambda found: list(map(_rows, found)), panels, _caption
-)
+FIGURE = SweepFigure("collaboration", select, _rows, panels, _caption)

@@ -6,21 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawn
-from matplotlib.ticker import NullFormatter
+from matplotlib.figure import Figure
 
+from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import as_float, columns, number
-from asyncdp_sim.figures.kit.outcomes import Figure, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, last, psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.figures.kit.style import MARKERS, colours, plain_numbers, small_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import (
-    Series,
-    SweepFigure,
-    Table,
-    as_columns,
-    draw_rows,
-    key,
-)
+from asyncdp_sim.figures.kit.style import small_panels
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.network.channels import label_of
 
 Array = npt.NDArray[np.float64]
@@ -40,91 +33,83 @@ def select(sweep: Sweep) -> list[Series] | str:
     """Return a sweep's channels over their loads, or in words why it compares none."""
     if CHANNEL not in sweep.paths:
         return "no channels are compared"
-    results = [cell.result for cell in sweep.cells if cell.result.summary["updates"] > 0]
-    if not all(_capped(each) for each in results):
+    cells = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
+    if not all(_capped(cell.result) for cell in cells):
         return "budgets hold T answers each: no run ends since they are spent"
-    airtimes = {_airtime(each) for each in results} - {None}
+    airtimes = {_airtime(cell.result) for cell in cells} - {None}
     if len(airtimes) != 1:
         return "channels without an airtime, or with several"
     airtime = airtimes.pop()
-    found: dict[str, dict[float, Result]] = {}
-    for each in results:
-        offered = each.n_owners * _rate(each) * (airtime or 0.0)
-        kind = str(each.scenario[CHANNEL]["kind"])
-        if offered in found.setdefault(kind, {}):
-            return f"several cells of {kind} with one load"
-        found[kind][offered] = each
-    if len(found) < LEAST or min(map(len, found.values())) < LEAST:
+    found = Series.grouped(
+        cells,
+        lambda cell: label_of(str(cell.result.scenario[CHANNEL]["kind"])),
+        lambda cell: cell.result.n_owners * _rate(cell.result) * (airtime or 0.0),
+    )
+    for each in found:
+        if len(set(each.at)) < len(each.at):
+            return f"several cells of {each.name} with one load"
+    if len(found) < LEAST or min(len(each.at) for each in found) < LEAST:
         return f"fewer than {LEAST} channels, or loads of each"
-    return Series.sorted({label_of(kind): of for kind, of in found.items()})
+    return found
 
 
-def panels(found: Sequence[Series], rows: Sequence[Table]) -> Drawn:
+def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     """Draw what a budget of answers brings on each channel, against the load that owners offer.
 
     The load is Nλ times the airtime: transmissions per airtime, if every tick made one and none
     had to wait.
     """
     figure, several = small_panels(len(AXES), room=0.5)
-    looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
+    lines = looks(len(found), linewidth=1.1)
     for axes, what in zip(several, AXES, strict=True):
-        for place, (some, (shade, marker)) in enumerate(zip(rows, looks, strict=False)):
+        for place, (some, look) in enumerate(zip(rows, lines, strict=True)):
             size = 4 + 0.8 * (len(rows) - 1 - place)  # lines that coincide remain visible
-            look = {"color": shade, "marker": marker, "markersize": size}
-            draw_rows(axes, some, "load", what, PLAIN | look)
+            draw_line(axes, some["load"], ends(some, what), markersize=size, **look)
         _scale(axes, what, rows)
     for axes in several[-2:]:
         axes.set_xlabel("offered load (answers per airtime)")
     names = [each.name for each in found]
-    keys = [key(name, *look) for name, look in zip(names, looks, strict=False)]
-    figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
+    keys = [key(name, markersize=4, **look) for name, look in zip(names, lines, strict=True)]
+    legend(figure, keys, columns(names))
     return figure
 
 
-PLAIN: dict[str, Any] = {"linewidth": 1.1, "elinewidth": 1.2, "capsize": 2}
-
-
 def _scale(axes: Axes, what: str, rows: Sequence[Table]) -> None:
-    loads = np.unique(np.concatenate([some["load"] for some in rows])).tolist()
     values = np.concatenate([some[what] for some in rows])
-    axes.set_xscale("log")
-    axes.set_xticks(loads, list(map(number, loads)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    if what == "price" or (values.min() > 0 and values.max() > WIDE * values.min()):
-        axes.set_yscale("log")
-        plain_numbers(axes)
-    else:
+    wide = what == "price" or (values.min() > 0 and values.max() > WIDE * values.min())
+    scale(axes, "xy" if wide else "x", ylabel=AXES[what])
+    number_ticks(axes, np.concatenate([some["load"] for some in rows]).tolist())
+    if not wide:
         axes.set_ylim(bottom=0)
-    axes.set_ylabel(AXES[what])
-    axes.grid(axis="y")
 
 
 def _rows(line: Series) -> Table:
     """Return what is drawn of one channel: a row for every load."""
-    rows: list[dict[str, Any]] = []
-    for load, result in zip(line.at, line.results, strict=True):
-        released, used, collided = (
-            values.reshape(-1, result.n_owners).sum(axis=1)
-            for values in result.columns("owners", "answers_released", "updates", "collided")
-        )
-        replicate, k, time = result.columns("curve", "replicate", "k", "time")
-        last = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-        found = {
-            "price": _range(released / np.maximum(used, 1)),
-            "updates": _range(used.astype(float)),
-            "psi_final_median": psi_at_end(result),
-            "time": _range(time[last] / np.maximum(k[last], 1)),
-        }
-        row: dict[str, Any] = {"channel": line.name, "load": load}
-        row["collided"] = collided.sum() / max(1, released.sum())
-        for what, (value, low, high) in found.items():
-            row |= {what: value, f"{what}_low": low, f"{what}_high": high}
-        rows.append(row)
-    return as_columns(rows)
+    known = {
+        "price": lambda result: _range(_answers(result)[0] / np.maximum(_answers(result)[1], 1)),
+        "updates": lambda result: _range(_answers(result)[1].astype(float)),
+        "psi_final_median": psi_at_end,
+        "time": lambda result: _range(_time(result)),
+    }
+    released, _, collided = np.array([_answers(each).sum(axis=1) for each in line.results]).T
+    share = {"collided": collided / np.maximum(released, 1)}
+    return line.rows("channel", "load", **known) | share
 
 
-def _range(values: Array) -> Figure:
-    return Figure(float(values.mean()), float(values.min()), float(values.max()))
+def _answers(result: Result) -> npt.NDArray[Any]:
+    """Return how many answers were released, became updates and collided, shape (3, R)."""
+    names = ("answers_released", "updates", "collided")
+    return np.array([result.of_owners(name).sum(axis=1) for name in names])
+
+
+def _time(result: Result) -> Array:
+    """Return the time per update of every replicate."""
+    k, time, _ = last(result)
+    return np.asarray(time / np.maximum(k, 1))
+
+
+def _range(values: Array) -> Estimate:
+    return Estimate(float(values.mean()), float(values.min()), float(values.max()))
 
 
 def _capped(result: Result) -> bool:
@@ -156,6 +141,4 @@ def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
     )
 
 
-FIGURE = SweepFigure(
-    "collision-price", select, lambda found: list(map(_rows, found)), panels, _caption
-)
+FIGURE = SweepFigure("collision-price", select, _rows, panels, _caption)

@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
+from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
 from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, colours
+from asyncdp_sim.figures.kit.style import THEORY
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, of_owners
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
@@ -60,10 +60,10 @@ class SeedSeries:
     def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
-            np.stack([of_owners(each, f"held_out_{what}") for each in results])
+            np.stack([each.of_owners(f"held_out_{what}").mean(axis=0) for each in results])
             for what in ("loss", "optimum")
         )
-        used = np.stack([of_owners(each, "updates") for each in results])
+        used = np.stack([each.of_owners("updates").mean(axis=0) for each in results])
         psi = float(np.concatenate([psi_of_replicates(each) for each in results]).mean())
         share = used / used.sum(axis=1, keepdims=True)
         online = np.array(_online(results[0]))
@@ -95,32 +95,28 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
     del rows  # every seed is drawn, not their mean alone
     online = found[0].online
     figure, (above, below) = stacked_panels((1.0, 2.2), height=5.0)
-    looks = list(zip(colours(len(found)), MARKERS * 2, strict=False))
     keys = []
     alike = all(np.array_equal(each.share, found[0].share) for each in found)
     if alike:
         above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
-    for each, (shade, marker) in zip(found, looks, strict=False):
-        look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
+    for each, look in zip(found, looks(len(found), markersize=5), strict=True):
         if not alike:
             above.plot(online, each.share.mean(axis=0), linestyle="none", **look)
         _draw(below, online, each, look)
         name = f"{each.name} (mean $\\psi$ {number(each.psi)})"
-        keys.append(Line2D([], [], label=name, linewidth=1.3, **look))
+        keys.append(key(name, linewidth=1.3, **look))
     equal = 1 / len(online)
-    above.axhline(equal, color=THEORY, linestyle="--", linewidth=1)
-    below.axhline(1.0, color=THEORY, linestyle="--", linewidth=1)
-    said = "equal shares; as well as θ*: all together, without privacy"
-    keys.append(Line2D([], [], color=THEORY, linestyle="--", linewidth=1, label=said))
+    dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1}
+    above.axhline(equal, **dashed)
+    below.axhline(1.0, **dashed)
+    keys.append(key("equal shares; as well as θ*: all together, without privacy", **dashed))
     above.set_ylim(bottom=0)
-    above.set_ylabel("share of\nthe updates")
-    below.set_ylabel("loss on the owner's own held-out rows,\nover that of θ*")
+    scale(above, "", ylabel="share of\nthe updates")
+    scale(below, "", ylabel="loss on the owner's own held-out rows,\nover that of θ*")
     below.set_xlabel("share of the time that the owner is online")
-    for axes in (above, below):
-        axes.grid(axis="y")
     below.xaxis.set_major_formatter(PercentFormatter(1.0))
     below.set_xticks(sorted(set(online.tolist())))
-    figure.legend(handles=keys, loc="outside upper left", ncols=1)
+    legend(figure, keys)
     return figure
 
 
@@ -130,11 +126,9 @@ def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> 
     faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
     for row in each.relative:
         axes.plot(online, row, **(look | faint))
-    middle = each.relative.mean(axis=0)
-    axes.errorbar(
-        online[order], middle[order], yerr=_error(each.relative)[order], linewidth=1.3,
-        elinewidth=1.2, capsize=2, **look,
-    )  # fmt: skip
+    middle, error = each.relative.mean(axis=0), _error(each.relative)
+    drawn = np.array([middle, middle - error, middle + error])
+    draw_line(axes, online[order], drawn[:, order], linewidth=1.3, **look)
 
 
 def _error(values: Array) -> Array:
@@ -191,4 +185,4 @@ def _caption(found: Sequence[SeedSeries], rows: Sequence[Table]) -> str:
     )
 
 
-FIGURE = SweepFigure("fairness", select, lambda found: list(map(_rows, found)), panels, _caption)
+FIGURE = SweepFigure("fairness", select, _rows, panels, _caption)

@@ -6,23 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.figures.kit.numbers import as_float, number, wrapped
+from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
+from asyncdp_sim.figures.kit.numbers import as_float, known, number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
 from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
-from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.figures.kit.style import BAND, MARKERS, canvas, colours, plain_numbers
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.kit.style import BAND, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, as_columns
-from asyncdp_sim.privacy.label import gradient_norm
+from asyncdp_sim.privacy.manifest_facts import gradient_norm
 
-Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets
 MOST_SERIES = 7
@@ -50,52 +47,39 @@ def series_of(sweep: Sweep) -> list[PrivacySeries] | str:
     if EPSILON not in sweep.paths:
         return f"{EPSILON} is not swept"
     others = [path for path in sweep.paths if path != EPSILON]
-    found: dict[str, dict[float, Result]] = {}
-    for cell in sweep.cells:
-        epsilon = as_float(cell.values[EPSILON])
-        if epsilon is not None and 0 < epsilon < np.inf and cell.result.summary["updates"] > 0:
-            found.setdefault(cell.label(others), {})[epsilon] = cell.result
+    cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
+    found = PrivacySeries.grouped(
+        cells, lambda c: c.label(others), lambda c: float(c.values[EPSILON])
+    )
     if not LEAST <= len(found) <= MOST_SERIES:
         return f"{len(found)} lines, and {LEAST} to {MOST_SERIES} can be shown"
-    ways = {_way(next(iter(line.values()))) for line in found.values()}
-    if len(ways) < len(found):
+    if len({_way(line.results[0]) for line in found}) < len(found):
         return "lines that hide records in the same way"
-    if min(map(len, found.values())) < LEAST:
+    if min(len(line.at) for line in found) < LEAST:
         return f"fewer than {LEAST} budgets"
-    return PrivacySeries.sorted(found)
+    return found
 
 
 def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
     """Draw mean and quartiles of ψ of the last model against ε, each line with its guarantee."""
     figure, axes = canvas(height=3.9 + 0.2 * len(found))
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     keys: list[Artist] = []
-    looks = zip(colours(len(found)), MARKERS * 2, strict=False)
-    for each, some, (shade, marker) in zip(found, rows, looks, strict=False):
-        look: dict[str, Any] = {
-            "color": shade,
-            "marker": marker,
-            "markersize": 4.5,
-            "linewidth": 1.2,
-        }
+    lines = looks(len(found), markersize=4.5, linewidth=1.2)
+    for each, some, look in zip(found, rows, lines, strict=True):
         if not each.private:
             look |= {"linestyle": "--", "markerfacecolor": "white"}
         _draw(axes, some, look)
-        keys.append(Line2D([], [], label=wrapped(each.legend), **look))
+        keys.append(key(wrapped(each.legend), **look))
     still = _before([result for each in found for result in each.results])
     if still is not None:
-        axes.axhline(still, color="black", linestyle=":", linewidth=0.9, zorder=0)
-        keys.append(_line("before the first update", color="black", linestyle=":"))
+        dotted: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9}
+        axes.axhline(still, zorder=0, **dotted)
+        keys.append(key("before the first update", **dotted))
     keys.append(Patch(color=BAND, alpha=0.4, linewidth=0, label="25–75 % of replicates"))
-    budgets = np.unique(np.concatenate([some["epsilon"] for some in rows])).tolist()
-    axes.set_xticks(budgets, list(map(number, budgets)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    plain_numbers(axes)
-    axes.grid(axis="y")
+    scale(axes, "xy", ylabel="mean $\\psi$ at the end")
     axes.set_xlabel("stated privacy budget $\\epsilon$ per owner")
-    axes.set_ylabel("mean $\\psi$ at the end")
-    figure.legend(handles=keys, loc="outside upper left", ncols=1)
+    number_ticks(axes, [epsilon for each in found for epsilon in each.at])
+    legend(figure, keys)
     return figure
 
 
@@ -109,24 +93,17 @@ def _draw(axes: Axes, rows: Table, look: Mapping[str, Any]) -> None:
     axes.plot(rows["epsilon"], mean, **look)
 
 
-def _line(name: str, **look: Any) -> Line2D:
-    return Line2D([], [], linewidth=0.9, label=name, **look)
-
-
 def _rows(each: PrivacySeries) -> Table:
     """Return what is drawn of one line: a row for every ε."""
-    rows = []
-    for epsilon, result in zip(each.at, each.results, strict=True):
-        mean, low, high = mean_psi_at_end(result)
-        quartiles = np.quantile(psi_of_replicates(result), (0.25, 0.75), method="nearest")
-        rows.append(
-            {"line": each.name, "epsilon": epsilon, "psi_final_mean": mean}
-            | {"psi_final_mean_low": low, "psi_final_mean_high": high}
-            | {"psi_final_q25": quartiles[0], "psi_final_q75": quartiles[1]}
-            | {"projected": _projected(result), "noise_bound": _xi(result)}
-            | label([result]).values()
-        )
-    return as_columns(rows)
+    quartiles = [
+        np.quantile(psi_of_replicates(result), (0.25, 0.75), method="nearest")
+        for result in each.results
+    ]
+    table = each.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
+    table |= dict(zip(("psi_final_q25", "psi_final_q75"), np.array(quartiles).T, strict=True))
+    table["projected"] = np.array([result.projected for result in each.results])
+    table["noise_bound"] = np.array([_xi(result) for result in each.results])
+    return table | as_columns([label([result]).values() for result in each.results])
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
@@ -143,7 +120,7 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
         f"{100 * share:.2g} % of the updates of {each.name} at ε = {number(epsilon)}"
         for each in found
         for epsilon, result in zip(each.at, each.results, strict=True)
-        if (share := _projected(result)) > 0
+        if (share := result.projected) > 0
     ]
     said += f". Mean ψ over that of {found[0].name}: {_ratios(found)}"
     where = f"in {', '.join(active)}" if active else "in no update"
@@ -172,38 +149,31 @@ def _way(result: Result) -> str:
     return json.dumps(said, sort_keys=True)
 
 
+def _xi(result: Result) -> float:
+    return known((result.manifest.get("constants") or {}).get("noise_bound"))
+
+
 def _bound(results: Sequence[Result]) -> str:
     """Return Ξ that noise is scaled for, in L1 or L2, such as ``Ξ₁ = 5``."""
     said = results[0].scenario["privacy"]
     norm = (said.get("sensitivity") or {}).get("norm")
     plain = gradient_norm(results[0].manifest)
     sign = "Ξ₁" if (norm or plain) == "l1" else "Ξ₂"
-    known = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
-    return f"{sign} = {', '.join(f'{xi:.4g}' for xi in known)}" if known else "no bound"
+    bounds = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
+    return f"{sign} = {', '.join(f'{xi:.4g}' for xi in bounds)}" if bounds else "no bound"
 
 
-def _xi(result: Result) -> float:
-    found = as_float((result.manifest.get("constants") or {}).get("noise_bound"))
-    return np.nan if found is None else found
-
-
-def _projected(result: Result) -> float:
-    """Return the share of updates in which the projection onto Θ changed a model."""
-    count = as_float(result.summary.get("clip_count"))
-    return np.nan if count is None else count / float(result.summary["updates"])
+def _finite(cell: Cell) -> bool:
+    epsilon = as_float(cell.values[EPSILON])
+    return epsilon is not None and 0 < epsilon < np.inf
 
 
 def _before(results: Sequence[Result]) -> float | None:
     """Return ψ before the first update, where it is the same in all runs."""
-    starts = []
-    for result in results:
-        k, psi = result.columns("curve", "k", "relative_fitness")
-        starts.append(psi[k == 0])
-    known = np.concatenate(starts)
-    same = len(known) > 0 and np.allclose(known, known[0], rtol=1e-3)
-    return float(known[0]) if same and 0 < known[0] < np.inf else None
+    curves = [result.columns("curve", "k", "relative_fitness") for result in results]
+    first = np.concatenate([psi[k == 0] for k, psi in curves])
+    same = len(first) > 0 and np.allclose(first, first[0], rtol=1e-3)
+    return float(first[0]) if same and 0 < first[0] < np.inf else None
 
 
-FIGURE = SweepFigure(
-    "guarantees", series_of, lambda found: list(map(_rows, found)), panels, _caption
-)
+FIGURE = SweepFigure("guarantees", series_of, _rows, panels, _caption)

@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
+from matplotlib.figure import Figure
 
+from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, plain_numbers, style
+from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.overview import NAMES
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
-from asyncdp_sim.figures.sweeps.sweep_figure import strokes
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to
@@ -25,35 +25,33 @@ MOST_SERIES = 7
 LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
-@dataclass(frozen=True, eq=False)
-class PsiSeries:
-    """The cells that share a marker, in ascending order of the swept number.
+@dataclass(frozen=True)
+class PsiSeries(Series):
+    """The cells that share a marker; its name, such as ``n_i = 1,000``, is empty of one series."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``n_i = 1,000``; empty where there is one series.
-    x : array (J,)
-    psi : array (J, 3)
-        Mean over replicates and the ends of its 95 % interval; infinite where a run diverged.
-    cells : tuple of Cell
-    """
+    @cached_property
+    def x(self) -> Array:
+        """The swept number, shape (J,)."""
+        return np.array(self.at)
 
-    name: str
-    x: Array
-    psi: Array
-    cells: tuple[Cell, ...]
+    @cached_property
+    def psi(self) -> Array:
+        """Mean over replicates and the ends of its 95 % interval; infinite where a run diverged.
+
+        Shape (3, J).
+        """
+        return np.array([mean_psi_at_end(result) for result in self.results]).T
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
         """Where ψ is positive and finite, and Θ's box held hardly any model, shape (J,)."""
         free = np.array([projected(cell) <= PROJECTED for cell in self.cells])
-        return free & np.isfinite(self.psi[:, 0]) & (self.psi[:, 0] > 0)
+        return np.asarray(free & np.isfinite(self.psi[0]) & (self.psi[0] > 0))
 
     @property
     def slope(self) -> float:
         """Exponent of the power law through the means inside; NaN of fewer than three."""
-        return slope(self.x[self.inside], self.psi[self.inside, 0])
+        return slope(self.x[self.inside], self.psi[0][self.inside])
 
     def of(self, reference: Reference) -> Array:
         """Return a reference's ψ in the cells, shape (J,)."""
@@ -95,12 +93,22 @@ def series_of(
     groups: dict[Any, list[Cell]] = {}
     for cell in sweep.cells:
         groups.setdefault(None if by is None else cell.values[by], []).append(cell)
-    wanted = list(groups) if chosen is None else [each for each in groups if each in chosen]
-    if chosen is None and len(groups) > MOST_SERIES:
+    wanted = [each for each in groups if chosen is None or each in chosen]
+    if chosen is None and len(wanted) > MOST_SERIES:
         wanted = [wanted[0], wanted[len(wanted) // 2], wanted[-1]]
-    if len(wanted) == 0:
+    apart = [] if by is None else [by]
+    lines = [groups[value] for value in wanted]
+    found = [
+        PsiSeries.ordered(line[0].label(apart), line, lambda c: float(c.values[x]))
+        for line in lines
+    ]
+    if len(found) == 0:
         raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
-    return [_series(sweep, x, by, groups[each]) for each in wanted]
+    for each in found:
+        if len(set(each.at)) < len(each.at) or not (0 < each.at[0] <= each.at[-1] < np.inf):
+            given = f"several cells of one series with one {x}, or one that is not positive"
+            raise not_a_result(sweep.directory, given)
+    return found
 
 
 def markers(
@@ -128,74 +136,47 @@ def markers(
     ResultError
         As :func:`series_of`.
     """
-    found = series_of(sweep, x, by, chosen)
-    shades = [THEORY] if len(found) == 1 else colours(len(found))
-    with style():
-        figure, axes = canvas(height=4.2)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        keys = []
-        for each, shade, marker in zip(found, shades, MARKERS * 2, strict=False):
-            value, low, high = np.where(np.isfinite(each.psi), each.psi, np.nan).T
-            errors = strokes(value, low, high)
-            look: dict[str, Any] = {"color": shade, "marker": marker, "markersize": 5}
-            axes.errorbar(each.x, value, yerr=errors, linestyle="none", capsize=2, **look)
-            held = ~each.inside
-            hollow = look | {"markerfacecolor": "white"}
-            axes.plot(each.x[held], value[held], linestyle="none", zorder=3, **hollow)
-            said = "measured" if each.name == "" else each.name
-            keys.append(Line2D([], [], linestyle="none", label=said, **look))
-        for reference, dash in zip(references, LINES * 2, strict=False):
-            lines = [each.of(reference) for each in found]
-            shared = len(found) == 1 or all(np.array_equal(lines[0], line) for line in lines)
-            drawn = list(zip(found, lines, shades, strict=True))
-            for each, line, shade in drawn[:1] if shared else drawn:
-                tone = THEORY if shared else shade
-                axes.plot(each.x, line, color=tone, linestyle=dash, linewidth=1.1, zorder=1)
-            tone = THEORY if shared else "#666666"
-            keys.append(
-                Line2D([], [], color=tone, linestyle=dash, label=reference.name, linewidth=1.1)
-            )
-        places = np.unique(np.concatenate([each.x for each in found]))
-        if len(places) <= MOST_NUMBERS:
-            axes.set_xticks(places, list(map(number, places.tolist())))
-            axes.xaxis.set_minor_formatter(NullFormatter())
-        plain_numbers(axes)
-        axes.grid(axis="y")
-        axes.set_xlabel(NAMES.get(x, x))
-        axes.set_ylabel(PSI)
-        names = [wrapped(str(key.get_label())) for key in keys]
-        figure.legend(handles=keys, loc="outside upper left", ncols=columns(names))
-    results = [cell.result for each in found for cell in each.cells]
-    said = _caption(found, x, by, references)
-    return Picture(name, figure, _table(found, x, references), said, label(results))
+    return SweepFigure(
+        name,
+        lambda sweep: series_of(sweep, x, by, chosen),
+        lambda each: _rows(each, x, references),
+        lambda found, _: _drawn(found, x, references),
+        lambda found, _: _caption(found, x, by, references),
+    ).picture(sweep)
 
 
-def _series(sweep: Sweep, x: str, by: str | None, cells: Sequence[Cell]) -> PsiSeries:
-    ordered = sorted(cells, key=lambda cell: float(cell.values[x]))
-    at = np.array([float(cell.values[x]) for cell in ordered])
-    if len(np.unique(at)) < len(at) or not (at > 0).all() or not np.isfinite(at).all():
-        given = f"several cells of one series with one {x}, or one that is not positive"
-        raise not_a_result(sweep.directory, given)
-    psi = np.array([mean_psi_at_end(cell.result) for cell in ordered])
-    return PsiSeries("" if by is None else ordered[0].label([by]), at, psi, tuple(ordered))
+def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) -> Figure:
+    figure, axes = canvas(height=4.2)
+    lines = looks(len(found), markersize=5, linestyle="none")
+    if len(found) == 1:
+        lines[0]["color"] = THEORY
+    keys = []
+    for each, look in zip(found, lines, strict=True):
+        draw_line(axes, each.x, each.psi, elinewidth=1.5, **look)
+        hollow = look | {"markerfacecolor": "white"}
+        axes.plot(each.x[~each.inside], each.psi[0][~each.inside], zorder=3, **hollow)
+        keys.append(key(each.name or "measured", **look))
+    for reference, dash in zip(references, LINES * 2, strict=False):
+        values = [each.of(reference) for each in found]
+        shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
+        plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1}
+        for place in range(1 if shared else len(found)):
+            tone = THEORY if shared else lines[place]["color"]
+            axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
+        keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
+    scale(axes, "xy", xlabel=NAMES.get(x, x), ylabel=PSI)
+    places = {place for each in found for place in each.at}
+    if len(places) <= MOST_NUMBERS:
+        number_ticks(axes, places)
+    legend(figure, keys, columns([wrapped(str(each.get_label())) for each in keys]))
+    return figure
 
 
-def _table(
-    found: Sequence[PsiSeries], x: str, references: Sequence[Reference]
-) -> dict[str, npt.NDArray[Any]]:
-    mean, low, high = np.concatenate([each.psi for each in found]).T
-    table: dict[str, npt.NDArray[Any]] = {
-        "series": np.repeat([each.name for each in found], [len(each.x) for each in found]),
-        x: np.concatenate([each.x for each in found]),
-        "psi_final_mean": mean,
-        "psi_final_mean_low": low,
-        "psi_final_mean_high": high,
-        "projected": np.array([projected(cell) for each in found for cell in each.cells]),
-    }
-    for reference in references:
-        table[reference.column] = np.concatenate([each.of(reference) for each in found])
-    return table
+def _rows(each: PsiSeries, x: str, references: Sequence[Reference]) -> Table:
+    """Return what is drawn of one series: a row for every cell."""
+    table = each.rows("series", x, psi_final_mean=mean_psi_at_end)
+    table["projected"] = np.array(list(map(projected, each.cells)))
+    return table | {reference.column: each.of(reference) for reference in references}
 
 
 def _caption(
@@ -221,9 +202,7 @@ def _caption(
 def _ratio(found: Sequence[PsiSeries], reference: Reference) -> str:
     """Return how the measured means compare with a reference, in words; nothing if they cannot."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.concatenate(
-            [(each.psi[:, 0] / each.of(reference))[each.inside] for each in found]
-        )
+        ratio = np.concatenate([(each.psi[0] / each.of(reference))[each.inside] for each in found])
     ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
     if len(ratio) == 0:
         return ""

@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.artist import Artist
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, as_float, number, numbers
+from asyncdp_sim.figures.kit.lines import key
+from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, style
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result, symbol
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
 from asyncdp_sim.figures.sweeps.overview import NAMES
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
 
 Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number
@@ -71,6 +72,11 @@ class Grid:
     inside: npt.NDArray[np.bool_]
     cells: dict[tuple[int, int], Cell]
 
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results that are shown."""
+        return tuple(cell.result for cell in self.cells.values())
+
     def of(self, reference: Reference) -> Array:
         """Return a reference's ψ on the grid, shape (X, Y)."""
         found = np.full(self.psi.shape[:2], np.nan)
@@ -108,9 +114,7 @@ def grid(sweep: Sweep, x: str, y: str) -> Grid:
 
 def projected(cell: Cell) -> float:
     """Return the share of a cell's updates in which the projection changed a model."""
-    summary = cell.result.summary
-    count = as_float(summary.get("clip_count"))
-    return 0.0 if count is None else count / max(1.0, float(summary["updates"]))
+    return float(np.nan_to_num(cell.result.projected))
 
 
 def slopes(found: Grid) -> tuple[float, float]:
@@ -158,47 +162,71 @@ def surface(
     ResultError
         As :func:`grid`, and if ψ is finite and positive nowhere.
     """
+    return SweepFigure(
+        name,
+        lambda sweep: _select(sweep, x, y),
+        lambda found: _rows(found, x, y, references),
+        lambda found, _: _drawn(found[0], x, y, references, view),
+        lambda found, _: _caption(found[0], x, y, references),
+    ).picture(sweep)
+
+
+def _select(sweep: Sweep, x: str, y: str) -> list[Grid] | str:
     found = grid(sweep, x, y)
-    psi = _log(found.psi[:, :, 0])
-    if not np.isfinite(psi).any():
-        raise not_a_result(sweep.directory, "no cell with a finite mean ψ")
-    across, along = np.meshgrid(np.log10(found.x), np.log10(found.y), indexing="ij")
-    with style():
-        figure = Figure(figsize=(6.5, 5.4))
-        FigureCanvasAgg(figure)
-        axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
-        axes.view_init(*view)
-        keys = [_key("measured, mean over replicates", BLUE, "o")]
-        axes.plot_surface(
-            across, along, psi, color=BLUE, alpha=0.35, linewidth=0, shade=False,
-            rcount=len(found.x), ccount=len(found.y),
+    able = np.isfinite(log10(found.psi[:, :, 0])).any()
+    return [found] if able else "no cell with a finite mean ψ"
+
+
+def _drawn(
+    found: Grid, x: str, y: str, references: Sequence[Reference], view: tuple[float, float]
+) -> Figure:
+    figure = sheet(6.5, 5.4, layout=None)
+    axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
+    axes.view_init(*view)
+    keys: list[Artist] = [measured_key()]
+    across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
+    for some, fill in ((found.inside, BLUE), (~found.inside, "white")):
+        axes.scatter(
+            across[some], along[some], psi[some], s=14, depthshade=False,
+            facecolors=fill, edgecolors=BLUE, linewidths=0.9,
         )  # fmt: skip
-        for some, fill in ((found.inside, BLUE), (~found.inside, "white")):
-            axes.scatter(
-                across[some], along[some], psi[some], s=14, depthshade=False,
-                facecolors=fill, edgecolors=BLUE, linewidths=0.9,
-            )  # fmt: skip
-        for reference, shade in zip(references, (THEORY, VERMILION, BAND) * 2, strict=False):
-            height = _log(found.of(reference))
-            if reference.solid:
-                look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
-                axes.plot_surface(across, along, height, shade=False, **look)
-                keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=reference.name))
-            else:
-                look = {"color": shade, "linewidth": 0.7}
-                axes.plot_wireframe(
-                    across, along, height, rcount=len(found.x), ccount=len(found.y), **look
-                )
-                keys.append(Line2D([], [], label=reference.name, **look))
-        for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
-            axis.set_label_text(NAMES.get(path, path))
-            _ticks(axis, np.log10(values))
-        axes.set_zlabel(PSI)
-        _ticks(axes.zaxis)
-        figure.legend(handles=keys, loc="upper left", ncols=min(len(keys), 3))
-    table = _table(found, x, y, references)
-    said = _caption(found, x, y, references)
-    return Picture(name, figure, table, said, label([cell.result for cell in sweep.cells]))
+    for reference, shade in zip(references, (THEORY, VERMILION, BAND) * 2, strict=False):
+        if reference.solid:
+            look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
+            axes.plot_surface(across, along, log10(found.of(reference)), shade=False, **look)
+            keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=reference.name))
+        else:
+            look = {"color": shade, "linewidth": 0.7}
+            draw_mesh(axes, found.x, found.y, found.of(reference), **look)
+            keys.append(key(reference.name, **look))
+    for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
+        axis.set_label_text(NAMES.get(path, path))
+        _ticks(axis, np.log10(values))
+    axes.set_zlabel(PSI)
+    _ticks(axes.zaxis)
+    figure.legend(handles=keys, loc="upper left", ncols=min(len(keys), 3))
+    return figure
+
+
+def measured_key() -> Line2D:
+    """Return what stands in the legend for the markers."""
+    look: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "none"}
+    return key("measured, mean over replicates", color=BLUE, **look)
+
+
+def draw_surface(axes: Any, x: Array, y: Array, psi: Array) -> tuple[Array, Array, Array]:
+    """Draw ψ over a grid as a surface; return the logarithms of all three, shape (X, Y) each."""
+    across, along = np.meshgrid(np.log10(x), np.log10(y), indexing="ij")
+    height = log10(psi)
+    look = {"color": BLUE, "alpha": 0.35, "linewidth": 0, "shade": False}
+    axes.plot_surface(across, along, height, rcount=len(x), ccount=len(y), **look)
+    return across, along, height
+
+
+def draw_mesh(axes: Any, x: Array, y: Array, law: Array, **look: Any) -> None:
+    """Draw a law over the same grid."""
+    across, along = np.meshgrid(np.log10(x), np.log10(y), indexing="ij")
+    axes.plot_wireframe(across, along, log10(law), rcount=len(x), ccount=len(y), **look)
 
 
 def _ascending(sweep: Sweep, path: str) -> list[float]:
@@ -211,7 +239,7 @@ def _ascending(sweep: Sweep, path: str) -> list[float]:
     return sorted(map(float, values))
 
 
-def _log(values: Array) -> Array:
+def log10(values: Array) -> Array:
     """Return decimal logarithms; NaN of what is not positive or not finite."""
     known = np.where(np.isfinite(values) & (values > 0), values, np.nan)
     return np.asarray(np.log10(known))
@@ -234,17 +262,10 @@ def _ticks(axis: Any, values: Array | None = None) -> None:
     axis.set_major_formatter(_as_power)
 
 
-def _key(name: str, shade: str, marker: str) -> Line2D | Patch:
-    return Line2D([], [], color=shade, marker=marker, markersize=4, linestyle="none", label=name)
-
-
-def _table(
-    found: Grid, x: str, y: str, references: Sequence[Reference]
-) -> dict[str, npt.NDArray[Any]]:
+def _rows(found: Grid, x: str, y: str, references: Sequence[Reference]) -> Table:
     across, along = np.meshgrid(found.x, found.y, indexing="ij")
-    mean, low, high = found.psi.reshape(-1, 3).T
     table = {x: across.ravel(), y: along.ravel()}
-    table |= {"psi_final_mean": mean, "psi_final_mean_low": low, "psi_final_mean_high": high}
+    table |= estimates("psi_final_mean", found.psi.reshape(-1, 3))
     places = [found.cells.get(place) for place in np.ndindex(found.inside.shape)]
     table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
     return table | {each.column: found.of(each).ravel() for each in references}

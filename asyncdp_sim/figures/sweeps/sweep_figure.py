@@ -1,20 +1,20 @@
 """Figures of sweeps as specifications: what is selected, its rows, the panels, the caption."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import style
 
+Array = npt.NDArray[np.float64]
 Table = dict[str, npt.NDArray[Any]]
 
 
@@ -35,15 +35,50 @@ class Series:
 
     name: str
     at: tuple[Any, ...]
-    results: tuple[Result, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results that are shown."""
+        return tuple(cell.result for cell in self.cells)
 
     @classmethod
-    def sorted(cls, lines: Mapping[str, Mapping[Any, Result]]) -> list[Self]:
-        """Return a series for each line, from its results by number."""
-        return [
-            cls(name, tuple(sorted(line)), tuple(line[number] for number in sorted(line)))
-            for name, line in lines.items()
-        ]
+    def grouped(
+        cls,
+        cells: Iterable[Cell],
+        name: Callable[[Cell], str],
+        at: Callable[[Cell], Any],
+        **more: Any,
+    ) -> list[Self]:
+        """Return a series for each name, in the order in which the cells have them.
+
+        Parameters
+        ----------
+        cells : iterable of Cell
+        name, at : callable
+            Name of a cell's line, and the number at which the cell is drawn.
+        **more
+            What else all these series are.
+        """
+        lines: dict[str, list[Cell]] = {}
+        for cell in cells:
+            lines.setdefault(name(cell), []).append(cell)
+        return [cls.ordered(line, some, at, **more) for line, some in lines.items()]
+
+    @classmethod
+    def ordered(
+        cls, name: str, cells: Iterable[Cell], at: Callable[[Cell], Any], **more: Any
+    ) -> Self:
+        """Return the series of these cells; parameters as in :meth:`grouped`."""
+        placed = sorted(((at(cell), cell) for cell in cells), key=lambda each: each[0])
+        return cls(name, tuple(x for x, _ in placed), tuple(cell for _, cell in placed), **more)
+
+    def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Table:
+        """Return its name, its numbers, and estimates with the ends of their intervals."""
+        table: Table = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
+        for what, estimate in columns.items():
+            table |= estimates(what, map(estimate, self.results))
+        return table
 
 
 @dataclass(frozen=True)
@@ -57,7 +92,7 @@ class SweepFigure(Generic[S]):
     select : callable
         From a sweep to the series that are drawn, or in words why there are none.
     rows : callable
-        From the series to the numbers of each, as columns: the CSV is all of them.
+        From a series to its numbers, as columns: the CSV is those of all.
     panels : callable
         From series and rows to the drawn figure.
     caption : callable
@@ -65,8 +100,8 @@ class SweepFigure(Generic[S]):
     """
 
     name: str
-    select: Callable[[Sweep], list[S] | str]
-    rows: Callable[[Sequence[S]], list[Table]]
+    select: Callable[[Sweep], Sequence[S] | str]
+    rows: Callable[[S], Table]
     panels: Callable[[Sequence[S], Sequence[Table]], Figure]
     caption: Callable[[Sequence[S], Sequence[Table]], str]
 
@@ -86,7 +121,7 @@ class SweepFigure(Generic[S]):
         found = self.select(sweep)
         if isinstance(found, str):
             raise not_a_result(sweep.directory, found)
-        rows = self.rows(found)
+        rows = list(map(self.rows, found))
         with style():
             figure = self.panels(found, rows)
         table = {name: np.concatenate([some[name] for some in rows]) for name in rows[0]}
@@ -99,23 +134,12 @@ def as_columns(rows: Sequence[Mapping[str, Any]]) -> Table:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def of_owners(result: Result, name: str) -> npt.NDArray[np.float64]:
-    """Return the mean over replicates of a column of ``owners``, shape (N,)."""
-    (values,) = result.columns("owners", name)
-    return np.asarray(values.reshape(-1, result.n_owners).mean(axis=0))
+def estimates(what: str, found: Iterable[Estimate] | Array) -> Table:
+    """Return estimates as a column, and as two more the ends of their intervals."""
+    columns = np.array(list(found), dtype=float).reshape(-1, 3).T
+    return dict(zip((what, f"{what}_low", f"{what}_high"), columns, strict=True))
 
 
-def strokes(value: Any, low: Any, high: Any) -> npt.NDArray[np.float64]:
-    """Return the lengths of error bars, shape (2, J); 0 where an end is not known."""
-    return np.nan_to_num(np.abs([value - low, high - value]))
-
-
-def draw_rows(axes: Axes, rows: Table, x: str, what: str, look: Mapping[str, Any]) -> None:
-    """Draw a column against another, its interval in ``_low`` and ``_high`` as strokes."""
-    value, low, high = (rows[f"{what}{end}"] for end in ("", "_low", "_high"))
-    axes.errorbar(rows[x], value, yerr=strokes(value, low, high), **look)
-
-
-def key(name: str, shade: str, marker: str) -> Line2D:
-    """Return what stands in the legend for a line with markers."""
-    return Line2D([], [], color=shade, marker=marker, markersize=4, linewidth=1.1, label=name)
+def ends(rows: Table, what: str) -> Array:
+    """Return a column of estimates and the ends of their intervals, shape (3, J)."""
+    return np.array([rows[what], rows[f"{what}_low"], rows[f"{what}_high"]])

@@ -8,12 +8,14 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
+from asyncdp_sim.figures.kit.lines import legend, strokes
 from asyncdp_sim.figures.kit.numbers import ACROSS, as_float, wrapped
-from asyncdp_sim.figures.kit.outcomes import interval
+from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
+from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.theory.predict.channel_curves import AccessCurve, access_curve, endless_curve
 
@@ -74,7 +76,7 @@ def against_load(sweep: Sweep) -> Picture:
     common = [law for law, _ in next(iter(curves.values()))] if len(found) > 1 else []
     common = [law for law in common if all(law in dict(some) for some in curves.values())]
     reach = max(float(rows[LOAD].max()) for rows in points.values())
-    tables: list[dict[str, npt.NDArray[Any]]] = []
+    tables: list[Table] = []
     keys: list[list[Any]] = []
     with style():
         figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
@@ -105,16 +107,11 @@ def against_load(sweep: Sweep) -> Picture:
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
-        handles = [key for some in keys for key in some]
-        figure.legend(handles=handles, loc="outside upper left", ncols=_columns(keys))
+        legend(figure, [key for some in keys for key in some], _columns(keys))
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
-    return Picture(
-        "throughput",
-        figure,
-        table,
-        _caption(sweep, sum(map(len, found.values()))),
-        label([result for some in results.values() for result in some]),
-    )
+    said = _caption(sweep, sum(map(len, found.values())))
+    shown = [result for some in results.values() for result in some]
+    return Picture("throughput", figure, table, said, label(shown))
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
@@ -160,32 +157,23 @@ def _named(curve: AccessCurve) -> str:
     return ", ".join(["infinite population", *filter(None, words)])
 
 
-def _points(results: Sequence[Result]) -> dict[str, Array]:
-    rows: dict[str, list[float]] = {}
-    for summary in (result.summary for result in results):
-        for name in (LOAD, DELIVERED):
-            low, high = interval(summary, name)
-            middle = as_float(summary[name])
-            for column, value in ((name, middle), (f"{name}_low", low), (f"{name}_high", high)):
-                rows.setdefault(column, []).append(float("nan") if value is None else value)
-    return {name: np.array(values) for name, values in rows.items()}
+def _points(results: Sequence[Result]) -> Table:
+    table: Table = {}
+    for name in (LOAD, DELIVERED):
+        table |= estimates(name, map(of_summary(name), results))
+    return table
 
 
-def _draw(
-    axes: Axes, rows: Mapping[str, Array], shade: str, marker: str, name: str
-) -> ErrorbarContainer:
-    errors = [
-        np.nan_to_num(np.abs(rows[f"{of}_{side}"] - rows[of])) for of in (LOAD, DELIVERED)
-        for side in ("low", "high")
-    ]  # fmt: skip
+def _draw(axes: Axes, rows: Table, shade: str, marker: str, name: str) -> ErrorbarContainer:
+    xerr, yerr = (strokes(*ends(rows, of)) for of in (LOAD, DELIVERED))
     return axes.errorbar(
-        rows[LOAD], rows[DELIVERED], xerr=errors[:2], yerr=errors[2:], fmt=marker, color=shade,
+        rows[LOAD], rows[DELIVERED], xerr=xerr, yerr=yerr, fmt=marker, color=shade,
         markersize=5, markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
         label=wrapped(f"{name}: measured"), zorder=4,
     )  # fmt: skip
 
 
-def _rows(series: str, kind: str, offered: Array, delivered: Array) -> dict[str, npt.NDArray[Any]]:
+def _rows(series: str, kind: str, offered: Array, delivered: Array) -> Table:
     none = np.full(len(offered), np.nan)
     named = {"series": np.full(len(offered), series), "channel": np.full(len(offered), kind)}
     bounds = {f"{of}_{side}": none for of in (LOAD, DELIVERED) for side in ("low", "high")}

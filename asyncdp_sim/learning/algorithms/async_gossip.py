@@ -137,7 +137,7 @@ class AsyncGossip(AlgorithmKind):
         as it was when the query was sent ("as-read"). The two coincide at staleness 0.
     """
 
-    protocols = ("request", "push", "broadcast")
+    updates_of = ("answer",)
     one_model = False
     looks_at_models = True
     obfuscates = False

@@ -135,7 +135,7 @@ class CentralKind(AlgorithmKind):
         "zeros", "ones" or "uniform" on [0, 1).
     """
 
-    protocols = ("request", "push", "broadcast")
+    updates_of = ("answer",)
     one_model = True
     looks_at_models = True
     obfuscates = False

@@ -114,7 +114,7 @@ class DualAveraging(AlgorithmKind):
         "zeros", "ones" or "uniform" on [0, 1): where the model starts, and is held to.
     """
 
-    protocols = ("request", "push", "broadcast")
+    updates_of = ("answer",)
     one_model = True
     looks_at_models = True
     obfuscates = False

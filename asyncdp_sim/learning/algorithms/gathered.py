@@ -134,7 +134,7 @@ class GatheredSteps(Steps):
 class GatheredKind(AlgorithmKind):
     """A synchronous algorithm, which steps along the mean of a round's answers."""
 
-    protocols = ("rounds",)
+    updates_of = ("round",)
     one_model = True
     looks_at_models = True
     obfuscates = False

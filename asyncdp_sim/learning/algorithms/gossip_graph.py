@@ -160,7 +160,7 @@ class GossipGraph(AlgorithmKind):
         which nobody holds ("central"); or owner 1's ("owner").
     """
 
-    protocols = ("gossip",)
+    updates_of = ("pair",)
     one_model = False
     looks_at_models = True
     obfuscates = False
@@ -189,7 +189,7 @@ class GossipGraph(AlgorithmKind):
     @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
         protocol, n_owners = setting.protocol, setting.n_owners
-        if protocol is None or protocol.kind not in self.protocols:
+        if protocol is None or not self.runs_on(protocol):
             raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         often = np.zeros(n_owners + 1)

@@ -6,14 +6,16 @@ from typing import Any, ClassVar, Self
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds
 from asyncdp_sim.learning.algorithms.steps import Setting, Steps
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.network.protocols.kind import UpdateOf
+from asyncdp_sim.spec import Kind, kind_of, members
 
 
 class AlgorithmKind(Kind):
     """An algorithm as a scenario names it."""
 
-    protocols: ClassVar[tuple[str, ...]]
-    """The kinds of protocol that it runs on."""
+    updates_of: ClassVar[tuple[UpdateOf, ...]]
+    """What an update of its protocols may be made of."""
     one_model: ClassVar[bool]
     """Owners keep no models of their own: a query and a broadcast are of the central one."""
     looks_at_models: ClassVar[bool]
@@ -82,11 +84,17 @@ class AlgorithmKind(Kind):
         """Return how many numbers an answer has, given those of a model."""
         return numbers
 
+    @classmethod
+    def runs_on(cls, protocol: Any) -> bool:
+        """Return whether updates of a protocol, or of its class, are made of what this takes."""
+        return protocol.update_of in cls.updates_of
+
     def faults(self, protocol: Any) -> list[Fault]:
         """Return what does not suit it in a protocol."""
         found = []
-        if protocol.kind not in self.protocols:
-            allowed = f"algorithm {self.kind} runs on {' or '.join(self.protocols)}"
+        if not self.runs_on(protocol):
+            fitting = [kind_of(each) for each in members(Protocol) if self.runs_on(each)]
+            allowed = f"algorithm {self.kind} runs on {' or '.join(fitting)}"
             found.append(Fault("protocol.kind", repr(protocol.kind), allowed))
         if self.one_model and protocol.sends_copies:
             allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'

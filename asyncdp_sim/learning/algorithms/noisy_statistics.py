@@ -173,7 +173,7 @@ class NoisyStatistics(AlgorithmKind):
         c > 0; λ is as small as leaves an eigenvalue of 2c times the noise's √(pv).
     """
 
-    protocols = ("request", "push", "broadcast", "rounds")
+    updates_of = ("answer", "round")
     one_model = True
     looks_at_models = False  # second moments of records are what they are
     obfuscates = False

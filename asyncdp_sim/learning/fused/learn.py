@@ -54,6 +54,7 @@ def fused(traces: Sequence[Trace], cell: CellTask, asks: Asks) -> Hashable:
     """
     steps, reply = cell.steps, cell.reply
     others = (reply.sample, reply.factors, reply.acceptance)
+    # Exact types, whose arithmetic the loop repeats: a class derived from them may have its own.
     if not (type(steps) is GossipSteps and type(reply.gradients) is Quadratic):
         return None
     if asks != "average" or steps.n_features > FIXED or any(x is not None for x in others):

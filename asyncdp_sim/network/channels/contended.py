@@ -46,6 +46,8 @@ class Contended(ChannelKind):
     """Transmissions begin with slots."""
     in_turn: ClassVar[bool]
     """Every owner has slots of its own, so that no two owners collide."""
+    assumed: ClassVar[str] = "nothing is sent again"
+    """What its prediction takes for granted of answers that collide."""
 
     airtime: Airtime | None = None
     rate_bytes: Positive | None = None
@@ -76,11 +78,6 @@ class Contended(ChannelKind):
     def breaks_off(self) -> bool:
         """Whether a transmission may end before its airtime."""
         return False
-
-    @property
-    def assumed(self) -> str:
-        """What its prediction takes for granted of answers that collide."""
-        return "nothing is sent again"
 
     def answer_airtime(self, answer_bytes: int) -> float:
         """Return the airtime of an answer (time units)."""

@@ -54,6 +54,7 @@ class PersistentAloha(Contended):
     carrier_sense = False
     slotted = True
     in_turn = False
+    assumed = "sent once or until they survive"
 
     kind: Literal["persistent-aloha"] = "persistent-aloha"
     slot: Annotated[Duration, Field(ge=1e-9)]
@@ -74,11 +75,6 @@ class PersistentAloha(Contended):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "PersistentMedium":
         return PersistentMedium(Air(kernel), to_ticks(self.slot), self.persistence, streams)
-
-    @property
-    @override
-    def assumed(self) -> str:
-        return "sent once or until they survive"
 
     @property
     @override

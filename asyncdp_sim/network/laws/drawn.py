@@ -19,8 +19,6 @@ Mean = Annotated[Positive, Field(le=1e9)]
 class Exponential(DrawnLaw):
     """Exponential with the given mean (> 0): density e^{−x/mean}/mean."""
 
-    instant = False
-    constant = False
     memoryless = True
     listed = False
 
@@ -57,8 +55,6 @@ class Lognormal(DrawnLaw):
     The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
     """
 
-    instant = False
-    constant = False
     memoryless = False
     listed = False
 
@@ -95,8 +91,6 @@ class Lognormal(DrawnLaw):
 class Gamma(DrawnLaw):
     """Gamma by its mean (> 0) and coefficient of variation cv (> 0): shape 1/cv²."""
 
-    instant = False
-    constant = False
     memoryless = False
     listed = False
 
@@ -131,8 +125,6 @@ class Gamma(DrawnLaw):
 class Uniform(DrawnLaw):
     """Uniform on [low, high), 0 ≤ low < high."""
 
-    instant = False
-    constant = False
     memoryless = False
     listed = False
 

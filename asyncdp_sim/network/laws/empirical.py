@@ -43,8 +43,6 @@ class Empirical(FromFile, DrawnLaw):
         Time units that 1 in the file stands for, > 0; 1 where absent.
     """
 
-    instant = False
-    constant = False
     memoryless = False
     listed = True
 

@@ -11,12 +11,27 @@ from asyncdp_sim.spec import Duration
 from asyncdp_sim.units import to_ticks
 
 
-class NoTime(LawKind):
+class FixedLaw(LawKind):
+    """A law of durations that are all the same."""
+
+    constant = True
+    memoryless = False
+
+    @property
+    @override
+    def variance(self) -> float:
+        return 0.0
+
+    @property
+    @override
+    def third(self) -> float:
+        return 0.0
+
+
+class NoTime(FixedLaw):
     """No step at all: what follows happens in the same instant, without an event."""
 
     instant = True
-    constant = True
-    memoryless = False
     listed = False
 
     kind: Literal["none"] = "none"
@@ -31,16 +46,6 @@ class NoTime(LawKind):
     def mean(self) -> float:
         return 0.0
 
-    @property
-    @override
-    def variance(self) -> float:
-        return 0.0
-
-    @property
-    @override
-    def third(self) -> float:
-        return 0.0
-
     @override
     def biased(self, generator: np.random.Generator) -> float:
         return 0.0
@@ -50,12 +55,10 @@ class NoTime(LawKind):
         return
 
 
-class Constant(LawKind):
+class Constant(FixedLaw):
     """Always ``value`` time units (≥ 0); takes an event even when the value is 0."""
 
     instant = False
-    constant = True
-    memoryless = False
     listed = True
 
     kind: Literal["constant"] = "constant"
@@ -70,16 +73,6 @@ class Constant(LawKind):
     @override
     def mean(self) -> float:
         return self.value
-
-    @property
-    @override
-    def variance(self) -> float:
-        return 0.0
-
-    @property
-    @override
-    def third(self) -> float:
-        return 0.0
 
     @property
     @override

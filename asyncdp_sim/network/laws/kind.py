@@ -81,6 +81,9 @@ class LawKind(Kind):
 class DrawnLaw(LawKind):
     """A law whose durations are drawn; members implement :meth:`draw`."""
 
+    instant = False
+    constant = False
+
     @abstractmethod
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         """Return ``size`` durations in model time units."""

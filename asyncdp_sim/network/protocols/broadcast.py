@@ -3,7 +3,7 @@
 Async, section 3, "Periodic Broadcast by the Learner".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -13,14 +13,17 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import answer_airtime
 from asyncdp_sim.network.laws import Exponential, Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols.answers_to_all import answered
 from asyncdp_sim.network.protocols.kind import ProtocolKind
 from asyncdp_sim.spec import Duration
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
 
@@ -58,7 +61,7 @@ class Broadcast(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = True
-    makes_updates = False
+    update_of = "answer"
     loses_nothing = False
     fresh = ""
     dependent = "owners answer the same query"
@@ -154,6 +157,10 @@ class Broadcast(ProtocolKind):
         self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
     ) -> tuple[float, ...]:
         return (1 / self.interval,) * n_owners
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        return answered(facts, self.interval, self.delay.window)
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -64,7 +64,7 @@ class Gossip(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
-    makes_updates = True
+    update_of = "pair"
     loses_nothing = True
     fresh = ""
     dependent = "neighbours answer in pairs"

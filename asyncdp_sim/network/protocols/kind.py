@@ -19,6 +19,9 @@ from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.units import TICKS_PER_UNIT
 
+UpdateOf = Literal["answer", "round", "pair", "servers"]
+"""One answer; those of a round; those of two neighbours; or a step of every server."""
+
 
 class ProtocolKind(Kind):
     """How exchanges between owners and learner begin, proceed and end."""
@@ -33,8 +36,8 @@ class ProtocolKind(Kind):
     """An owner that begins an exchange is served at once."""
     reads_early: ClassVar[bool]
     """A query is read before its owner begins the exchange, and may be old by then."""
-    makes_updates: ClassVar[bool]
-    """The protocol says itself when an update is made, of several owners' answers."""
+    update_of: ClassVar[UpdateOf]
+    """What an update is made of, by which algorithms choose their protocols."""
     loses_nothing: ClassVar[bool]
     """Every message arrives, and nobody waits for a channel: a network with faults is refused."""
     own_network: ClassVar[bool] = False
@@ -58,6 +61,11 @@ class ProtocolKind(Kind):
     @abstractmethod
     def plain(self) -> bool:
         """Whether the protocol itself gives an exchange no other way to go than to its update."""
+
+    @property
+    def makes_updates(self) -> bool:
+        """Whether the protocol says itself when an update is made, of several owners' answers."""
+        return self.update_of != "answer"
 
     @property
     def clocked(self) -> bool:

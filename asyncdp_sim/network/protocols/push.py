@@ -48,7 +48,7 @@ class Push(ProtocolKind):
     acts_on_ticks = True
     always_served = True
     reads_early = False
-    makes_updates = False
+    update_of = "answer"
     loses_nothing = False
     fresh = ""
     dependent = ""

@@ -67,7 +67,7 @@ class Request(ProtocolKind):
     acts_on_ticks = True
     always_served = False
     reads_early = False
-    makes_updates = False
+    update_of = "answer"
     loses_nothing = False
     fresh = "as the lock has it"
     dependent = ""

@@ -50,7 +50,7 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
-    makes_updates = True
+    update_of = "round"
     loses_nothing = False
     fresh = "a round's answers are all of the newest model"
     dependent = ""

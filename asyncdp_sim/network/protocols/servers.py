@@ -92,7 +92,7 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
-    makes_updates = True
+    update_of = "servers"
     loses_nothing = True
     own_network = True
     fresh = "a server waits for the answers to its own model"

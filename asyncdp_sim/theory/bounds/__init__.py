@@ -1,1 +1,1 @@
-"""Bounds on expected fitness: those printed in the papers, and those that hold."""
+"""Bounds on expected fitness that hold."""

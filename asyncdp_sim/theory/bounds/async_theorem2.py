@@ -6,8 +6,8 @@ so that σ_L = σ/2 and σ_i = σ/(2N). An update with owner i averages x_L and 
 
     x_L⁺ = Π_Θ[v − α_L ∇f_L(v)],    x_i⁺ = Π_Θ[v − α_i (∇f_i(v) + (n_i/n) w_i)].
 
-:func:`with_transient` is the paper's bound with its corrections. What the paper prints is in
-:mod:`~asyncdp_sim.theory.bounds.async_as_printed`, and is none. The bound to use on smooth losses
+:func:`with_transient` is the paper's bound with its corrections; what the paper prints is none.
+The bound to use on smooth losses
 is :mod:`~asyncdp_sim.theory.bounds.async_smooth`: it needs neither bounded gradients nor gossip's
 spectrum.
 

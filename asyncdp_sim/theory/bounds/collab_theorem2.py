@@ -1,17 +1,15 @@
-"""Upper bound on synchronous private learning: Collab, Theorem 2, printed and mended.
+"""Upper bound on synchronous private learning: Collab, Theorem 2, mended; as printed it is none.
 
 Algorithm 1 moves θ⁺ = θ − ρ_k (∇f(θ) + w), ρ_k = ρ/(T²k), w = Σ (n_i/n) w_i the noise of a round
 that all owners answer, E‖w‖² = Σ ν_i²
 (:func:`~asyncdp_sim.theory.bounds.async_theorem2.answer_noise`). f is L-strongly convex with
-λ-Lipschitz gradient, Θ is the whole space. Of Theorem 3 only the shape is known:
-:func:`~asyncdp_sim.theory.bounds.async_as_printed.shape`.
+λ-Lipschitz gradient, Θ is the whole space. Of Theorem 3 only the shape is known.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.theory.bounds.async_as_printed import privacy_term
 from asyncdp_sim.theory.formulas.arguments import (
     Array,
     count,
@@ -20,41 +18,6 @@ from asyncdp_sim.theory.formulas.arguments import (
     probability,
     refused,
 )
-
-
-def as_printed(
-    records: int,
-    budgets: Sequence[float] | Array,
-    *,
-    gradient_bound: float,
-    convexity: float,
-    rho: float,
-) -> float:
-    """Return (8Ξ²ρ/(Ln²)) Σ 1/ε_i², the right side of (9) for min_k E f(θ[k]) − f*.
-
-    (9) adds any ε' > 0 for large T. It is NOT a bound: the proof lets Σ ρ_k grow without limit,
-    but with ρ_k = ρ/(T²k) it is (ρ/T²) H_T → 0, and the model stays at its start. Besides, the
-    noise is that of one coordinate (8pΞ² for 8Ξ²), and the factor λ/2 of the noise is lost, which
-    takes λ ≤ 2. (10), for the squared distance, is 4/L times this; 2/L would do.
-
-    Parameters
-    ----------
-    records : int
-        n of all owners together.
-    budgets : sequence of float
-        ε_i > 0, ∞ for no noise.
-    gradient_bound : float
-        Ξ > 0, in L1 there.
-    convexity, rho : float
-        L > 0, ρ > 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    scale = 8 * positive("gradient_bound", gradient_bound) ** 2 * positive("rho", rho)
-    return scale / positive("convexity", convexity) * privacy_term(records, budgets)
 
 
 def with_transient(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum
 
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
+from asyncdp_sim.theory.formulas.arguments import nonnegative, positive, refused
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,3 @@ def merged(rates: Sequence[float]) -> MergedClocks:
     each = [positive(f"rates[{number}]", rate) for number, rate in enumerate(rates)]
     total = fsum(each)
     return MergedClocks(total, tuple(rate / total for rate in each))
-
-
-def merged_equal(n_owners: int, rate: float) -> MergedClocks:
-    """Return the superposition of N Poisson clocks of one rate: Λ = Nλ, π_i = 1/N.
-
-    Raises
-    ------
-    SpecError
-        If N < 1, or the rate is not positive and finite.
-    """
-    number = count("n_owners", n_owners)
-    return MergedClocks(number * positive("rate", rate), (1 / number,) * number)

@@ -8,9 +8,7 @@ from dataclasses import replace
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.predict.availability import presence
-from asyncdp_sim.theory.predict.broadcast import answered
 from asyncdp_sim.theory.predict.packet_loss import losses
 from asyncdp_sim.theory.predict.shared_channels import access
 from asyncdp_sim.theory.predict.staleness import staleness
@@ -47,6 +45,8 @@ def _traffic(facts: Facts) -> Iterator[Prediction]:
 
 def _of_answers(facts: Facts) -> Iterator[Prediction]:
     """Say the same of a network where every answer that arrives is an update."""
-    if isinstance(facts.network.protocol, Broadcast):  # all answer one query, and then the channel
-        return answered(facts, facts.network.protocol)
-    return access(facts) if facts.shared else facts.network.protocol.predictions(facts)
+    protocol = facts.network.protocol
+    if facts.shared and not protocol.dependent:  # formulas are of owners that contend on their own
+        return access(facts)
+    found: Iterator[Prediction] = protocol.predictions(facts)
+    return found

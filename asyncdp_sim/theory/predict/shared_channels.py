@@ -31,17 +31,11 @@ def access(facts: Facts) -> Iterator[Prediction]:
         if shared.breaks_off:
             load = BROKEN_OFF
     yield either("throughput", rate, said)
-    if in_turn(facts):
+    if facts.in_turn:
         yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
     else:
         yield either("collision_rate", lost, said)
     yield either("offered_load", load, said)
-
-
-def in_turn(facts: Facts) -> bool:
-    """Return whether nothing can collide: slots of one's own, and one message at a time."""
-    shared = facts.network.channel.contended
-    return shared is not None and shared.in_turn and facts.network.protocol.one_each
 
 
 def contention(facts: Facts) -> RandomAccess | Unknown:

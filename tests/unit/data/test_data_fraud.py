@@ -241,7 +241,7 @@ def test_a_row_is_the_same_however_many_are_drawn():
 
 
 def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(recipe, "TABLE_ROWS", 3000)
+    monkeypatch.setattr(FraudData, "table_rows", 3000)
     counts = [
         twin((n, 2 * n), public_records=1000, public_overlap=True).public_rows_of_owner
         for n in (500, 900, 1500)

@@ -7,7 +7,7 @@ from discharges import REAL, needs_real
 
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.hospital import calibrate, recipe
+from asyncdp_sim.data.hospital import calibrate
 from asyncdp_sim.data.hospital import twin as hospital_twin
 from asyncdp_sim.data.hospital.calibrate import between_hospitals
 from asyncdp_sim.data.hospital.columns import HOSPITAL, read_discharges
@@ -109,7 +109,7 @@ def test_sizes_are_those_of_hospitals_with_enough_records():
 
 
 def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(recipe, "TABLE_ROWS", 3000)
+    monkeypatch.setattr(HospitalData, "table_rows", 3000)
     for split in ({}, BY_HOSPITAL):
         counts = [
             twin((n, 2 * n), public_records=1000, public_overlap=True, **split).public_rows_of_owner

@@ -54,7 +54,7 @@ def test_every_row_is_its_block_s_own(monkeypatch):
 
 
 def test_public_rows_are_as_without_drift():
-    with_drift = twin_table("plain", 50, 40, Streams(1), drifting("plain"))
+    with_drift = twin_table("plain", 50, 40, Streams(1), drifting("plain").write)
     without = twin_table("plain", 50, 40, Streams(1))
     assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
     assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])

@@ -123,8 +123,8 @@ def test_a_private_record_moves_no_other_by_a_bit(kinds, name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_public_record_moves_the_projection_of_all(kinds, monkeypatch, name):
-    for kind in ("lending", "fraud", "hospital"):  # the twins are of that many rows
-        monkeypatch.setattr(f"asyncdp_sim.data.{kind}.recipe.TABLE_ROWS", 75)
+    for kind in (LendingData, FraudData, HospitalData):  # the twins are of that many rows
+        monkeypatch.setattr(kind, "table_rows", 75)
     fields = {"public_overlap": True, **PROJECTED, "public_records": 45}
     spec = kinds[name](**fields)
     before, after = build(spec), build(spec, Swap(row=70, by=8, factor=3.0))

@@ -1,7 +1,7 @@
-"""Result directories written by hand: a manifest and an event table."""
+"""Result and sweep directories written by hand: a manifest, events, a curve, cells."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
+from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.units import to_ticks
 
 NONE = {"kind": "none"}
@@ -80,3 +81,32 @@ def made(
         }
         pq.write_table(pa.table(columns), directory / "events.parquet")
     return directory
+
+
+def curve(
+    directory: Path,
+    psi: Sequence[float],
+    *,
+    first: float = 20.0,
+    k: int = 9,
+    times: Sequence[float] | None = None,
+) -> None:
+    """Write a curve of two records for each replicate: before the first update, and the last.
+
+    The last has these ψ, at update ``k`` and these times (1 by default).
+    """
+    table: dict[str, list[float]] = {"replicate": [], "k": [], "time": [], "relative_fitness": []}
+    for number, last in enumerate(psi, start=1):
+        time = 1.0 if times is None else times[number - 1]
+        pairs = ((number, number), (0, k), (0.0, time), (first, last))
+        for column, pair in zip(table.values(), pairs, strict=True):
+            column += pair
+    pq.write_table(pa.table(table), directory / "curve.parquet")
+
+
+def finished(directory: Path, columns: Mapping[str, Sequence[Any]]) -> Sweep:
+    """Write the table of a sweep's cells, with their swept values, and open the sweep."""
+    count = len(next(iter(columns.values())))
+    table = {"cell": list(range(count)), **columns, "status": ["done"] * count}
+    pq.write_table(pa.table(table), directory / "cells.parquet")
+    return Sweep.read(directory)

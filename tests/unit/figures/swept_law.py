@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from made import made, scenario
+from made import curve, finished, made, scenario
 
 from asyncdp_sim.figures.kit.source import Sweep
 
@@ -34,12 +33,6 @@ def written(
         cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=1000,
                     clip_count=held_here, psi_final={"mean": psi(records, budget)})  # fmt: skip
         middle = psi(records, budget)
-        curve: dict[str, Any] = {"replicate": [1, 1, 2, 2], "k": [0, 9] * 2, "time": [0.0, 1.0] * 2}
-        curve["relative_fitness"] = [20.0, 0.5 * middle, 20.0, 1.5 * middle]
-        pq.write_table(pa.table(curve), cell / "curve.parquet")
+        curve(cell, [0.5 * middle, 1.5 * middle])
         pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
-    table: dict[str, Any] = {"cell": list(range(len(rows)))}
-    for place, path in enumerate(values):
-        table[path] = [row[place] for row in rows]
-    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
-    return Sweep.read(directory)
+    return finished(directory, dict(zip(values, zip(*rows, strict=True), strict=True)))

@@ -3,10 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import made, scenario
+from made import curve as made_curve
+from made import finished, made, scenario
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
@@ -18,14 +17,8 @@ INF = float("inf")
 
 
 def curve(directory: Path, psi: Sequence[float], *, reached: int = 1000) -> None:
-    columns: dict[str, list[Any]] = {"replicate": [], "k": [], "time": [], "relative_fitness": []}
-    for number, last in enumerate(psi, start=1):
-        rows = ((0, 0.0, 9.0), (reached, 10.0 * number, last))
-        for name, column in zip(
-            columns, zip(*[(number, *row) for row in rows], strict=True), strict=True
-        ):
-            columns[name] += column
-    pq.write_table(pa.table(columns), directory / "curve.parquet")
+    """Write a curve whose replicates end at times 10, 20, …"""
+    made_curve(directory, psi, k=reached, times=[10.0 * (r + 1) for r in range(len(psi))])
 
 
 def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Sweep:
@@ -35,9 +28,7 @@ def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Swe
         known["intervals"] = {"throughput": [0.5 + number, 2.0 + number]}
         cell = made(directory / f"cell-{number:04d}", (), scenario(), **known)
         curve(cell, [1.0, 2.0, 3.0], reached=999 if number == 0 else 1000)
-    table = {"cell": list(range(count))} | columns | {"status": ["done"] * count}
-    pq.write_table(pa.table(table), directory / "cells.parquet")
-    return Sweep.read(directory)
+    return finished(directory, columns)
 
 
 def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> None:

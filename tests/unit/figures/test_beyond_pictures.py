@@ -1,4 +1,4 @@
-"""Who profits, what coalitions are worth, whom a model serves, and what collisions cost."""
+"""Pictures of profit, of coalitions' worth, of whom a model serves, of the price of collisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made import made, scenario
+from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
@@ -29,22 +29,18 @@ def written(
     psi: Sequence[float] = (1.0, 3.0),
     **summary: Any,
 ) -> dict[str, Any]:
-    """Write a cell of a sweep; return its row of cells.parquet, numbered by those there are."""
+    """Write a cell of a sweep, numbered by those there are; return its swept values."""
     number = len(list(directory.glob("cell-*")))
     place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
-    curve = {"replicate": [1, 1, 2, 2], "k": [0, 4, 0, 4], "time": [0.0, 8.0, 0.0, 12.0]}
-    curve["relative_fitness"] = [9.0, psi[0], 9.0, psi[1]]
-    pq.write_table(pa.table(curve), place / "curve.parquet")
+    curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
     columns = {name: list(column) * R for name, column in owners.items()}
     pq.write_table(pa.table(columns), place / "owners.parquet")
-    return {"cell": number, **values}
+    return dict(values)
 
 
 def read(directory: Path, rows: Sequence[Mapping[str, Any]]) -> Sweep:
     """Finish a sweep of these cells and open it."""
-    table: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
-    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
-    return Sweep.read(directory)
+    return finished(directory, {name: [row[name] for row in rows] for name in rows[0]})
 
 
 def texts(picture: Picture) -> list[str]:
@@ -86,9 +82,7 @@ def test_who_profits_is_told_for_each_budget_and_by_size(tmp_path: Path) -> None
 def test_nobody_profits_is_said(tmp_path: Path) -> None:
     sweep = of_budgets(tmp_path)
     for cell in sweep.cells[2:]:
-        curve = pq.read_table(cell.result.directory / "curve.parquet").to_pydict()
-        curve["relative_fitness"] = [1e3] * 4
-        pq.write_table(pa.table(curve), cell.result.directory / "curve.parquet")
+        curve(cell.result.directory, [1e3, 1e3])
     assert "all: nobody at any ε" in collaboration.FIGURE.picture(sweep).caption
 
 

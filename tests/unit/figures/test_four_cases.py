@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import made, scenario
+from made import curve, finished, made, scenario
 
 from analysis.four_cases import cases, four_cases, scale
 from asyncdp_sim.errors import ResultError
@@ -41,15 +38,9 @@ def swept(
     for number, (records, epsilon) in enumerate(grid):
         said = scenario(privacy={"epsilon": epsilon}, owners={"records": records})
         cell = made(directory / f"cell-{number:04d}", [(), ()], said, updates=9)
-        curve: dict[str, Any] = {"replicate": [1, 1, 2, 2], "k": [0, 9] * 2, "time": [0.0, 1.0] * 2}
-        curve["relative_fitness"] = [1.0, psi(records, epsilon)] * 2
-        pq.write_table(pa.table(curve), cell / "curve.parquet")
-    count = len(grid)
-    table: dict[str, Any] = {"cell": list(range(count))}
-    table |= {"owners.records": [str(n) for n, _ in grid]}
-    table |= {"privacy.epsilon": [str(e) for _, e in grid], "status": ["done"] * count}
-    pq.write_table(pa.table(table), directory / "cells.parquet")
-    return Sweep.read(directory)
+        curve(cell, [psi(records, epsilon)] * 2)
+    sizes, budgets = ([str(each) for each in some] for some in zip(*grid, strict=True))
+    return finished(directory, {"owners.records": sizes, "privacy.epsilon": budgets})
 
 
 def test_cases_come_in_the_papers_order_with_their_cells(tmp_path: Path) -> None:

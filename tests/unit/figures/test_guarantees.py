@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made import made, scenario
+from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
@@ -44,17 +44,10 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
         text = text.replace('"warnings": []', f'"warnings": {warnings}', 1)
         constants = f'{{"constants": {{"noise_bound": {bound}}}, '
         (cell / "manifest.json").write_text(text.replace("{", constants, 1))
-        curve: dict[str, Any] = {"replicate": [1, 1, 2, 2, 3, 3], "k": [0, 9] * 3}
-        psi = (1 + number) * np.array([1.0, 2.0, 6.0])
-        curve |= {"time": [0.0, 1.0] * 3}
-        curve["relative_fitness"] = np.stack([np.full(3, 20.0), psi], axis=1).ravel()
-        pq.write_table(pa.table(curve), cell / "curve.parquet")
+        curve(cell, [times * (1.0 + number) for times in (1, 2, 6)])
         pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
-    table: dict[str, Any] = {"cell": list(range(len(rows)))}
-    table["variant"] = [name for name, _ in rows]
-    table["privacy.epsilon"] = [epsilon for _, epsilon in rows]
-    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
-    return Sweep.read(directory)
+    names, budgets = zip(*rows, strict=True)
+    return finished(directory, {"variant": names, "privacy.epsilon": budgets})
 
 
 def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
@@ -96,9 +89,7 @@ def test_the_caption_states_bounds_ratios_and_projections(tmp_path: Path) -> Non
 
 def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in ("pure", "weaker")})
-    curve: dict[str, Any] = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0]}
-    curve["relative_fitness"] = [20.0, np.nan]
-    pq.write_table(pa.table(curve), sweep.cells[0].result.directory / "curve.parquet")
+    curve(sweep.cells[0].result.directory, [np.nan])
     picture = FIGURE.picture(sweep)
     assert np.isinf(picture.table["psi_final_mean"][0])
     assert np.isnan(np.asarray(picture.figure.axes[0].lines[0].get_ydata())[0])

@@ -1,14 +1,13 @@
 """ψ against the number of owners that lie: what is drawn, and when nothing is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import made, scenario
+from made import curve, finished, made, scenario
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.errors import ResultError
@@ -24,15 +23,9 @@ def swept(directory: Path) -> Sweep:
     for number, (_, owners, factor) in enumerate(rows):
         said = scenario(adversary={"kind": "flip", "owners": json.loads(owners), "factor": factor})
         cell = made(directory / f"cell-{number:04d}", (), said)
-        curve = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0]}
-        curve["relative_fitness"] = [9.0, 1.0 + number]
-        pq.write_table(pa.table(curve), cell / "curve.parquet")
-    table: dict[str, Any] = {"cell": list(range(len(rows)))}
-    table["variant"] = [a for a, _, _ in rows]
-    table["adversary.owners"] = [o for _, o, _ in rows]
-    table["adversary.factor"] = [f for _, _, f in rows]
-    pq.write_table(pa.table(table | {"status": ["done"] * len(rows)}), directory / "cells.parquet")
-    return Sweep.read(directory)
+        curve(cell, [1.0 + number])
+    names = ("variant", "adversary.owners", "adversary.factor")
+    return finished(directory, dict(zip(names, zip(*rows, strict=True), strict=True)))
 
 
 def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) -> None:
@@ -52,6 +45,16 @@ def test_a_panel_for_each_factor_and_a_line_for_each_acceptance(tmp_path: Path) 
     np.testing.assert_array_equal(
         table["psi_final_median"], [1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12]
     )
+
+
+def test_a_line_that_is_not_finished_leaves_the_others_their_colour(tmp_path: Path) -> None:
+    whole = swept(tmp_path / "sweep")
+    kept = tuple(c for c in whole.cells if c.values["variant"] == "clip" or c.number % 2 == 0)
+    picture = FIGURE.picture(replace(whole, cells=kept))
+    left, right = picture.figure.axes
+    assert [len(axes.containers) for axes in (left, right)] == [2, 1]
+    colours = [axes.containers[-1].lines[0].get_color() for axes in (left, right)]
+    assert colours[0] == colours[1]
 
 
 @pytest.mark.parametrize(

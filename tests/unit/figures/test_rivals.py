@@ -3,20 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
-from made import made, scenario
+from made import curve, made, scenario
 
 from asyncdp_sim.figures.kit.source import Cell, Result
-from asyncdp_sim.figures.sweeps.rivals import entries, rival
+from asyncdp_sim.figures.sweeps.rivals import best, rival
 
 
 def cell(directory: Path, number: int, psi: float, **privacy: Any) -> Cell:
     """Return a cell at ε = 1 whose last model has this ψ."""
     place = made(directory / f"cell-{number:04d}", (), scenario(privacy=privacy))
-    curve = {"replicate": [1, 1], "k": [0, 9], "time": [0.0, 1.0], "relative_fitness": [9.0, psi]}
-    pq.write_table(pa.table(curve), place / "curve.parquet")
+    curve(place, [psi])
     return Cell(number, {}, Result.read(place))
 
 
@@ -25,11 +21,9 @@ def test_another_mechanism_is_another_rival(tmp_path: Path) -> None:
     weaker = cell(tmp_path, 1, 1.0, mechanism="gaussian", delta=1e-6)
     assert rival(pure.result) == "async-gossip, clip, horizon"
     assert rival(weaker.result) == "async-gossip, gaussian, clip, horizon"
-    assert [each.psi[0] for each in entries([pure, weaker])] == [4.0, 1.0]
+    assert best([pure, weaker]) == [pure, weaker]
 
 
 def test_of_one_rival_the_best_cell_is_taken(tmp_path: Path) -> None:
     cells = [cell(tmp_path, number, psi) for number, psi in enumerate((4.0, 2.0, 3.0))]
-    [best] = entries(cells)
-    assert best.cell.number == 1
-    assert best.psi[0] == pytest.approx(2.0)
+    assert best(cells) == [cells[1]]

@@ -1,4 +1,4 @@
-"""What a simulated forecast says of runs of unequal length, by hand."""
+"""Simulated forecasts of runs of unequal length, by hand."""
 
 from typing import Any
 

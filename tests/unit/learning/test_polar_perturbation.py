@@ -1,4 +1,4 @@
-"""What POLAR's clients draw: both conditions to the last bit, and the law that is documented."""
+"""Draws of POLAR's clients: both conditions to the last bit, and the law that is documented."""
 
 from fractions import Fraction
 

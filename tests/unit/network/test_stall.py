@@ -1,4 +1,4 @@
-"""Why runs end, and that those which get nowhere do end, and say so."""
+"""Ends of runs: those which get nowhere do end, and say so."""
 
 from typing import Any
 

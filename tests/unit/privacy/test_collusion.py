@@ -1,4 +1,4 @@
-"""What colluders work out of an owner's answers, exactly."""
+"""Gradients that colluders work out of an owner's answers, exactly."""
 
 from math import exp, pi, sqrt, tanh
 from typing import Any
@@ -10,7 +10,6 @@ from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.privacy.collusion import (
     Recovered,
     advantage_bound,
-    averaged_deviation,
     averaging_advantage,
     from_exchanges,
     from_rounds,
@@ -22,6 +21,7 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import transcribed
+from tests.theory.collusion import averaged_deviation
 
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}

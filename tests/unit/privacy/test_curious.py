@@ -1,4 +1,4 @@
-"""What curious servers know: by hand, and where the laws of weights are simple."""
+"""Knowledge of curious servers: by hand, and where the laws of weights are simple."""
 
 from math import sqrt
 

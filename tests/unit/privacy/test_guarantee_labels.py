@@ -1,4 +1,4 @@
-"""What a run guarantees, for each combination of choices."""
+"""Guarantee of a run, for each combination of choices."""
 
 from itertools import product
 from math import inf, sqrt

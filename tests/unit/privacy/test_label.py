@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.privacy.label import label, named_guarantee, reasons, record_unit, timing_reasons
+from asyncdp_sim.privacy.label import label, named_guarantee, record_unit
+from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
 
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"

@@ -1,4 +1,4 @@
-"""How likely an answer is: every mechanism's, against scipy's laws and by summing over answers."""
+"""Likelihood of an answer under every mechanism: scipy's laws, and sums over answers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What does not fit together in the privacy part of a scenario."""
+"""Faults of the privacy part of a scenario, where choices do not fit together."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""What labels say of replicates, cells and timing, held against the facts by working them out."""
+"""Labels' words on replicates, cells and timing, held against the facts by working them out."""
 
 from dataclasses import replace
 from math import inf

@@ -1,4 +1,4 @@
-"""What is said of results on tables: where they come from, and whether a guarantee covers them."""
+"""Notices on results from tables: their origin, and whether a guarantee covers them."""
 
 import json
 from pathlib import Path

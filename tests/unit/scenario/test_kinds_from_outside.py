@@ -14,6 +14,7 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.outside import Place
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, dump, load, parse
@@ -26,6 +27,12 @@ class TwinClock(DeterministicClock):
     """Ticks as the deterministic clock does: its results must be the same."""
 
     kind: Literal["twin"] = "twin"
+
+
+class TwinPush(Push):
+    """Owners act as under push."""
+
+    kind: Literal["twin-push"] = "twin-push"
 
 
 @pytest.fixture
@@ -55,6 +62,12 @@ def test_an_object_takes_the_place_of_a_part(scenario: Scenario) -> None:
     assert not theirs.clock.outside
     assert curve(ours) == curve(theirs)
     assert ours.network.digest(1, 1) != theirs.network.digest(1, 1)
+
+
+def test_algorithms_run_on_a_protocol_by_its_traits(scenario: Scenario) -> None:
+    assert curve(scenario.replace(protocol=TwinPush())) == curve(scenario.replace(protocol=Push()))
+    with pytest.raises(SpecError, match="given 'twin-push'; algorithm collab-1 runs on rounds"):
+        scenario.replace(protocol=TwinPush(), algorithm={"kind": "collab-1", "rho": 1.0})
 
 
 def test_a_table_changes_what_it_names(scenario: Scenario) -> None:

@@ -1,4 +1,4 @@
-"""How many numbers an owner draws at a time never shows in a trace."""
+"""The count of numbers that an owner draws at a time never shows in a trace."""
 
 import sys
 

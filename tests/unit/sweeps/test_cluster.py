@@ -41,12 +41,19 @@ def cluster(
         process.wait()
 
 
-def test_a_killed_worker_changes_nothing(
+def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(
     cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
 ) -> None:
-    address, workers = cluster
-    (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
-    scenario, _ = load(tmp_path / "longer.toml")
+    """One after the other, as starting a cluster takes longer than either."""
+    workers_load_what_a_scenario_names(cluster[0], tmp_path)
+    a_killed_worker_changes_nothing(*cluster, tmp_path)
+
+
+def a_killed_worker_changes_nothing(
+    address: str, workers: list[subprocess.Popen[bytes]], folder: Path
+) -> None:
+    (folder / "longer.toml").write_text(LONGER, encoding="utf-8")
+    scenario, _ = load(folder / "longer.toml")
     ended: list[int] = []
 
     def kill(*_: object) -> None:
@@ -54,28 +61,25 @@ def test_a_killed_worker_changes_nothing(
         if len(ended) == 1:
             workers[0].kill()
 
-    found = sweep(scenario, tmp_path / "far", address=address, on_cell=kill)
+    found = sweep(scenario, folder / "killed", address=address, on_cell=kill)
     assert (found.done, found.left) == (12, 0)
     assert len(ended) == 12
     assert workers[0].wait(5) != 0
-    sweep(scenario, tmp_path / "here", workers=2)
-    sweep(scenario, tmp_path / "alone")
-    assert contents(tmp_path / "far") == contents(tmp_path / "here") == contents(tmp_path / "alone")
+    sweep(scenario, folder / "alone")
+    assert contents(folder / "killed") == contents(folder / "alone")
 
 
-def test_workers_load_what_a_scenario_names(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
-) -> None:
-    (tmp_path / "momentum.py").write_text((KINDS / "momentum.py").read_text("utf-8"), "utf-8")
+def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
+    (folder / "momentum.py").write_text((KINDS / "momentum.py").read_text("utf-8"), "utf-8")
     text = (KINDS / "momentum.toml").read_text("utf-8")
-    (tmp_path / "momentum.toml").write_text(text.replace("replicates = 20", "replicates = 2"))
-    scenario, _ = load(tmp_path / "momentum.toml", allow_code=True)
-    assert sweep(scenario, tmp_path / "far", address=cluster[0]).done == 2
-    sweep(scenario, tmp_path / "here")
-    assert contents(tmp_path / "far") == contents(tmp_path / "here")
-    (tmp_path / "momentum.py").unlink()  # as where a worker does not reach the file
+    (folder / "momentum.toml").write_text(text.replace("replicates = 20", "replicates = 2"))
+    scenario, _ = load(folder / "momentum.toml", allow_code=True)
+    assert sweep(scenario, folder / "far", address=address).done == 2
+    sweep(scenario, folder / "here")
+    assert contents(folder / "far") == contents(folder / "here")
+    (folder / "momentum.py").unlink()  # as where a worker does not reach the file
     with pytest.raises(SpecError, match="there is no such file"):
-        sweep(scenario, tmp_path / "lost", address=cluster[0])
+        sweep(scenario, folder / "lost", address=address)
 
 
 def test_a_cluster_that_is_not_there(

@@ -1,4 +1,4 @@
-"""What a sweep finds in its folder: another scenario, other data, other versions, only failures."""
+"""Sweeps over a folder that holds another scenario, other data or versions, or only failures."""
 
 import json
 import os

@@ -1,11 +1,11 @@
-"""What the cells of a sweep warn of: records merged, then put into words."""
+"""Warnings of the cells of a sweep: records merged, then put into words."""
 
 import pickle
 
 import pytest
 
 from asyncdp_sim.notices import Counted, Ends, Listed, Noted, Notice, revived
-from asyncdp_sim.privacy.label import BROKEN
+from asyncdp_sim.privacy.manifest_facts import BROKEN
 from asyncdp_sim.privacy.reasons import BoundExceeded, NoFiniteEpsilon, Untimed
 from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
 from asyncdp_sim.sweeps.warnings import gathered

@@ -7,13 +7,9 @@ from scipy.linalg import expm
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.availability import Diurnal
-from asyncdp_sim.theory.formulas.availability import (
-    diurnal_integral,
-    on_fraction,
-    on_off_dispersion,
-    thinned,
-)
-from asyncdp_sim.theory.formulas.clocks import merged, merged_equal
+from asyncdp_sim.theory.formulas.clocks import merged
+from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
+from tests.theory.clocks import merged_equal
 
 
 def test_owners_who_always_listen_are_the_merged_clocks():

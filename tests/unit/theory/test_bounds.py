@@ -8,14 +8,6 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.theory.bounds import collab_theorem2
-from asyncdp_sim.theory.bounds.async_as_printed import (
-    as_printed,
-    horizon_term,
-    large_horizon,
-    printed_constants,
-    privacy_term,
-    shape,
-)
 from asyncdp_sim.theory.bounds.async_smooth import Slopes, quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import (
     GeometricBound,
@@ -24,8 +16,17 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.bounds.fits import fit
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
+from tests.theory import collab_as_printed
+from tests.theory.async_as_printed import (
+    as_printed,
+    horizon_term,
+    large_horizon,
+    printed_constants,
+    privacy_term,
+    shape,
+)
+from tests.theory.fits import fit
 
 UNEQUAL = np.array([0.5, 0.3, 0.2])
 
@@ -266,7 +267,7 @@ class TestPrinted:
 class TestCollab:
     def test_as_printed(self):
         numbers = {"gradient_bound": 3.0, "convexity": 0.5, "rho": 2.0}
-        found = collab_theorem2.as_printed(100, [0.5, 2.0], **numbers)
+        found = collab_as_printed.as_printed(100, [0.5, 2.0], **numbers)
         assert near(found, 8 * 9 * 2 / (0.5 * 1e4) * 4.25)
 
     @pytest.mark.parametrize("rho", [0.1, 30.0])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.clocks import merged, merged_equal
+from asyncdp_sim.theory.formulas.clocks import merged
+from tests.theory.clocks import merged_equal
 
 
 def test_one_clock_is_itself():

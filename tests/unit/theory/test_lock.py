@@ -3,7 +3,8 @@ import math
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.lock import poisson_source, refusing, refusing_unequal
+from asyncdp_sim.theory.formulas.lock import refusing_unequal
+from tests.theory.lock import poisson_source, refusing
 
 
 def close(one, other, rel=1e-13):

@@ -9,7 +9,6 @@ from asyncdp_sim.theory.formulas.channels.aloha import (
     aloha_capture,
     aloha_infinite,
     aloha_infinite_capture,
-    capture_probability,
     slotted_aloha,
     slotted_aloha_infinite,
 )
@@ -22,6 +21,7 @@ from asyncdp_sim.theory.formulas.channels.csma import (
 )
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.formulas.channels.tdma import TimeDivision, tdma
+from tests.theory.aloha import capture_probability
 from tests.verification.chains import flow, stationary
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.queueing import constant_tail, exponential_tail, fifo_wait
+from asyncdp_sim.theory.formulas.queueing import fifo_wait
+from tests.theory.queueing import constant_tail, exponential_tail
 from tests.verification.chains import flow, stationary
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.rounds import mean_gap, mean_round, mean_round_of
+from asyncdp_sim.theory.formulas.rounds import mean_gap, mean_round
+from tests.theory.rounds import mean_round_of
 from tests.verification.chains import flow, stationary
 
 

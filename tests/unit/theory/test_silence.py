@@ -1,4 +1,4 @@
-"""When owners fall silent: answers that are lost use budgets up, too."""
+"""Owners that fall silent: answers that are lost use budgets up, too."""
 
 from functools import cache
 

@@ -13,14 +13,8 @@ from asyncdp_sim.learning.algorithms.polar import (
     draw_weights,
     secure_consensus,
 )
-from asyncdp_sim.theory.formulas.polar import (
-    Obfuscation,
-    disagreement,
-    lemma_3,
-    mixing,
-    printed_mixing,
-    smallest_entry,
-)
+from asyncdp_sim.theory.formulas.polar import smallest_entry
+from tests.theory.polar import Obfuscation, disagreement, lemma_3, mixing, printed_mixing
 
 STEPS = 0.05 / np.arange(1, 13)
 BOX = 1.0

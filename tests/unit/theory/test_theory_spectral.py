@@ -17,6 +17,7 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, lock
 from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
+from tests.theory.gossip_spectrum import disagreement
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
@@ -121,10 +122,10 @@ class TestSpectrum:
             (lambda: gossip_spectrum.mean_update(3, [(0, 1)], [0.5, 0.5]), "edges"),
             (lambda: gossip_spectrum.second_eigenvalue(np.array([[1.0, 1.0], [0.0, 1.0]])), "mean"),
             (
-                lambda: gossip_spectrum.disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1),
+                lambda: disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1),
                 "moment",
             ),
-            (lambda: gossip_spectrum.disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
+            (lambda: disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
         ],
     )
     def test_what_is_outside_a_domain_is_refused_by_name(self, ask, key: str) -> None:
@@ -138,7 +139,7 @@ class TestDisagreement:
         n_nodes, edges = placed(PATH, 4)
         share, start = np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 4.0])
         y = start - start.mean()
-        found = gossip_spectrum.disagreement(np.outer(y, y), edges, share, 5)
+        found = disagreement(np.outer(y, y), edges, share, 5)
         exact = np.zeros(6)
         exact[0] = y @ y
         for k in range(1, 6):
@@ -154,7 +155,7 @@ class TestDisagreement:
         start = np.random.default_rng(1).normal(size=n_owners)
         y = start - start.mean()
         _, edges = placed(Complete(), n_owners)
-        found = gossip_spectrum.disagreement(np.outer(y, y), edges, uniform(edges), 20)
+        found = disagreement(np.outer(y, y), edges, uniform(edges), 20)
         exact = (y @ y) * gossip_spectrum.complete(n_owners) ** np.arange(21)
         assert found == pytest.approx(exact, rel=1e-12)
 
@@ -166,10 +167,10 @@ class TestDisagreement:
         left = Gossip(graph=graph).contraction(12)
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         y = np.linalg.eigh(mean)[1][:, -2]
-        first = gossip_spectrum.disagreement(np.outer(y, y), edges, uniform(edges), 1)
+        first = disagreement(np.outer(y, y), edges, uniform(edges), 1)
         assert first[1] == pytest.approx(left * first[0], rel=1e-12)
         any_start = np.eye(n_nodes) - 1 / n_nodes
-        path = gossip_spectrum.disagreement(any_start, edges, uniform(edges), 30)
+        path = disagreement(any_start, edges, uniform(edges), 30)
         assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
 
 

@@ -48,7 +48,7 @@ class Polar(AlgorithmKind):
         "zeros", "ones" or "uniform" on [0, 1), where all servers start.
     """
 
-    protocols = ("servers",)
+    updates_of = ("servers",)
     one_model = True
     looks_at_models = True
     obfuscates = True
@@ -120,7 +120,7 @@ class Polar(AlgorithmKind):
     @override
     def steps(self, setting: Setting) -> PolarSteps:
         protocol, clients = setting.protocol, range(1, setting.n_owners + 1)
-        fits = protocol is not None and protocol.kind in self.protocols
+        fits = protocol is not None and self.runs_on(protocol)
         if setting.theta_max is None or not fits:
             raise ValueError("polar needs a box of models and protocol servers")
         return PolarSteps(

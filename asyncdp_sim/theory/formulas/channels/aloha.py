@@ -38,7 +38,7 @@ def aloha_infinite_capture(load: float, threshold: float) -> float:
     The powers of the answers are independent and Exp(1). An answer survives if its power exceeds
     z = ``threshold`` ≥ 0 times the *sum* of the powers of all answers that overlap it, however
     briefly. These are Poisson(2G) in number, and each of them spares it with probability
-    1/(1+z): see :func:`capture_probability`. Without limit on z: :func:`aloha_infinite`.
+    1/(1+z): P(X > zY) = E e^{−zY}. Without limit on z: :func:`aloha_infinite`.
 
     Raises
     ------
@@ -52,20 +52,6 @@ def aloha_infinite_capture(load: float, threshold: float) -> float:
     """
     offered, ratio = nonnegative("load", load), nonnegative("threshold", threshold)
     return offered * exp(-2 * offered * ratio / (1 + ratio))
-
-
-def capture_probability(threshold: float, interferers: int) -> float:
-    """Return (1+z)^{−m}: an answer survives m = ``interferers`` ≥ 0 others; z ≥ 0.
-
-    Powers are independent and Exp(1): P(X > zΣY_j) = E e^{−zΣY_j}, a product of 1/(1+z).
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    others = count("interferers", interferers, 0)
-    return float((1 + nonnegative("threshold", threshold)) ** -others)
 
 
 def aloha(

@@ -97,7 +97,7 @@ def shape(first: float, second: float, term: Array) -> Array:
 
     With :func:`horizon_term` it is the right side of (3) or (4); with :func:`privacy_term` and
     :func:`large_horizon` that of (5) or (6): c̄_1/n √(Σ 1/ε²) + c̄_2/n² Σ 1/ε². The paper gives no
-    constants for (4) and (6); they are free, for :mod:`~asyncdp_sim.theory.bounds.fits`. With
+    constants for (4) and (6); they are free, for :mod:`~tests.theory.fits`. With
     second = 0 and first = c_2 Ξ it is (11) of Collab, Theorem 3, whose c_2 is not given either,
     may depend on T, and for fixed T cannot hold as ε → ∞.
 

@@ -1,4 +1,4 @@
-"""Owners that are not always online: which ticks of their Poisson clocks are heard."""
+"""Poisson clocks of owners that are offline now and then."""
 
 from collections.abc import Sequence
 from math import expm1, fsum, inf, pi

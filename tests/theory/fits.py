@@ -47,7 +47,7 @@ def fit(
     Parameters
     ----------
     term : array (cells,)
-        (1/n²) Σ 1/ε_i² ≥ 0 (:func:`~asyncdp_sim.theory.bounds.async_as_printed.privacy_term`); at
+        (1/n²) Σ 1/ε_i² ≥ 0 (:func:`~tests.theory.async_as_printed.privacy_term`); at
         least two different ones above 0.
     measured, error : array (cells,)
         E ψ and its standard error > 0, independent between cells.

@@ -1,0 +1,1 @@
+"""Tables whose columns are declared: how they are encoded, calibrated, and drawn as a twin."""

@@ -1,0 +1,114 @@
+"""The steps that tables of declared columns share, whether read from a file or drawn."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from typing_extensions import override
+
+from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.read import source_of
+from asyncdp_sim.data.tables.splitting import ValuesOf
+from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Encode = Callable[["pd.DataFrame"], OnDemand]
+
+_NONE: dict[str, Sequence[object]] = {}
+NO_COLUMNS: ValuesOf = _NONE.__getitem__
+"""Of a twin that has encoded columns alone."""
+
+
+class DeclaredData(TableRecipe):
+    """A table whose columns are declared, or its synthetic twin."""
+
+    table_rows: ClassVar[int]
+    """Of the table that the twin is made from: with ``public_overlap`` the twin's least number."""
+
+    @abstractmethod
+    def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
+        """Return the raw table as it is used, what encodes it, and notes."""
+
+    @abstractmethod
+    def _twin(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
+    ) -> tuple[Encoded, ValuesOf]:
+        """Return the synthetic twin and its raw columns.
+
+        Raises
+        ------
+        DataError
+            On ``data.split``, when the twin has no such column.
+        """
+
+    def _name_of(self, column: str) -> str:
+        """Return what a column is called in the raw table as it is used."""
+        return column
+
+    @override
+    def says_whose(self, column: str) -> bool:
+        asked = self.target_column if self.split.by_target else self.split_column
+        return asked is not None and self._name_of(column) == self._name_of(asked)
+
+    def _renamed(self) -> Self:
+        """Return the recipe with the split's column called as in the raw table as it is used."""
+        column = self.split_column
+        if column is None or self._name_of(column) == column:
+            return self
+        split = self.split.model_copy(update={"column": self._name_of(column)})
+        return self.model_copy(update={"split": split})
+
+    @override
+    def build(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
+    ) -> Dataset:
+        self._require_owners(n_owners, records)
+        if self.path is None:
+            drawn, values_of = self._twin(n_owners, records, streams)
+            table = drawn if swap is None else swap.in_table(drawn)
+            return self._dataset(table, values_of, n_owners, records, streams, None, swap)
+        frame, encode, notes = self._read(self.path)
+        spec = self._renamed()
+        frame = spec._replaced(frame, swap)
+        encoded = encode(frame)
+        encoded = replace(encoded, notes=(*notes, *encoded.notes))
+        return spec._dataset(
+            encoded if swap is None else swap.scaled(encoded),
+            partial(raw_values, frame),
+            n_owners,
+            records,
+            streams,
+            source_of(self.path),
+            swap,
+        )
+
+    def _rows_in_turn(self, n_owners: int, records: tuple[int, ...] | None) -> int:
+        """Return how many rows a twin without raw columns has before the public ones.
+
+        Raises
+        ------
+        DataError
+            On ``data.split``, when it names a column.
+        """
+        if self.split.of_column is not None:
+            allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
+            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
+        return self._body_rows(self._rows_of_twin(n_owners, records))
+
+    def _body_rows(self, owned: int) -> int:
+        """Return how many rows the twin has before the public ones."""
+        if not self.public_overlap:
+            return owned
+        # As in the real table: owners reach the public rows only when they need so many rows.
+        return max(max(owned, self.table_rows) - self.public_records, 0)

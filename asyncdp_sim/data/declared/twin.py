@@ -1,0 +1,156 @@
+"""Variables as functions of a latent normal, and the drawing of a twin's table in parts."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.streams import Scope, Streams
+
+Encoding = Literal["plain", "as-published"]
+
+Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
+"""Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """One latent normal and the encoded columns that it decides.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        One column, or the indicators of a category.
+    cuts : NDArray or None
+        Increasing thresholds of z, between the steps of a step function or the categories; None
+        for a quantile table.
+    values : NDArray
+        Without cuts, the column's non-decreasing values at :data:`Z_KNOTS`. With cuts, the steps,
+        one more than there are cuts; for indicators the category's index, −1 for none.
+    """
+
+    columns: tuple[str, ...]
+    cuts: Array | None
+    values: Array
+
+    def write(self, z: Array, into: Array) -> None:
+        """Write the columns for latent values ``z`` (n,) into the array (n, columns)."""
+        if self.cuts is None:
+            into[:, 0] = np.interp(z, Z_KNOTS, self.values)
+            return
+        chosen = self.values[np.searchsorted(self.cuts, z, side="right")]
+        if len(self.columns) == 1:
+            into[:, 0] = chosen
+            return
+        for j in range(len(self.columns)):
+            into[:, j] = chosen == j
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """What a row's latent normals become; how these depend on each other is a subclass's.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the encoded columns in the encoding's order, without the target.
+    variables : tuple of Variable
+        In that order; the last is the target.
+    sums : mapping of str to tuple of str
+        Columns that are no variables but the exact sums of others (payments and their parts).
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    sums: Mapping[str, tuple[str, ...]]
+
+    def decode(self, latent: Array, matrix: Array, target: Array) -> None:
+        """Write rows for latent values (variables, n) into zeroed arrays (n, columns) and (n,)."""
+        place = {name: j for j, name in enumerate(self.columns)}
+        for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
+            first = place[variable.columns[0]]
+            variable.write(z, matrix[:, first : first + len(variable.columns)])
+        for name, parts in self.sums.items():
+            for part in parts:
+                matrix[:, place[name]] += matrix[:, place[part]]
+        self.variables[-1].write(latent[-1], target[:, None])
+
+
+def marginals_of(
+    stored: dict[str, Any],
+) -> tuple[tuple[str, ...], tuple[Variable, ...], dict[str, tuple[str, ...]]]:
+    """Return columns, variables and sums of a stored law."""
+    variables = tuple(
+        Variable(
+            tuple(v["columns"]),
+            np.array(v["cuts"], dtype=float) if "cuts" in v else None,
+            np.array(v["values"], dtype=float),
+        )
+        for v in stored["variables"]
+    )
+    sums = {name: tuple(parts) for name, parts in stored.get("sums", {}).items()}
+    return tuple(stored["columns"]), variables, sums
+
+
+def lower_triangular(rows: Sequence[Sequence[float]]) -> Array:
+    """Return the square matrix of which a file holds the rows up to the diagonal."""
+    matrix = np.zeros((len(rows), len(rows)))
+    for i, row in enumerate(rows):
+        matrix[i, : i + 1] = row
+    return matrix
+
+
+@cache
+def stored_beside(package: str, name: str = "twin.json") -> Any:
+    """Return what one of the files holds that ship with a package of ours."""
+    return json.loads(resources.files(package).joinpath(name).read_text("utf-8"))
+
+
+def chunks(n_rows: int, size: int) -> Iterator[slice]:
+    """Give rows 0…n_rows−1 as slices of ``size``; the last may be shorter."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+Write = Callable[[Array, Array, np.random.Generator], None]
+"""Draws rows into zeroed arrays, (rows, columns) and (rows,).
+
+The first rows are the same however many are drawn: a generator is consumed in whole chunks.
+"""
+
+
+def draw(
+    columns: tuple[str, ...],
+    parts: Sequence[tuple[int, Write, tuple[str | int, ...]]],
+    streams: Streams | Scope,
+    note: str,
+) -> Encoded:
+    """Draw a table, part after part.
+
+    Every row depends on the seed, its part and its number there alone, so that adding owners
+    changes neither the others' records nor the projection.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Names of the encoded columns.
+    parts : sequence of tuple
+        Of each part how many rows it has, ≥ 0, what draws them, and the name of its stream below
+        ``("data", "twin")``.
+    streams : Streams or Scope
+        The run's random streams.
+    note : str
+        For the user: what the rows are drawn from.
+    """
+    n_rows = sum(n for n, _, _ in parts)
+    matrix, target, start = np.zeros((n_rows, len(columns)), order="F"), np.zeros(n_rows), 0
+    for n, write, name in parts:
+        rows = slice(start, start + n)
+        write(matrix[rows], target[rows], streams.generator("data", "twin", *name))
+        start = rows.stop
+    return Encoded(matrix, target, columns, (note,))

@@ -1,0 +1,1 @@
+"""Formulas of figures that no part of the package asks for: simulations are held against them."""

@@ -1,0 +1,46 @@
+"""Disagreement of models after a gossip update."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from asyncdp_sim.theory.formulas.arguments import count, finite
+from asyncdp_sim.theory.formulas.gossip_spectrum import Array, Edge, mean_update
+
+
+def disagreement(
+    moment: Array, edges: Sequence[Edge], shares: Sequence[float] | Array, updates: int
+) -> Array:
+    """Return E Σ_i (x_i − x̄)² after k = 0 … K updates that average and do nothing else.
+
+    The trace of S = E yyᵀ, y_i = x_i − x̄, which an update takes to E[W S W]. It is λ_2^k times the
+    first where all eigenvalues of E W but the largest are λ_2, as on a complete graph.
+
+    Parameters
+    ----------
+    moment : array (M, M)
+        S before the first update, symmetric: yyᵀ where the start is known, v(I − 11ᵀ/M) where the
+        x_i are independent with variance v.
+    edges, shares
+        As in :func:`mean_update`.
+    updates : int
+        K ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    moment = finite("moment", moment, (len(moment), len(moment)))
+    mean_update(len(moment), edges, shares)  # refuses what is wrong
+    found = [float(np.trace(moment))]
+    for _ in range(count("updates", updates, 0)):
+        after = np.zeros_like(moment)
+        for (a, b), share in zip(edges, shares, strict=True):
+            met = moment.copy()
+            met[[a, b]] = (met[a] + met[b]) / 2
+            met[:, [a, b]] = ((met[:, a] + met[:, b]) / 2)[:, None]
+            after += share * met
+        moment = after
+        found.append(float(np.trace(moment)))
+    return np.array(found)

@@ -1,0 +1,35 @@
+"""Lines of figures: what is left out, which intervals are drawn, and where ticks stand."""
+
+import numpy as np
+from matplotlib.container import ErrorbarContainer
+
+from asyncdp_sim.figures.kit.lines import draw_line, looks, number_ticks
+from asyncdp_sim.figures.kit.style import canvas
+
+
+def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> None:
+    _, axes = canvas()
+    value, low, high = [1.0, np.inf, 3.0, 4.0], [0.5, 1.0, np.nan, 2.0], [2.0, np.inf, 5.0, np.inf]
+    draw_line(axes, np.arange(4), np.array([value, low, high]))
+    [drawn] = axes.containers
+    assert isinstance(drawn, ErrorbarContainer)
+    points, _, (strokes,) = drawn.lines
+    np.testing.assert_array_equal(points.get_ydata(), [1, np.nan, 3, 4])
+    ends = [path.vertices[:, 1] for path in strokes.get_paths()]
+    np.testing.assert_array_equal(ends[0], [0.5, 2.0])
+    np.testing.assert_array_equal(ends[2], [3.0, 5.0])
+    np.testing.assert_array_equal(ends[3], [2.0, 4.0])
+
+
+def test_every_line_has_a_look_and_the_first_ones_differ() -> None:
+    many = looks(14, linewidth=2.0)
+    assert len(many) == 14
+    assert len({(look["color"], look["marker"]) for look in many}) == 14
+    assert all(look["linewidth"] == 2.0 for look in many)
+
+
+def test_ticks_are_the_numbers_once_and_in_order() -> None:
+    _, axes = canvas()
+    number_ticks(axes, [10.0, 0.1, 10.0, 1000.0])
+    assert axes.get_xticks().tolist() == [0.1, 10.0, 1000.0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.1", "10", "1,000"]
