@@ -131,7 +131,9 @@ def small(found: Entry) -> Scenario:
     public = ("data.public_records=200",) if tabular else ()
     gossip = hasattr(found.scenario().algorithm, "rho")
     mild = ("algorithm.rho=0.1",) if gossip else ()  # fit for few updates: it does not diverge
-    little = FEW if found.scenario().data.says_records else SMALL
+    data = found.scenario().data
+    by_target = data.says_records and data.split_column is None  # then the split says how many
+    little = FEW if by_target else SMALL
     return found.scenario((*little, *public, *mild, *BESIDES.get(found.name, ())))
 
 
