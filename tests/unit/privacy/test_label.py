@@ -189,6 +189,12 @@ def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data: dict[
     assert record_unit(made({}, data={"split": "in-order"})) is None
 
 
+def test_a_simulated_split_says_at_whose_place_a_record_is_replaced() -> None:
+    said = record_unit(made({}, data={"split": {"dirichlet": 0.5, "cv": 0.0}}))
+    assert said is not None
+    assert said.endswith("ε is of one record replaced at the owner that it went to")
+
+
 def test_older_manifests_state_delta_in_their_scenario() -> None:
     old = made(GAUSSIAN)
     del old["summary"]["delta"]
