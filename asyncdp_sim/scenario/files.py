@@ -96,11 +96,11 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
         If a class from outside is in no file.
     """
     raw = scenario.plain()
-    tables = [table for section in _FILED for table in _tables(raw, section) if "path" in table]
-    placed = [(table, table.pop("path")) for table in tables]
+    tables = [table for section in _FILED for table in _tables(raw, section)]
+    placed = [(table, key, table.pop(key)) for table in tables for key in _PLACES if key in table]
     _map_paths(raw, lambda swept: f"{Path(swept).name} sha256:{digests[swept]}")
-    for table, path in placed:
-        table |= {"path": Path(path).name, "sha256": digests[path]}
+    for table, key, path in placed:
+        table |= {key: Path(path).name, key.replace("path", "sha256"): digests[path]}
     return dict(outside.unplaced(raw))
 
 
@@ -191,17 +191,17 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
     swept = sweep if isinstance(sweep, dict) else {}
     for section in _FILED:
         for table in [*_tables(raw, section), *_listed(swept, section)]:
-            if isinstance(table.get("path"), str):
-                table["path"] = change(table["path"])
+            for key in _PLACES:
+                if isinstance(table.get(key), str):
+                    table[key] = change(table[key])
     each = swept.get(VARIANT)
     for variant in each if isinstance(each, list) else []:
         if isinstance(variant, dict):
             _map_paths(variant, change)
-            for key in {f"{section}.path" for section in _FILED} & variant.keys():
+            for key in _FILE_KEYS & variant.keys():
                 variant[key] = change(variant[key])
     for key, values in swept.items():
-        filed = key.replace(" ", "") in {f"{section}.path" for section in _FILED}
-        if filed and isinstance(values, list):
+        if key.replace(" ", "") in _FILE_KEYS and isinstance(values, list):
             swept[key] = [change(path) if isinstance(path, str) else path for path in values]
 
 
@@ -234,6 +234,9 @@ def _toml_value(text: str) -> Any:
 
 
 _FILED = ("data", "availability", "topology", "protocol.graph")
-"""Sections that may name a file of their own."""
+"""Sections that may name a file of their own,"""
+_PLACES = ("path", "public_path")
+"""under these keys."""
+_FILE_KEYS = {f"{section}.{key}" for section in _FILED for key in _PLACES}
 _MOST_FAULTS = 20
 """A grid repeats its faults; this many are enough to tell."""
