@@ -156,14 +156,15 @@ def check_command(
     files: Annotated[list[Path], typer.Argument(help="Scenario files.")],
     allow_code: AllowCode = False,
 ) -> None:
-    """Validate scenarios and say what they mean, and what theory predicts."""
+    """Validate scenarios and their tables; say what they mean, and what theory predicts."""
     from asyncdp_sim.describe import describe
 
     faulty = []
     for file in files:
         try:
             with blaming(file):
-                lines = describe(_load(file, [], allow_code))
+                scenario = _load(file, [], allow_code)
+                lines = [*describe(scenario), *_of_tables(scenario)]
         except InputError as error:
             faulty += error.lines()
         else:
@@ -377,6 +378,15 @@ def _advice(
         bought = buy(scenario, prices, target, moments=known, private=private, **how)
         told += bought.lines(named)
     return told
+
+
+def _of_tables(scenario: "Scenario") -> list[str]:
+    """Open the tables of a scenario, if it has any, and return what they are to it."""
+    if not scenario.reads_a_file:
+        return []
+    from asyncdp_sim.runs.table_check import table_lines
+
+    return table_lines(scenario)
 
 
 def _load(file: Path, settings: list[str], allow_code: bool) -> "Scenario":

@@ -15,11 +15,11 @@ from typing_extensions import override
 from asyncdp_sim.data.dataset import Dataset, Encoded
 from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
-from asyncdp_sim.data.tables.file_form import FileForm, form_of
+from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
-from asyncdp_sim.data.tables.read import require_file, source_of
+from asyncdp_sim.data.tables.read import found_form, source_of
 from asyncdp_sim.data.tables.splitting import ByColumn, InOrder
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
@@ -147,10 +147,9 @@ class TableData(TableRecipe):
     @property
     @override
     def form(self) -> FileForm:
-        require_file(self.path)
         declared = (self.separator, self.decimal, self.charset)
         public = self.public_records if self.public_path is None else 0
-        found = form_of(self.path, public, *declared)
+        found = found_form(self.path, public, *declared)
         if self.public_path is None or self.path.endswith(".parquet"):
             return found
         return public_form(self.public_path, found, *declared)

@@ -7,11 +7,18 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.data.dataset import Source
 from asyncdp_sim.data.tables.csv_chunks import read_csv
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, misplaced, opened, require_distinct
+from asyncdp_sim.data.tables.file_form import (
+    PLAIN,
+    FileForm,
+    form_of,
+    misplaced,
+    opened,
+    require_distinct,
+)
 from asyncdp_sim.data.tables.file_form import column_names as header
 from asyncdp_sim.errors import DataError, Fault
 
@@ -79,13 +86,26 @@ def column_names(
     DataError
         On ``data.path``, as :func:`read_table`.
     """
-    require_file(path)
+    _require_file(path)
     with _said_of(path, skip_first_lines, form):
         if path.endswith(".parquet"):
             import pyarrow.parquet as pq
 
             return tuple(pq.read_schema(path).names)
         return tuple(header(path, form, skip_first_lines))
+
+
+def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
+    """Return the form of a file by :func:`~asyncdp_sim.data.tables.file_form.form_of`.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, if it cannot be read.
+    """
+    _require_file(path)
+    with _said_of(path, 0, PLAIN):
+        return form_of(path, public, *declared)
 
 
 @contextmanager
@@ -129,7 +149,7 @@ def first_line(path: str) -> str:
     DataError
         On ``data.path``, as :func:`read_table`.
     """
-    require_file(path)
+    _require_file(path)
     if path.endswith(".parquet"):
         return ""
     try:
@@ -149,7 +169,7 @@ def source_of(path: str) -> Source:
     DataError
         On ``data.path`` if it cannot be read.
     """
-    require_file(path)
+    _require_file(path)
     try:
         with Path(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -158,14 +178,7 @@ def source_of(path: str) -> Source:
     return Source(Path(path).name, digest)
 
 
-def require_file(path: str) -> None:
-    """Refuse a path where no file is that holds anything.
-
-    Raises
-    ------
-    DataError
-        On ``data.path``.
-    """
+def _require_file(path: str) -> None:
     try:
         file = Path(path)
         if file.is_dir():

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from asyncdp_sim.data.tables.file_form import FileForm, form_of
-from asyncdp_sim.data.tables.read import column_names, read_table, require_file
+from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.read import column_names, found_form, read_table
 from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ def public_form(public_path: str, found: FileForm, *declared: Any) -> FileForm:
     The private file's own header tells what stands between its cells, and how its bytes are text.
     """
     with _of_public_rows():
-        require_file(public_path)
-        return replace(found, decimal=form_of(public_path, None, *declared).decimal)
+        return replace(found, decimal=found_form(public_path, None, *declared).decimal)
 
 
 @contextmanager
@@ -53,8 +52,7 @@ def with_public_rows(
     if public_path is None:
         return read_table(path, form=form)
     with _of_public_rows():
-        require_file(public_path)
-        public = read_table(public_path, form=form_of(public_path, None, None, form.decimal))
+        public = read_table(public_path, form=found_form(public_path, None, None, form.decimal))
     if len(public) < public_records:
         allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), allowed)])
