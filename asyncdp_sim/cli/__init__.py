@@ -21,6 +21,7 @@ from asyncdp_sim.cli.options import (
     price_list,
     whole_number,
 )
+from asyncdp_sim.cli.table import data_command
 from asyncdp_sim.errors import InputError, ReplayError, blaming
 
 if TYPE_CHECKING:
@@ -172,6 +173,9 @@ def check_command(
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)
         raise typer.Exit(2)
+
+
+app.command("data")(data_command)
 
 
 @app.command("forecast")

@@ -173,7 +173,7 @@ class ByColumn(SplitKind):
     ) -> Owned:
         values = values_of(self.column)[:available]
         rows, notes = rows_by_value(self.column, values, n_owners, records, self.least)
-        return Owned(rows, tuple(_name(values[r[0]]) for r in rows), notes)
+        return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
 
 def _is_split(value: object) -> object:
@@ -195,7 +195,7 @@ Split = Annotated[InOrder | Shuffled | ByColumn, FAMILY_BY_NAME, BeforeValidator
 """Every way to split a table; a new one joins by its line here."""
 
 
-def _name(value: object) -> str:
+def name_of(value: object) -> str:
     """Return a value as text; a whole number that was read as a fraction without its zero."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 

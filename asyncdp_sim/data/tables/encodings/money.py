@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _AMOUNT = re.compile(
-    r"(?P<sign>[-+−]?)\s*(?:[^\W\d_]{1,3}\.?|[^\w\s.,+-])?\s*(?P<inner>[-+−]?)"
+    r"(?P<sign>[-+−]?)\s*(?:[^\W\d_]{1,3}[.\s]|[^\w\s.,+-])?\s*(?P<inner>[-+−]?)"
     r"(?P<digits>\d[\d.,'\s]*)(?:\D.*)?",
     re.DOTALL,
 )
