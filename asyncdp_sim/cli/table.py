@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import positive
+from asyncdp_sim.cli.options import charset_name, positive
 from asyncdp_sim.errors import DataError, Fault, blaming
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def data_command(
     private: Annotated[
         bool, typer.Option("--private", help="Look at private rows too: not for release.")
     ] = False,
+    charset: Annotated[
+        str | None,
+        typer.Option("--charset", parser=charset_name, help="Of a CSV, where rows do not show it."),
+    ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="TOML", help="Write what is proposed.")
     ] = None,
@@ -48,7 +52,13 @@ def data_command(
     apart = public if public is not None and not (public.isascii() and public.isdigit()) else None
     with blaming(file):
         seen = look(
-            str(file), target=target, owner=owner, public=rows, public_path=apart, private=private
+            str(file),
+            target=target,
+            owner=owner,
+            public=rows,
+            public_path=apart,
+            private=private,
+            charset=charset,
         )
     typer.echo("\n".join(seen.lines()))
     lacking = [said for said, there in _NEEDED if not there(seen)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.look.column import ColumnLook
+from asyncdp_sim.data.look.column import ColumnLook, percent
 from asyncdp_sim.data.look.table import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
@@ -61,7 +61,7 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
 
 def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
     for each in look.columns:
-        said = [each.type, *([f"{each.missing:.0%} missing"] if each.missing > 0 else [])]
+        said = [each.type, *([f"{percent(each.missing)} missing"] if each.missing > 0 else [])]
         if each.name != look.target:
             yield f"{key(each.name)} = {_inline(each.encoding)}", _told(each, said)
         elif each.type not in ("number",):

@@ -51,10 +51,11 @@ def shown() -> list[Shown]:
         for page in pages()
         for info, text in fenced(page, "console", "console nightly")
     ]
-    return [each for block in blocks for each in _commands(*block, named)]
+    return [each for block in blocks for each in commands(*block, named)]
 
 
-def _commands(page: str, nightly: bool, text: str, named: dict[str, str]) -> Iterator[Shown]:
+def commands(page: str, nightly: bool, text: str, named: dict[str, str]) -> Iterator[Shown]:
+    """Yield the commands of a block."""
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, *printed = part.replace("\\\n> ", "").splitlines()
         program, *words = shlex.split(command)

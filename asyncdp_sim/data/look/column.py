@@ -77,11 +77,11 @@ def looked_at(
     kind, encoding, told = _fitting(known, name, distinct, decimal)
     if target is not None:
         reasons = [*_ids(known, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
-        told = [*reasons, *told]
+        told = reasons or told
         encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
     share = known.astype(object).value_counts(normalize=True)
     if len(known) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
-        told.append(f"{share.iloc[0]:.0%} are {_short(written(share.index[0]))!r}")
+        told.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
     return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(told))
 
 
@@ -98,16 +98,23 @@ def _fitting(
         since = f"{_first_year(known, form)}-01-01"
         told = [] if form == "" else [f"dates as {form}"]
         return "date", Date(format=form or None, since=since), told
+    code = _CODE.search(name.lower()) is not None
     if not cells(known, decimal)[1].any():
-        if _CODE.search(name.lower()) is None:
+        if not code:
             return "number", Number(), []
         return "number", *_texts(distinct, ["numbers that may be codes"])
-    order = ordered(distinct)
+    order = None if code else ordered(distinct)
     if order is not None:
         return "ordered text", Ordinal(order=order), ["in an order of its own"]
-    if all(_MEASURE.fullmatch(t) and not np.isnan(amount(t, decimal)) for t in distinct):
+    if not code and all(
+        _MEASURE.fullmatch(t) and not np.isnan(amount(t, decimal)) for t in distinct
+    ):
         return "amount", Money(), [f"numbers with signs or units, as {_short(distinct[0])!r}"]
     return "text", *_texts(distinct, [])
+
+
+def _measured(text: str, decimal: str) -> bool:
+    return _MEASURE.fullmatch(text) is not None and not np.isnan(amount(text, decimal))
 
 
 def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
@@ -119,7 +126,7 @@ def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
 
 def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
     """Yield why a column is one of ids, if it is."""
-    if len(known) < FEW or kind not in ("number", "text", "amount"):
+    if len(known) < FEW or kind not in ("number", "text"):
         return
     whole = kind != "number" or all("." not in text and "," not in text for text in distinct)
     if whole and len(distinct) > ALL_DISTINCT * len(known):
@@ -188,6 +195,13 @@ def _first_year(known: "pd.Series", form: str) -> int:
     """Return the year of the earliest date."""
     [year] = Date(format=form or None, parts=("year",)).quantities(known, ".").values
     return int(np.nanmin(year))
+
+
+def percent(share: float) -> str:
+    """Return a share in words; neither none nor all where it is not."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 < share < 1 else f"{share:.0%}"
 
 
 def _short(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.look.column import ColumnLook, looked_at
+from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.read import found_form, read_table
 from asyncdp_sim.data.tables.splitting import name_of
@@ -78,7 +78,7 @@ class TableLook:
             return [*told, f"columns: {names}", *self._owned(), "types: not known, for no row is "
                     "public: name the public rows by --public M or --public FILE"]  # fmt: skip
         head = ("column", "type", "missing", "distinct", "becomes")
-        rows = [(_cut(c.name), c.type, f"{c.missing:.0%}", str(c.distinct),
+        rows = [(_cut(c.name), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind)
                 for c in self.columns]  # fmt: skip
         told += aligned([head, *rows])
@@ -104,6 +104,7 @@ def look(
     public: int = 0,
     public_path: str | None = None,
     private: bool = False,
+    charset: str | None = None,
 ) -> TableLook:
     """Look at a table.
 
@@ -118,18 +119,21 @@ def look(
         A file of public rows, all of which are taken.
     private : bool
         Whether private rows may be looked at.
+    charset : str, optional
+        By which bytes of a CSV are text; absent, as the rows show that are looked at.
 
     Raises
     ------
     DataError
         If a file is none, or lacks a column, or has fewer rows.
     """
-    form = found_form(path, None if private else public if public_path is None else 0)
+    known = (None, None, charset)
+    form = found_form(path, None if private else public if public_path is None else 0, *known)
     if public_path is None:
         frame = read_table(path, form=form)
     else:
-        form = public_form(public_path, form)
-        own = read_table(public_path, form=found_form(public_path, None))
+        form = public_form(public_path, form, *known)
+        own = read_table(public_path, form=found_form(public_path, None, *known))
         public = len(own)
         frame = with_public_rows(path, public_path, public, form, (owner,))
     _require(path, frame, target, owner, public)
