@@ -103,13 +103,11 @@ def _fitting(
         if not code:
             return "number", Number(), []
         return "number", *_texts(distinct, ["numbers that may be codes"])
+    if not code and all(_measured(each, decimal) for each in distinct):
+        return "amount", Money(), [f"numbers with signs or units, as {_short(distinct[0])!r}"]
     order = None if code else ordered(distinct)
     if order is not None:
         return "ordered text", Ordinal(order=order), ["in an order of its own"]
-    if not code and all(
-        _MEASURE.fullmatch(t) and not np.isnan(amount(t, decimal)) for t in distinct
-    ):
-        return "amount", Money(), [f"numbers with signs or units, as {_short(distinct[0])!r}"]
     return "text", *_texts(distinct, [])
 
 
