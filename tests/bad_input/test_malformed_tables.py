@@ -131,7 +131,7 @@ CASES = {
     ),
     "no such column to encode": case(
         table(), "data.columns.wage: given a column 'wage'; nearest columns: age, rate",
-        columns='{ wage = "number" }',
+        columns='{ wage = "one-hot" }',
     ),
     "no such owner column": case(
         table(), "data.owner_column: given a column 'whose'; nearest columns: who",

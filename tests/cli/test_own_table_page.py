@@ -1,4 +1,4 @@
-"""What ``docs/own-table.md`` shows comes out, and no private row has a say in it."""
+"""``docs/own-table.md``: what it shows comes out, and no private row has a say in it."""
 
 from pathlib import Path
 

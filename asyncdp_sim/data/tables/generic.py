@@ -76,6 +76,9 @@ class TableData(TableRecipe):
     charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
     chosen_from: Literal["public rows", "private rows"] | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())  # columns are a table, which has no hash
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
@@ -169,7 +172,10 @@ class TableData(TableRecipe):
             )
         self._require_owners(n_owners, records)
         spare = {*self._dropped, self.split.of_column} - {self.target}
-        frame = with_public_rows(self.path, self.public_path, self.public_records, self.form, spare)
+        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
+        frame = with_public_rows(
+            self.path, self.public_path, self.public_records, self.form, spare, texts
+        )
         key = "data.split" if self.owner_column is None else "data.owner_column"
         self._require_columns(frame, key)
         frame = self._replaced(frame, swap)

@@ -38,8 +38,11 @@ def with_public_rows(
     public_records: int,
     form: FileForm,
     spare: Collection[str | None] = (),
+    texts: Collection[str] = (),
 ) -> "pd.DataFrame":
     """Return all rows, public ones last, which may lack columns that are spared.
+
+    Columns named in ``texts`` are held as they are written.
 
     Raises
     ------
@@ -50,15 +53,16 @@ def with_public_rows(
     import pandas as pd
 
     if public_path is None:
-        return read_table(path, form=form)
+        return read_table(path, form=form, texts=texts)
     with _of_public_rows():
-        public = read_table(public_path, form=found_form(public_path, None, None, form.decimal))
+        shown = found_form(public_path, None, None, form.decimal)
+        public = read_table(public_path, form=shown, texts=texts)
     if len(public) < public_records:
         allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), allowed)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
     public = public[names].tail(public_records)
-    texts = [name for name in names if public[name].dtype == "category"]
+    texts = [name for name in names if public[name].dtype == "category" or name in texts]
     private = read_table(path, form=form, texts=texts)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:

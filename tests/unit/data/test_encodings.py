@@ -1,4 +1,4 @@
-"""What each encoding makes of cells, and what stands in place of those that do not fit."""
+"""Cells by each encoding, and what stands in place of those that do not fit."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What a look at a column sees: its type, what is suspicious, and the encoding that fits."""
+"""A look at a column: its type, what is suspicious, and the encoding that fits."""
 
 import numpy as np
 import pandas as pd

@@ -36,6 +36,8 @@ class Date(Measured):
         Columns of their own, in place of the days; Monday is weekday 0.
     """
 
+    as_written = True
+
     kind: Literal["date"] = "date"
     format: str | None = None
     since: str = "1970-01-01"

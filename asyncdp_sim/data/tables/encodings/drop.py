@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Drop(EncodingKind):
     """No feature."""
 
+    as_written = False
+
     kind: Literal["drop"] = "drop"
 
     @classmethod

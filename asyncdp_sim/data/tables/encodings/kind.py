@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -64,6 +64,9 @@ class EncodingKind(Kind):
     def single(self) -> bool:
         """Whether it makes one number of a cell, as of a target."""
         return True
+
+    as_written: ClassVar[bool]
+    """It goes by what stands in a cell, 007 and not 7: a CSV's column is held so."""
 
     @property
     def makes_nothing(self) -> bool:

@@ -29,6 +29,8 @@ class Money(Measured):
     has no such number, becomes the public median, 0 where no public row has one.
     """
 
+    as_written = True
+
     kind: Literal["money"] = "money"
 
     @classmethod

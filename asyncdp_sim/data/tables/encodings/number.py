@@ -18,6 +18,8 @@ class Number(Measured):
     has a number.
     """
 
+    as_written = False
+
     kind: Literal["number"] = "number"
 
     @classmethod

@@ -25,6 +25,8 @@ class OneHot(EncodingKind):
         The values, as written; absent, those of the public rows, sorted.
     """
 
+    as_written = True
+
     kind: Literal["one-hot"] = "one-hot"
     values: Texts | None = None
 

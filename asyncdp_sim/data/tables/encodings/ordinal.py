@@ -29,6 +29,8 @@ class Ordinal(EncodingKind):
         last.
     """
 
+    as_written = True
+
     kind: Literal["ordinal"] = "ordinal"
     order: Texts | None = None
 
