@@ -5,7 +5,7 @@ a private row is emptied, or filled with what its column does not expect.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -206,6 +206,10 @@ def test_under_any_encoding_and_in_any_form(examples: int, tmp_path: Path) -> No
             decimal=decimal, separator=separator if form == "csv" else None,
         )  # fmt: skip
         copied = [name for name in frame.columns if name != "other"]
+        column = copied[change.column % len(copied)]
+        told = column in kinds and kinds[column].as_written
+        if form == "parquet" and told and not all(isinstance(c, str) for c in frame[column]):
+            change = replace(change, cell=None)  # types stand in the header, which is public
         check(spec, change, tmp_path, copied)
 
     holds()
