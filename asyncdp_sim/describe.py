@@ -20,7 +20,7 @@ from asyncdp_sim.words import extent
 def describe(scenario: Scenario) -> list[str]:
     """Return one line each on owners, load, budgets, and predictions with their assumptions.
 
-    No data are read and nothing is simulated.
+    No data are read (:mod:`asyncdp_sim.runs.table_check` does) and nothing is simulated.
     """
     return [
         *_owners(scenario),

@@ -174,16 +174,21 @@ def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str
 def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[type[BaseModel]]:
     """Return the models that may stand at ``path``; where a kind is given, that one alone."""
     here = list(_members(spec))
+    named_freely = False
     for part in [*path, None]:
-        if isinstance(raw, Mapping) and "kind" in raw:
+        if isinstance(raw, Mapping) and "kind" in raw and not named_freely:
             named = [m for m in here if _is_kind(m, raw["kind"])]
             here = named or here
         if part is None:
             break
         raw = raw.get(part) if isinstance(raw, Mapping) else None
+        if named_freely:  # a key of the user's own, such as a column's name
+            named_freely = False
+            continue
         fields = [
             m.model_fields[part] for m in here if isinstance(part, str) and part in m.model_fields
         ]
+        named_freely = any(get_origin(field.annotation) is dict for field in fields)
         several = [member for field in fields for member in _members(field.annotation)]
         here = list(dict.fromkeys(several))  # a law, or a list of them
     return here

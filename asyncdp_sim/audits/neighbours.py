@@ -108,7 +108,9 @@ def _recoded(
         for number, (words, cell) in enumerate(CELLS.items()):
             told = f"row {row} of the file holds {words} in every cell"
             copy = Path(folder) / str(number)
-            copy = write_neighbour(path, copy, row, cell, scenario.data.says_whose)
+            copy = write_neighbour(
+                path, copy, row, cell, scenario.data.says_whose, scenario.data.form
+            )
             data = scenario.data.model_copy(update={"path": str(copy)})
             try:
                 other = _built(scenario.model_copy(update={"data": data}), None)

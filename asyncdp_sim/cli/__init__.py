@@ -22,6 +22,7 @@ from asyncdp_sim.cli.options import (
     price_list,
     whole_number,
 )
+from asyncdp_sim.cli.table import data_command
 from asyncdp_sim.errors import InputError, ReplayError, blaming
 
 if TYPE_CHECKING:
@@ -160,14 +161,15 @@ def check_command(
     files: Annotated[list[Path], typer.Argument(help="Scenario files.")],
     allow_code: AllowCode = False,
 ) -> None:
-    """Validate scenarios and say what they mean, and what theory predicts."""
+    """Validate scenarios and their tables; say what they mean, and what theory predicts."""
     from asyncdp_sim.describe import describe
 
     faulty = []
     for file in files:
         try:
             with blaming(file):
-                lines = describe(_load(file, [], allow_code))
+                scenario = _load(file, [], allow_code)
+                lines = [*describe(scenario), *_of_tables(scenario)]
         except InputError as error:
             faulty += error.lines()
         else:
@@ -175,6 +177,9 @@ def check_command(
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)
         raise typer.Exit(2)
+
+
+app.command("data")(data_command)
 
 
 @app.command("forecast")
@@ -381,6 +386,15 @@ def _advice(
         bought = buy(scenario, prices, target, moments=known, private=private, **how)
         told += bought.lines(named)
     return told
+
+
+def _of_tables(scenario: "Scenario") -> list[str]:
+    """Open the tables of a scenario, if it has any, and return what they are to it."""
+    if not scenario.reads_a_file:
+        return []
+    from asyncdp_sim.runs.table_check import table_lines
+
+    return table_lines(scenario)
 
 
 def _load(file: Path, settings: list[str], allow_code: bool) -> "Scenario":

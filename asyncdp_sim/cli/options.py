@@ -64,6 +64,15 @@ def attack_count(given: str | int) -> int:
     return number
 
 
+def charset_name(given: str) -> str:
+    """Read the name of a charset."""
+    from asyncdp_sim.data.tables.file_form import CHARSETS
+
+    if given not in CHARSETS:
+        raise typer.BadParameter(f"given {given!r}; allowed: {', '.join(CHARSETS)}")
+    return given
+
+
 def positive(given: str | float) -> float:
     """Read a finite number > 0."""
     number = _number(given)

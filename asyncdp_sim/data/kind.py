@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Self
 
 from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope, Streams
@@ -16,6 +17,11 @@ class DataKind(Kind):
     def file(self) -> str | None:
         """The file that records are read from; None where they are drawn."""
         return None
+
+    @property
+    def form(self) -> FileForm:
+        """How that file is written, if it is a CSV."""
+        return PLAIN
 
     @property
     def synthetic(self) -> bool:

@@ -162,7 +162,7 @@ def _found(
     beside = [directory, *directory.absolute().parents[:2], Path.cwd()]
     for number, path in enumerate(paths):
         key = next(k for k, leaf in ours.items() if str(leaf).endswith(f"{_SHA}{path}"))
-        field = f"{key.removesuffix('.sha256')}.path" if key.endswith(".sha256") else key
+        field = key.removesuffix("sha256") + "path" if key.endswith("sha256") else key
         name, _, wanted = str(theirs.get(key)).rpartition(_SHA)
         name = name.strip() or str(theirs.get(field))
         given = Path(os.path.normpath(path))

@@ -142,14 +142,15 @@ def _look_at_labels(scenario: Scenario, dataset: Dataset, targets: Sequence[Arra
         for values in dataset.held_out_targets:
             _require_labels(scenario, values, "in a held-out row")
     if dataset.public_targets is not None:
-        _require_labels(scenario, dataset.public_targets, "in a public row")
+        _require_labels(scenario, dataset.public_targets, "in public row {row}")
 
 
 def _require_labels(scenario: Scenario, values: Array, where: str) -> None:
     """Refuse targets other than −1 and 1, naming the first; absent ones are none."""
-    other = values[~np.isnan(values) & (np.abs(values) != 1)]
-    if len(other) > 0:
-        raise _no_labels(scenario, f"the value {other[0]:g} {where}")
+    other = ~np.isnan(values) & (np.abs(values) != 1)
+    if other.any():
+        first = int(np.argmax(other))
+        raise _no_labels(scenario, f"the value {values[first]:g} {where.format(row=first + 1)}")
 
 
 def _no_labels(scenario: Scenario, given: str) -> DataError:

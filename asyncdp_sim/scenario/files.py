@@ -101,8 +101,9 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
     raw = scenario.plain()
     swept = raw.pop("sweep", None)
     for table in list(_with_files(raw)):
-        path = table.pop("path")
-        table |= {"path": Path(path).name, "sha256": digests[path]}
+        for key in [key for key in _FILES if isinstance(table.get(key), str)]:
+            path = table.pop(key)
+            table |= {key: Path(path).name, key.replace("path", "sha256"): digests[path]}
     if swept is not None:
         raw["sweep"] = swept
         _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digests[path]}")
@@ -193,7 +194,10 @@ def _read(file: Path) -> Raw:
 def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
     """Replace every path of a file that tables name, those of a sweep among them."""
     for key, value in raw.items():
-        if key.replace(" ", "").rpartition(".")[2] != _FILE:
+        last = key.replace(" ", "").rpartition(".")[2]
+        if last in _NO_FILES:
+            continue
+        if last not in _FILES:
             for table in value if isinstance(value, list) else [value]:
                 if isinstance(table, dict):
                     _map_paths(table, change)
@@ -205,9 +209,9 @@ def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:
 
 def _with_files(raw: Raw) -> Iterator[Raw]:
     """Yield every table that names a file."""
-    if isinstance(raw.get(_FILE), str):
+    if any(isinstance(raw.get(key), str) for key in _FILES):
         yield raw
-    for value in raw.values():
+    for value in (value for key, value in raw.items() if key not in _NO_FILES):
         for table in value if isinstance(value, list) else [value]:
             if isinstance(table, dict):
                 yield from _with_files(table)
@@ -221,7 +225,9 @@ def _toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-_FILE = "path"
-"""The field by which a table, wherever it stands, names a file of its own."""
+_FILES = ("path", "public_path")
+"""Fields by which a table, wherever it stands, names files of its own."""
+_NO_FILES = ("columns",)
+"""Tables whose keys are not ours: a column may be called path."""
 _MOST_FAULTS = 20
 """A grid repeats its faults; this many are enough to tell."""

@@ -270,6 +270,14 @@ class Scenario(Spec):
             for values in itertools.product(*self.sweep.values()):
                 yield dict(zip(self.sweep, values, strict=True))
 
+    @property
+    def reads_a_file(self) -> bool:
+        """Whether records are read from a file, by itself or in a cell of its sweep."""
+        if self.data.file is not None:
+            return True
+        asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
+        return asked and any(self.cell(each).data.file is not None for each in self.grid())
+
     def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
         """Return the scenario of one cell.
 

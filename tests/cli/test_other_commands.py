@@ -65,10 +65,16 @@ def test_check_says_that_budgets_end_a_run_only_where_they_do(
     assert ("fewer than T = 12: every run ends early" in said.out) is told
 
 
-def test_check_needs_no_data(command: Command, here: Path) -> None:
+def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here: Path) -> None:
     (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    absent = command("check", "table.toml")
+    assert absent.code == 2
+    assert "rates.csv'; there is no such file" in absent.err
+    rows = [f"{j % 7},{j % 5},{j % 3}" for j in range(99)]
+    (here / "rates.csv").write_text("\n".join(["a,b,rate", *rows]), encoding="utf-8")
     said = command.done("check", "table.toml")
     assert "table data" in said.out
+    assert "table: Public rows: the last 10 of rates.csv." in said.out
 
 
 def test_check_says_what_is_not_private(command: Command, here: Path) -> None:

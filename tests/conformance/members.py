@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.data.tables.splitting import Split
 from asyncdp_sim.learning.acceptance import Acceptance
@@ -56,6 +57,7 @@ FAMILIES = {
     "data": DataSpec,
     "split": Split,
     "preprocessing": Preprocessing,
+    "encoding": Encoding,
     "law": Law,
     "clock": Clock,
     "availability": Availability,
@@ -110,6 +112,11 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     **{(kind, "public_overlap"): [True] for kind in ("lending", "hospital", "fraud", "table")},
     ("lending", "drift"): [True],
     ("table", "owner_column"): [None],
+    **{("table", f): [None] for f in ("public_path", "separator", "decimal", "charset")},
+    ("table", "chosen_from"): [None],
+    ("one-hot", "values"): [None],
+    ("ordinal", "order"): [None],
+    ("date", "format"): [None],
     ("gaussian", "labels"): [True],
     ("staircase", "gamma"): [None],
     **{("dirichlet", name): [None] for name in ("groups", "rows")},
@@ -119,7 +126,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
 """Fields that may be absent in every member that has them."""
-TEXTS = ("path", "target", "column", "owner_column")
+TEXTS = ("path", "public_path", "target", "column", "owner_column")
 
 _LAW = exponential(1.0)
 _NO_TIME: list[dict[str, Any]] = [
@@ -205,6 +212,34 @@ _BAD_SERVER_GRAPHS: list[Any] = [
 ]
 _BROADCAST = {"interval": 0.5, "answer_at": "after-delay"}
 BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
+    "number": [{"order": ["a"]}],
+    "money": [{"decimal": ","}],
+    "one-hot": [{"values": []}, {"values": [1]}, {"order": ["a"]}],
+    "ordinal": [{"order": []}, {"order": ["a", "b", "a"]}, {"order": [1]}],
+    "date": [
+        {"since": "1970"},
+        {"since": "2020-02-30"},
+        {"format": "%d.%m"},
+        {"format": "day"},
+        {"parts": ["hour"]},
+        {"parts": ["year", "year"]},
+    ],
+    "drop": [{"why": "an id"}],
+    "table": [
+        {"path": "t.csv", "target": "y", "features": 2, "public_records": public, **bad}
+        for public, bad in (
+            (9, {"columns": {"x": "no-such-encoding"}}),
+            (9, {"columns": {"x": "drop"}, "drop": ["x"]}),
+            (9, {"columns": {"y": "one-hot"}}),
+            (9, {"columns": {"who": "number"}, "owner_column": "who"}),
+            (9, {"public_path": "p.csv", "public_overlap": True}),
+            (9, {"separator": "::"}),
+            (9, {"decimal": ";"}),
+            (9, {"charset": "ebcdic"}),
+            (9, {"chosen_from": "a hat"}),
+            (0, {"columns": {"x": "one-hot"}, "preprocessing": "none"}),
+        )
+    ],
     "ideal": [*_UPLINK, {"airtime": 0.1}],
     "aloha": _spoilt(_ALOHA, _UPLINK, _AIRTIMES, _BACKOFFS, [{"capture_ratio": 0.0}]),
     "slotted-aloha": _spoilt(

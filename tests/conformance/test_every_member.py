@@ -39,6 +39,7 @@ def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(
     again = parse(union, raw)
     assert type(again) is type(spec)
     assert again == spec
+    assert hash(again) == hash(spec)  # sweeps keep what was made of it
 
 
 @pytest.mark.parametrize(("union", "spec"), ALL)

@@ -5,7 +5,7 @@ a private row is emptied, or filled with what its column does not expect.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import csv_chunks
 from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.neighbour_file import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, map_text
+from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans
@@ -109,7 +111,7 @@ def same_but(before: Dataset, after: Dataset, row: int) -> None:
 def check(spec: TableRecipe, change: Change, folder: Path, columns: list[str]) -> None:
     path = str(spec.model_dump()["path"])
     column = columns[change.column % len(columns)]
-    copy = write_neighbour(path, folder / "copy", change.row, change.cell, column.__ne__)
+    copy = write_neighbour(path, folder / "copy", change.row, change.cell, column.__ne__, spec.form)
     other = spec.model_copy(update={"path": str(copy)})
     assert spec.unsound is None
     one, two = (each.build(len(OWNERS), OWNERS, Streams(1)) for each in (spec, other))
@@ -142,6 +144,73 @@ def test_in_tables_of_any_columns(examples: int, tmp_path: Path) -> None:
             public_records=PUBLIC if public else 0, preprocessing="none",
         )  # fmt: skip
         check(spec, change, tmp_path, list(frame.columns))
+
+    holds()
+
+
+ENCODINGS = (
+    Number(), Money(), OneHot(), OneHot(values=("a", "7", "True")), Ordinal(),
+    Ordinal(order=("c", "a", "maybe", "3")), Date(), Date(parts=("year", "month", "weekday")),
+    Date(format="%b-%Y"), Drop(),
+)  # fmt: skip
+COLUMNS_MORE = {
+    "money": [f"$ {j},{j:03d}.50" for j in range(ROWS)],
+    "points and commas": [f"{j}.{j:03d},5" if j % 2 == 0 else f"{j},25" for j in range(ROWS)],
+    "points": [f"{j}.{j:03d}" for j in range(ROWS)],
+}
+
+
+def test_every_encoding_is_among_those_that_are_tried() -> None:
+    assert {type(each) for each in ENCODINGS} == set(members(Encoding))
+
+
+@EXAMPLES
+def test_under_any_encoding_and_in_any_form(examples: int, tmp_path: Path) -> None:
+    names = [*COLUMNS, *COLUMNS_MORE]
+
+    @often(examples)
+    @given(
+        st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=4, unique=True),
+        st.lists(st.sampled_from(ENCODINGS), min_size=4, max_size=4),
+        st.sampled_from(["csv", "parquet"]),
+        st.sampled_from([",", ";"]),
+        st.sampled_from([".", ",", None]),
+        st.booleans(),
+        CHANGES,
+    )
+    @example(["points"], [Money()] * 4, "csv", ";", ",", False, Change(3, 0, "maybe"))
+    @example(["points"], [Money()] * 4, "csv", ";", ".", False, Change(3, 0, "maybe"))
+    @example(["texts"], [OneHot()] * 4, "csv", ",", None, True, Change(3, 0, "z"))
+    @example(["wholes"], [Ordinal()] * 4, "csv", ",", None, True, Change(3, 0, "many"))
+    @example(["wholes"], [Ordinal()] * 4, "csv", ",", ",", True, Change(3, 0, "007"))
+    @example(["codes"], [ENCODINGS[5]] * 4, "csv", ",", ".", False, Change(0, 0, " "))
+    def holds(
+        chosen: list[str], how: list[Encoding], form: str, separator: str, decimal: str | None,
+        apart: bool, change: Change,
+    ) -> None:  # fmt: skip
+        cells = {**{name: made(1) for name, made in COLUMNS.items()}, **COLUMNS_MORE}
+        frame = pd.DataFrame({name: cells[name][:ROWS] for name in chosen})
+        frame["y"] = np.cos(np.arange(ROWS)).round(6)
+        frame["other"] = np.arange(ROWS)
+        rows = (frame.head(sum(OWNERS)), frame.tail(PUBLIC)) if apart else (frame,)
+        paths = [tmp_path / f"{name}.{form}" for name in ("table", "public")]
+        for each, path in zip(rows, paths, strict=False):
+            if form == "parquet":
+                each.to_parquet(path, index=False)
+            else:
+                each.to_csv(path, index=False, sep=separator, decimal=decimal or ".")
+        kinds = dict(zip(chosen, how, strict=False))
+        spec = TableData(
+            path=str(paths[0]), target="y", public_records=PUBLIC, preprocessing="eigen-uncentred",
+            features=1, public_path=str(paths[1]) if apart else None, columns=kinds,
+            decimal=decimal, separator=separator if form == "csv" else None,
+        )  # fmt: skip
+        copied = [name for name in frame.columns if name != "other"]
+        column = copied[change.column % len(copied)]
+        told = column in kinds and kinds[column].as_written
+        if form == "parquet" and told and not all(isinstance(c, str) for c in frame[column]):
+            change = replace(change, cell=None)  # types stand in the header, which is public
+        check(spec, change, tmp_path, copied)
 
     holds()
 

@@ -9,7 +9,8 @@ import pytest
 
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.audits.neighbours import neighbours
-from asyncdp_sim.data.tables import generic
+from asyncdp_sim.data.tables import encoded_columns, generic
+from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.scenario import load
@@ -77,15 +78,14 @@ def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path: Path, for
     assert "of the file" not in found.pair
 
 
-def over_all_rows(column: Any, name: str, first_public: int) -> tuple[Any, list[str]]:
+def over_all_rows(column: Any, name: str, declared: Any, first_public: int, decimal: str) -> Any:
     """Encode a column as one of texts where any cell is one, a private one too."""
-    values, none = cells(column)
-    if none.any():
-        return generic._by_dictionary(column, name, first_public)
-    return np.nan_to_num(values), []
+    del declared
+    encoding = Ordinal() if cells(column, decimal)[1].any() else Number()
+    return encoding.learn(column.iloc[first_public:], name, decimal)
 
 
-def without_rows(frame: Any, name: str, first_public: int) -> Any:  # noqa: ARG001
+def without_rows(frame: Any, name: str, *_: Any) -> Any:
     """Return targets of a loader that lets the rows that have none slip out of their places."""
     values, _ = cells(frame[name])
     return np.concatenate([values[~np.isnan(values)], values[np.isnan(values)]])
@@ -93,21 +93,22 @@ def without_rows(frame: Any, name: str, first_public: int) -> Any:  # noqa: ARG0
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    ("name", "planted"),
+    ("where", "name", "planted"),
     [
-        ("_encode", over_all_rows),
-        pytest.param("_target", without_rows, marks=pytest.mark.nightly),
+        (encoded_columns, "_learned", over_all_rows),
+        pytest.param(generic, "target_of", without_rows, marks=pytest.mark.nightly),
     ],
 )
 def test_a_loader_that_asks_all_rows_is_refuted(
     tmp_path: Path,
     form: str,
+    where: Any,
     name: str,
     planted: Any,
     monkeypatch: pytest.MonkeyPatch,
     command: Command,
 ) -> None:
-    monkeypatch.setattr(generic, name, planted)
+    monkeypatch.setattr(where, name, planted)
     said = command("audit", flags(tmp_path, form), "--runs", 120, "--answers", 100)
     assert said.code == 3, said.out
     assert "row 0 of the file holds" in said.out
@@ -117,14 +118,14 @@ def test_a_loader_that_asks_all_rows_is_refuted(
 def test_a_loader_that_refuses_a_private_cell_is_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
-    encode = generic._encode
+    encode = encoded_columns.encode
 
     def strict(column: Any, *rest: Any) -> Any:
         if (column.astype(str) == "maybe").any():
             raise DataError([Fault("data.path", "'maybe'", "allowed is a number")])
         return encode(column, *rest)
 
-    monkeypatch.setattr(generic, "_encode", strict)
+    monkeypatch.setattr(encoded_columns, "encode", strict)
     said = command("audit", flags(tmp_path, "csv"), "--runs", 100, "--answers", 100)
     assert said.code == 3, said.out
     assert "one record keeps the run from taking place (data.path: given 'maybe'" in said.out

@@ -7,35 +7,49 @@ as they stand in the file. Which type a column has is no more than how it is hel
 mean is told by :mod:`~asyncdp_sim.data.tables.text_columns`, cell by cell.
 """
 
-import gzip
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PIECE_ROWS = 50_000
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,6}")
 
 Kind = Literal["number", "text", "mixed"]
 
 
 def read_csv(
-    path: str, *, skip_first_lines: int, wanted: Callable[[str], bool] | None
+    path: str,
+    *,
+    skip_first_lines: int,
+    wanted: Callable[[str], bool] | None,
+    form: FileForm = PLAIN,
+    texts: Collection[str] = (),
 ) -> "pd.DataFrame":
     """Return the wanted columns of a CSV; all where ``wanted`` is None.
 
-    Errors are those of :func:`pandas.read_csv`.
+    Columns named in ``texts``, and with decimal commas all of them, are held as they are written,
+    but whole numbers. Errors are those of :func:`pandas.read_csv`.
     """
     import pandas as pd
 
+    how: dict[str, Any] = {"sep": form.separator, "encoding": form.charset}
+    types = str if form.decimal == "," else dict.fromkeys(texts, str)
     # Not pandas's usecols, with which a row with more fields than the header goes unnoticed.
-    columns = _columns(path, skip_first_lines, wanted)
+    columns = _columns(path, skip_first_lines, wanted, dtype=types, **how)
     mixed = [name for name, column in columns.items() if column.kind == "mixed"]
     if mixed:
-        columns |= _columns(path, skip_first_lines, None, usecols=mixed, dtype=str)
-    return pd.DataFrame({name: c.series() for name, c in columns.items()}, copy=False)
+        columns |= _columns(path, skip_first_lines, None, usecols=mixed, dtype=str, **how)
+    found = pd.DataFrame({name: c.series() for name, c in columns.items()}, copy=False)
+    if form.decimal == ",":
+        found = found.apply(_whole_numbers)
+    return found
 
 
 def _columns(
@@ -51,7 +65,6 @@ def _columns(
     with pd.read_csv(
         path,
         skiprows=skip_first_lines,
-        encoding="utf-8",
         index_col=False,
         chunksize=PIECE_ROWS,
         low_memory=False,  # else pandas guesses types within a piece, and warns
@@ -64,10 +77,19 @@ def _columns(
     return columns
 
 
+def _whole_numbers(column: "pd.Series") -> "pd.Series":
+    """Return texts as whole numbers where all of them are, and are spelled as these would be."""
+    import pandas as pd
+
+    known = column.dropna().unique()
+    if len(known) == 0 or not all(_WHOLE.fullmatch(str(text)) for text in known):
+        return column
+    return pd.to_numeric(column.astype(object), downcast="float" if column.hasnans else "integer")
+
+
 def _lines(path: str) -> int:
     """Return the number of lines of a file: at least its rows, as a rule."""
-    opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rb") as file:
+    with opened(path) as file:
         blocks: Iterator[bytes] = iter(lambda: file.read(1 << 20), b"")
         return 1 + sum(block.count(b"\n") for block in blocks)
 

@@ -1,32 +1,36 @@
-"""Any table: numbers as they are, texts by a dictionary that the public rows alone decide.
+"""Any table: each column by an encoding, as declared or by what its public cells hold.
 
-Each cell has a number by itself (:func:`~asyncdp_sim.data.tables.text_columns.cell_or_nan`) or
-none. A column is one of texts where a public cell has none; without public rows every column is one
-of numbers. A private cell that does not fit is its own matter: the public median in a column of
-numbers, 0 where no public row has one, and the dictionary's last code in a column of texts.
+A private cell that does not fit is its own matter: its encoding says what stands in its place, and
+public cells alone decide what that is.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Strict, model_validator
+from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array, Dataset, Encoded
+from asyncdp_sim.data.dataset import Dataset, Encoded
+from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
+from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
+from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
-from asyncdp_sim.data.tables.read import read_table, source_of
+from asyncdp_sim.data.tables.read import found_form, source_of
 from asyncdp_sim.data.tables.splitting import ByColumn, InOrder
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
-from asyncdp_sim.data.tables.text_columns import cells
+from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PRIVATE_CHOICE = "settings chosen from private records, not accounted"
 
 
 class TableData(TableRecipe):
@@ -36,35 +40,72 @@ class TableData(TableRecipe):
     ----------
     path : str
         CSV, gzipped CSV or Parquet.
+    public_path : str, optional
+        A file of public rows alone, with the same columns, whose last ``public_records`` are used;
+        absent, public rows are the last of ``path``.
     target : str
         The column of numbers to predict. A private row without one stays, and contributes nothing.
     owner_column : str, optional
         Each distinct value is one owner; the same as ``split = { column = … }``. The column is
         not a feature.
     drop : list of str
-        Columns that are no features.
+        Columns that are no features; the same as ``columns = { NAME = "drop" }``.
+    columns : table
+        From a column to its encoding. Others are numbers, or of texts a dictionary, as their public
+        cells show.
+    separator : {",", ";", tab, "|"}, optional
+        What stands between the cells of a CSV; absent, as its header and public rows show.
+    decimal : {".", ","}, optional
+        What stands before fractions in a CSV; absent, as its public rows show.
+    charset : {"utf-8", "utf-16", "cp1252"}, optional
+        By which bytes of a CSV are text; absent, as its header and public rows show.
+    chosen_from : {"public rows", "private rows"}, optional
+        What these settings were chosen from. Nobody pays for what they tell of private rows, which
+        every label says.
     """
 
     kind: Literal["table"] = "table"
     path: str
+    public_path: str | None = None
     target: str
     owner_column: str | None = None
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
+    columns: dict[str, Encoding] = Field(default={})
+    separator: Literal[",", ";", "\t", "|"] | None = None
+    decimal: Literal[".", ","] | None = None
+    charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
+    chosen_from: Literal["public rows", "private rows"] | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())  # columns are a table, which has no hash
 
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
         asked: Any = {"path": "table.csv", "target": "y", "features": 2}
+        form: Any = {"separator": ";", "decimal": ",", "charset": "cp1252"}
         return (
             cls(**asked, public_records=9),
             cls(**asked, public_records=0, preprocessing=AsTheyAre(), owner_column="who"),
             cls(**asked, public_records=9, split=ByColumn(column="who"), drop=("z",)),
+            cls(**asked, public_records=9, public_path="public.csv", **form),
+            cls(**asked, public_records=9, columns={"x": Ordinal()}, chosen_from="private rows"),
         )
 
     @property
     @override
     def origin(self) -> str:
         return f"table {Path(self.path).name}"
+
+    @property
+    @override
+    def public_file(self) -> str:
+        return self.path if self.public_path is None else self.public_path
+
+    @property
+    @override
+    def unsound(self) -> str | None:
+        return PRIVATE_CHOICE if self.chosen_from == "private rows" else None
 
     @property
     @override
@@ -81,14 +122,45 @@ class TableData(TableRecipe):
         return
 
     @model_validator(mode="after")
-    def _one_split(self) -> Self:
+    def _fits(self) -> Self:
+        found = list(self._faults())
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    def _faults(self) -> Iterator[Fault]:
+        """Yield what does not fit together, before any file is read."""
         if self.owner_column is not None and self.split not in (
             InOrder(),  # the default: not a contradiction
             ByColumn(column=self.owner_column),
         ):
             allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
-            raise faults_of([Fault("split", str(self.model_dump()["split"]), allowed)])
-        return self
+            yield Fault("split", str(self.model_dump()["split"]), allowed)
+        if self.public_path is not None and self.public_overlap:
+            allowed = (
+                "allowed is false with public_path: rows of a file of their own are no owner's"
+            )
+            yield Fault("public_overlap", "true", allowed)
+        for name, encoding in self.columns.items():
+            key = f"columns.{name}"
+            yield from encoding.faults(key, self.public_records)
+            if name in self.drop:
+                yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
+            if name == self.split_column:
+                yield Fault(key, repr(encoding.kind), "allowed is nothing: it says whose rows are")
+            if name == self.target and not encoding.single:
+                allowed = "allowed for the target is an encoding that makes one number of a cell"
+                yield Fault(key, repr(encoding.kind), allowed)
+
+    @property
+    @override
+    def form(self) -> FileForm:
+        declared = (self.separator, self.decimal, self.charset)
+        public = self.public_records if self.public_path is None else 0
+        found = found_form(self.path, public, *declared)
+        if self.public_path is None or self.path.endswith(".parquet"):
+            return found
+        return public_form(self.public_path, found, *declared)
 
     @override
     def build(
@@ -104,24 +176,16 @@ class TableData(TableRecipe):
                 n_owners, records, streams, swap
             )
         self._require_owners(n_owners, records)
-        frame = read_table(self.path)
-        self._require_columns(frame)
-        frame = self._replaced(frame, swap)
-        first_public = max(len(frame) - self.public_records, 0)
-        target = _target(frame, self.target, first_public)
-        notes: list[str] = []
-        excluded = {self.target, *self.drop}
-        if self.split.of_column is not None:
-            excluded.add(self.split.of_column)
-        names = [name for name in frame.columns if name not in excluded]
-        if len(names) == 0:
-            raise DataError([Fault("data.drop", "all columns", "at least one must be a feature")])
-        matrix = np.empty((len(frame), len(names)), order="F")
-        for j, name in enumerate(names):
-            matrix[:, j], said = _encode(frame[name], str(name), first_public)
-            notes += said
-        table = Encoded(matrix, target, tuple(str(n) for n in names), tuple(notes))
+        spare = {*self._dropped, self.split.of_column} - {self.target}
+        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
+        frame = with_public_rows(
+            self.path, self.public_path, self.public_records, self.form, spare, texts
+        )
         key = "data.split" if self.owner_column is None else "data.owner_column"
+        self._require_columns(frame, key)
+        frame = self._replaced(frame, swap)
+        gathering = Gathering()
+        table = self._encoded(frame, gathering)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
@@ -130,10 +194,36 @@ class TableData(TableRecipe):
             streams,
             source_of(self.path),
             swap,
+            gathering,
         )
 
-    def _require_columns(self, frame: "pd.DataFrame") -> None:
+    @property
+    def _dropped(self) -> set[str]:
+        """Columns of which no feature is made."""
+        return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
+
+    def _encoded(self, frame: "pd.DataFrame", gathering: Gathering) -> Encoded:
+        """Return the table as numbers, with targets of 0 where they are wrong."""
+        first_public = max(len(frame) - self.public_records, 0)
+        how = (self.columns, first_public, self.form.decimal)
+        excluded = {self.target, *self._dropped, self.split.of_column}
+        names = [name for name in frame.columns if name not in excluded]
+        target = np.zeros(len(frame))
+        with gathering:
+            target = target_of(frame, self.target, *how)
+        matrix, made, notes = encoded(frame, names, *how)
+        if len(made) == 0:
+            allowed = "at least one must be a feature"
+            gathering.add([Fault("data.drop", "all columns", allowed)])
+            gathering.end()
+        return Encoded(matrix, target, made, notes)
+
+    def _require_columns(self, frame: "pd.DataFrame", split_key: str) -> None:
+        """Refuse columns that are not there."""
         wanted = [("data.target", self.target), *(("data.drop", name) for name in self.drop)]
+        wanted += [(f"data.columns.{name}", name) for name in self.columns]
+        if self.split.of_column is not None:
+            wanted.append((split_key, self.split.of_column))
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted
@@ -141,65 +231,3 @@ class TableData(TableRecipe):
         ]
         if faults:
             raise DataError(faults)
-
-
-def _target(frame: "pd.DataFrame", name: str, first_public: int) -> Array:
-    """Return the targets, NaN where a cell is none; what is no number is for public rows to say."""
-    values, none = cells(frame[name])
-    if none[first_public:].any():
-        told = [c for c in frame.columns if not cells(frame[c])[1][first_public:].any()]
-        allowed = f"allowed is a column of numbers; {nearest(name, told)}"
-        raise DataError([Fault("data.target", f"the text column {name!r}", allowed)])
-    if np.isnan(values).all():
-        allowed = "allowed is a column of numbers, this one has none"
-        raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
-    return values
-
-
-def _encode(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
-    """Return one column as finite numbers, and what was done to it."""
-    values, none = cells(column)
-    if none[first_public:].any():
-        return _by_dictionary(column, name, first_public)
-    missing = np.isnan(values)
-    if not missing.any():
-        return values, []
-    public = values[first_public:]
-    public = public[~np.isnan(public)]
-    count = int(np.count_nonzero(missing))
-    if len(public) == 0:
-        values[missing] = 0.0
-        how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
-        texts = int(np.count_nonzero(none))
-        what = "{missing} missing values" + (", {texts} of them texts," if texts > 0 else "")
-        told = f"{{column}}: {what} {how}public_records."
-        return values, [Counted(told, column=name, missing=count, texts=texts)]
-    median = float(np.median(public))
-    values[missing] = median
-    return values, [
-        Counted(
-            "{column}: {missing} missing values became the public median {median:g}.",
-            column=name,
-            missing=count,
-            median=median,
-        )
-    ]
-
-
-def _by_dictionary(column: "pd.Series", name: str, first_public: int) -> tuple[Array, list[str]]:
-    texts = [None if lost else str(v) for v, lost in zip(column, column.isna(), strict=True)]
-    known = sorted({text for text in texts[first_public:] if text is not None})
-    codes: dict[str | None, int] = {text: code for code, text in enumerate(known)}
-    unseen = len(known)
-    values = np.array([codes.get(text, unseen) for text in texts], dtype=np.float64)
-    count = int(np.count_nonzero(values == unseen))
-    return values, [
-        Counted(
-            "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
-            "unseen ones ({rows} rows).",
-            column=name,
-            codes=Ends(0, unseen - 1),
-            unseen=unseen,
-            rows=count,
-        )
-    ]

@@ -6,10 +6,12 @@ are. Such a copy is read by the same loader as the file itself.
 """
 
 import csv
-import gzip
+import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +27,12 @@ type, too much."""
 
 
 def write_neighbour(
-    path: str, copy: Path, row: int, cell: str | float | None, kept: Callable[[str], bool]
+    path: str,
+    copy: Path,
+    row: int,
+    cell: str | float | None,
+    kept: Callable[[str], bool],
+    form: FileForm = PLAIN,
 ) -> Path:
     """Write a copy of a table with one row changed, and return where it is.
 
@@ -41,23 +48,27 @@ def write_neighbour(
         What its cells hold; None is nothing. A Parquet column of another type becomes one of texts.
     kept : callable
         Tells of columns that stay as they are, such as that which says whose a row is.
+    form : FileForm
+        Of a CSV.
     """
     if path.endswith(".parquet"):
         return _parquet(path, copy.with_suffix(".parquet"), row, cell, kept)
     written = "" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell
-    return _csv(path, copy.with_suffix(".csv"), row, written, kept)
+    return _csv(path, copy.with_suffix(".csv"), row, written, kept, form)
 
 
-def _csv(path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool]) -> Path:
-    opener: Any = gzip.open if path.endswith(".gz") else open
+def _csv(
+    path: str, copy: Path, row: int, cell: str, kept: Callable[[str], bool], form: FileForm
+) -> Path:
     with (
-        opener(path, "rt", encoding="utf-8", newline="") as source,
-        copy.open("w", encoding="utf-8", newline="") as target,
+        opened(path) as packed,
+        io.TextIOWrapper(packed, encoding=form.charset, newline="") as source,
+        copy.open("w", encoding=form.charset, newline="") as target,
     ):
-        written = csv.writer(target)
+        written = csv.writer(target, delimiter=form.separator)
         header: list[str] = []
         at = -1
-        for line in csv.reader(source):
+        for line in csv.reader(source, delimiter=form.separator):
             if len(header) == 0:
                 header = line if len(line) > 1 else []  # a title before the header has one cell
             elif len(line) > 0:

@@ -168,8 +168,7 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     six decades, and squaring them would lose the small ones.
     """
     _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
-    floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
-    rank = int(np.count_nonzero(singular > floor))
+    rank = _rank(rows, singular)
     if features > rank:
         raise _features(
             features,
@@ -180,6 +179,16 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)
     return vectors * signs, singular[:features]
+
+
+def independent(rows: Array) -> int:
+    """Return how many columns are linearly independent."""
+    return _rank(rows, np.linalg.svd(rows, full_matrices=False)[1]) if rows.size > 0 else 0
+
+
+def _rank(rows: Array, singular: Array) -> int:
+    floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
+    return int(np.count_nonzero(singular > floor))
 
 
 def _features(given: int, allowed: str) -> DataError:

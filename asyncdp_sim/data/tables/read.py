@@ -1,25 +1,42 @@
 """Reading a table from a file, with every failure said in one line."""
 
+import csv
 import hashlib
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.data.dataset import Source
 from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.file_form import (
+    PLAIN,
+    FileForm,
+    form_of,
+    misplaced,
+    opened,
+    require_distinct,
+)
+from asyncdp_sim.data.tables.file_form import column_names as header
 from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
+_RAGGED = "a row has more cells than the header"
+_NO_TEXT = "the file is not text of its charset"
 
 
 def read_table(
-    path: str, *, skip_first_lines: int = 0, wanted: Callable[[str], bool] | None = None
+    path: str,
+    *,
+    skip_first_lines: int = 0,
+    wanted: Callable[[str], bool] | None = None,
+    form: FileForm = PLAIN,
+    texts: Collection[str] = (),
 ) -> "pd.DataFrame":
     """Read a CSV, gzipped CSV or Parquet file.
 
@@ -33,19 +50,25 @@ def read_table(
         Lines of a CSV before its header.
     wanted : callable, optional
         Tells by its name whether a column is kept; all are where it is absent.
+    form : FileForm
+        Of a CSV.
+    texts : collection of str
+        Columns of a CSV that are held as they are written, whatever they look like.
 
     Raises
     ------
     DataError
-        On ``data.path``: missing, a directory, unreadable, empty, not UTF-8, not what its name
-        says, or without columns.
+        On ``data.path``: missing, a directory, unreadable, empty, not text of its charset, not what
+        its name says, without columns, or with two of one name.
     """
-    _require_file(path)
-    with _said_of(path):
+    names = column_names(path, skip_first_lines=skip_first_lines, form=form)
+    require_distinct(path, names)
+    with _said_of(path, skip_first_lines, form):
         if path.endswith(".parquet"):
             frame = _read_parquet(path, wanted)
         else:
-            frame = read_csv(path, skip_first_lines=skip_first_lines, wanted=wanted)
+            skip = skip_first_lines
+            frame = read_csv(path, skip_first_lines=skip, wanted=wanted, form=form, texts=texts)
     if len(frame.columns) == 0:
         raise _unreadable(path, "the file has no columns")
     if len(frame) == 0:
@@ -53,7 +76,9 @@ def read_table(
     return frame.reset_index(drop=True)
 
 
-def column_names(path: str, *, skip_first_lines: int = 0) -> tuple[str, ...]:
+def column_names(
+    path: str, *, skip_first_lines: int = 0, form: FileForm = PLAIN
+) -> tuple[str, ...]:
     """Return the names of a file's columns, without reading its rows.
 
     Raises
@@ -61,20 +86,30 @@ def column_names(path: str, *, skip_first_lines: int = 0) -> tuple[str, ...]:
     DataError
         On ``data.path``, as :func:`read_table`.
     """
-    import pandas as pd
-
     _require_file(path)
-    with _said_of(path):
+    with _said_of(path, skip_first_lines, form):
         if path.endswith(".parquet"):
             import pyarrow.parquet as pq
 
             return tuple(pq.read_schema(path).names)
-        header = pd.read_csv(path, skiprows=skip_first_lines, encoding="utf-8", nrows=0)
-        return tuple(str(name) for name in header.columns)
+        return tuple(header(path, form, skip_first_lines))
+
+
+def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
+    """Return the form of a file by :func:`~asyncdp_sim.data.tables.file_form.form_of`.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``, if it cannot be read.
+    """
+    _require_file(path)
+    with _said_of(path, 0, PLAIN):
+        return form_of(path, public, *declared)
 
 
 @contextmanager
-def _said_of(path: str) -> Iterator[None]:
+def _said_of(path: str, skip_first_lines: int, form: FileForm) -> Iterator[None]:
     """Say whatever reading fails of in one line."""
     import pandas as pd
 
@@ -84,12 +119,19 @@ def _said_of(path: str) -> Iterator[None]:
             warnings.simplefilter("error", pd.errors.ParserWarning)
             yield
     except pd.errors.ParserWarning:
-        raise _unreadable(path, "a row has more fields than the header") from None
+        raise _unreadable(path, misplaced(path, form, skip_first_lines) or _RAGGED) from None
     except UnicodeDecodeError:
-        raise _unreadable(path, "the file is not UTF-8 text") from None
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        reason = str(error).splitlines()[0] if str(error) != "" else type(error).__name__
-        raise _unreadable(path, f"the file cannot be read ({reason[:120]})") from None
+        raise _unreadable(path, misplaced(path, form, skip_first_lines) or _NO_TEXT) from None
+    except pd.errors.ParserError as error:
+        where = misplaced(path, form, skip_first_lines)
+        raise _unreadable(path, where or _cannot_be_read(error)) from None
+    except (OSError, ValueError, EOFError, csv.Error, zlib.error) as error:
+        raise _unreadable(path, _cannot_be_read(error)) from None
+
+
+def _cannot_be_read(error: Exception) -> str:
+    reason = str(error).splitlines()[0] if str(error) != "" else type(error).__name__
+    return f"the file cannot be read ({reason[:120]})"
 
 
 def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFrame":
@@ -107,17 +149,14 @@ def first_line(path: str) -> str:
     DataError
         On ``data.path``, as :func:`read_table`.
     """
-    import gzip
-
     _require_file(path)
     if path.endswith(".parquet"):
         return ""
     try:
-        opener = gzip.open if path.endswith(".gz") else open
-        with opener(path, "rb") as file:
-            return file.readline(1_000_000).decode("utf-8-sig").rstrip("\r\n")
+        with opened(path) as file:
+            return str(file.readline(1_000_000).decode("utf-8-sig").rstrip("\r\n"))
     except UnicodeDecodeError:
-        raise _unreadable(path, "the file is not UTF-8 text") from None
+        raise _unreadable(path, "row 0 is not utf-8 text") from None
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, f"the file cannot be read ({error})") from None
 

@@ -196,7 +196,7 @@ class ByColumn(SplitKind):
     ) -> Owned:
         values = values_of(self.column)[:available]
         rows, notes = rows_by_value(self.column, values, n_owners, records, self.least)
-        return Owned(rows, tuple(_name(values[r[0]]) for r in rows), notes)
+        return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
 
 class Dirichlet(SplitKind):
@@ -346,7 +346,7 @@ Split = Annotated[
 """Every way to split a table; a new one joins by its line here."""
 
 
-def _name(value: object) -> str:
+def name_of(value: object) -> str:
     """Return a value as text; a whole number that was read as a fraction without its zero."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 

@@ -22,6 +22,7 @@ from asyncdp_sim.data.dataset import (
     take,
 )
 from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
@@ -77,6 +78,11 @@ class TableRecipe(DataKind):
     @property
     @override
     def file(self) -> str | None:
+        return self.path
+
+    @property
+    def public_file(self) -> str | None:
+        """The file whose last rows are public, if any."""
         return self.path
 
     @property
@@ -167,30 +173,37 @@ class TableRecipe(DataKind):
         streams: Streams | Scope,
         source: Source | None,
         swap: Swap | None,
+        gathering: Gathering | None = None,
     ) -> Dataset:
         """Fit on the public rows, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``swap`` is the record that was replaced in it.
+        ``swap`` is the record that was replaced in it, ``gathering`` has what is wrong with it so far.
         """
+        gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
         first_public = total - self.public_records
         if first_public < 0:
             allowed = f"allowed is at most {total}, the number of rows of the table"
-            raise DataError([Fault("data.public_records", str(self.public_records), allowed)])
+            gathering.add([Fault("data.public_records", str(self.public_records), allowed)])
+            gathering.end()
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
-        if swap is not None and self.split.by_target:
-            owned = self._owned_before(n_owners, records, streams)
-        else:
-            who = (values_of, available, held_back, n_owners, records, streams)
-            owned = self.split.owned(*who, table.target, table.target[first_public:])
+        who = (values_of, available, held_back, n_owners, records, streams)
+        with gathering:
+            if swap is not None and self.split.by_target:
+                owned = self._owned_before(n_owners, records, streams)
+            else:
+                owned = self.split.owned(*who, table.target, table.target[first_public:])
+        with gathering:
+            public, known = self._public(table, first_public)
+            projection = self._projection(public, known)
+        gathering.end()
         rows, notes = owned.rows, owned.notes
-        public, known = self._public(table, first_public)
-        projection = self._projection(public, known)
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
         notes = (
+            *self._told(source),
             *table.notes,
             *projection.notes,
             *notes,
@@ -248,6 +261,19 @@ class TableRecipe(DataKind):
         """Return what the public rows make of all rows and targets."""
         return self.preprocessing.fit(rows, target, self.features)
 
+    def _told(self, source: Source | None) -> tuple[str, ...]:
+        """Return which rows of a file are public, in words."""
+        if source is None or self.public_records == 0:
+            return ()
+        return (
+            Counted(
+                "Public rows: the last {public} of {file}. Anybody may know them, and they alone "
+                "decide codes and projection.",
+                public=self.public_records,
+                file=Path(self.public_file or source.name).name,
+            ),
+        )
+
     def _public(self, table: Table, first: int) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.
 
@@ -261,8 +287,10 @@ class TableRecipe(DataKind):
         large = beyond(rows) | (np.abs(target) > LARGEST)
         if large.any():
             row = int(np.argmax(large))
-            value = max(np.abs(rows[row]).max(initial=0.0), abs(target[row]))
-            given = f"{self.public_records}, with {value:g} in public row {row + 1}"
+            cells = np.abs(np.append(rows[row], target[row]))
+            at = int(np.argmax(cells))
+            where = f"column {table.columns[at]!r}" if at < len(table.columns) else "the target"
+            given = f"{self.public_records}, with {cells[at]:g} in {where} of row {first + row + 1}"
             allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
             raise DataError([Fault("data.public_records", given, allowed)])
         known = ~np.isnan(target)

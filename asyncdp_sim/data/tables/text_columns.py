@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 Truths = npt.NDArray[np.bool_]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
+_COMMA = re.compile(r"[-+]?\d+,\d+")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,30 +56,42 @@ def number_or_nan(text: str) -> float:
     return math.nan if number is None else _finite(number)
 
 
-def cell_or_nan(text: str) -> float:
+def cell_or_nan(text: str, decimal: str = ".") -> float:
     """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
 
-    A number without a value in floating point (1e400) is infinite.
+    A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
+    is a number, too.
     """
+    if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
+        text = text.replace(",", ".")
     number = _number(text)
     if number is not None:
         return number
     word = text.strip()
     truth = _TRUTH.get(word.lower())
-    return _days(word) if truth is None else truth
+    return days(word) if truth is None else truth
 
 
-def map_text(column: "pd.Series", code: Callable[[str], float]) -> Array:
+def map_text(
+    column: "pd.Series", code: Callable[[str], float], *, as_written: bool = False
+) -> Array:
     """Return ``code`` of every value's text, worked out once per distinct value; NaN if missing.
 
-    A number's text is the same in columns of all types: 36 whether it was written 36 or 36.0.
+    A number's text is the same in columns of all types: 36 whether it was written 36 or 36.0; but
+    a text's is its own where it is taken ``as_written``.
     """
+    said = written if as_written else _text
     if column.dtype == object and _is_mixed(column):
         # True and 1 are one value to a hash table, and lists are none
-        column = column.map(_text, na_action="ignore")
+        column = column.map(said, na_action="ignore")
     codes, distinct = column.factorize()
-    table = np.array([code(_text(value)) for value in distinct] + [np.nan])
+    table = np.array([code(said(value)) for value in distinct] + [np.nan])
     return np.asarray(table[codes])  # a missing value has code −1: the last entry
+
+
+def written(value: object) -> str:
+    """Return a text as it stands, and a number as :func:`map_text` spells it."""
+    return value if isinstance(value, str) else _text(value)
 
 
 def groups(column: "pd.Series") -> Rows:
@@ -92,7 +106,7 @@ def numeric(column: "pd.Series") -> Array:
     return numbers(column) if _holds_numbers(column) else map_text(column, number_or_nan)
 
 
-def cells(column: "pd.Series") -> tuple[Array, Truths]:
+def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
     What is missing or infinite is NaN, and is not among the cells that are no numbers.
@@ -107,7 +121,7 @@ def cells(column: "pd.Series") -> tuple[Array, Truths]:
         seconds = naive.to_numpy(dtype="datetime64[s]")
         gaps = np.isnat(seconds)
         return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
-    read = map_text(column, cell_or_nan)
+    read = map_text(column, partial(cell_or_nan, decimal=decimal))
     none = np.isnan(read) & column.notna().to_numpy()
     return np.where(np.isfinite(read), read, np.nan), none
 
@@ -170,7 +184,7 @@ def _text(value: object) -> str:
     return f"{number + 0.0:.0f}" if number.is_integer() else repr(number)
 
 
-def _days(text: str) -> float:
+def days(text: str) -> float:
     """Return days from 1970 to a date, or a date and time, in whole seconds; NaN for none."""
     if _DATE.fullmatch(text) is None:
         return math.nan

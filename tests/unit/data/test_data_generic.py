@@ -38,6 +38,8 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.features[1].tolist() == [[3, 30, 2, 1], [3, 40, 2, 0.5]]
     assert [t.tolist() for t in data.targets] == [[1, 2], [3, 4]]
     assert data.notes == (
+        "Public rows: the last 2 of t.parquet. Anybody may know them, and they alone decide codes "
+        "and projection.",
         "age: 1 missing values became the public median 60.",
         "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones "
         "(2 rows).",
@@ -98,8 +100,8 @@ def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_
             public_records=5,
         )
     assert str(caught.value) == (
-        "data.public_records: given 5, with 1e+51 in public row 1; allowed are public rows of "
-        "numbers up to 1e+50"
+        "data.public_records: given 5, with 1e+51 in column 'age' of row 2; allowed are public "
+        "rows of numbers up to 1e+50"
     )
 
 
@@ -120,8 +122,8 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     ("fields", "line"),
     [
         ({"target": "lso"}, "data.target: given a column 'lso'; nearest columns: los"),
-        ({"target": "sex"}, "data.target: given the text column 'sex'; allowed is a column of "
-         "numbers; columns: hospital, age, admitted, los"),
+        ({"target": "sex"}, "data.target: given the text column 'sex' (row 5); allowed is a column "
+         "of numbers; columns: hospital, age, admitted, los"),
         ({"drop": ("seks",)}, "data.drop: given a column 'seks'; nearest columns: sex"),
         ({"drop": ("hospital", "age", "sex", "admitted")},
          "data.drop: given all columns; at least one must be a feature"),

@@ -75,7 +75,7 @@ def test_a_loanstats_file_with_its_notice_and_sums(tmp_path, path):
     given = LendingData(path=str(tmp_path / "LoanStats3a.csv"), **SPEC).build(1, (50,), Streams(1))
     expected = LendingData(path=path, **SPEC).build(1, (50,), Streams(1))
     assert np.array_equal(given.features[0], expected.features[0])
-    assert given.notes[0] == "1 lines behind the last loan were skipped."
+    assert given.notes[1] == "1 lines behind the last loan were skipped."
 
 
 def test_a_file_that_is_no_loan_table(tmp_path):

@@ -1,0 +1,206 @@
+"""One column: its type, what is suspicious of it, and the encoding that fits."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.look.scales import ordered
+from asyncdp_sim.data.tables.encodings import (
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+)
+from asyncdp_sim.data.tables.encodings.money import amount
+from asyncdp_sim.data.tables.text_columns import cells, days, written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAK = 0.98
+"""Correlation with the target, of values or of ranks, beyond which a column tells it."""
+ALL_DISTINCT = 0.98
+"""Share of distinct values beyond which whole numbers and texts are ids."""
+MOST_COLUMNS = 60
+"""Most distinct texts that become columns of their own."""
+FEW = 20
+"""Fewest values from which shares and correlations are told."""
+DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%b %d, %Y", "%Y-%m")
+"""Forms of dates that are tried where texts are none as 2020-05-17."""
+_MEASURE = re.compile(
+    r"[-+−]?\s*(?:[^\w\s.,+-]|[A-Z]{3}\s)?\s*[-+−]?\d[\d.,'\s]*\s*(?:[^\w\s]|[A-Za-z]+)?\s*"
+)
+_ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
+_CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What was seen of a column.
+
+    Attributes
+    ----------
+    name, type : str
+    missing : float
+        Share of cells that are empty, in [0, 1].
+    distinct : int
+        Values that differ.
+    encoding : Encoding
+        That fits.
+    suspicious : tuple of str
+        In words.
+    """
+
+    name: str
+    type: str
+    missing: float
+    distinct: int
+    encoding: Encoding
+    suspicious: tuple[str, ...] = ()
+
+
+def looked_at(
+    column: "pd.Series", name: str, decimal: str, target: Array | None = None
+) -> ColumnLook:
+    """Return what a column shows, beside the target's numbers, if it is not the target itself."""
+    known = column.dropna()
+    distinct = sorted({written(value) for value in known.unique()})
+    missing = 1.0 - len(known) / max(len(column), 1)
+    kind, encoding, told = _fitting(known, name, distinct, decimal)
+    if target is not None:
+        reasons = [*_ids(known, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
+        told = reasons or told
+        encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
+    share = known.astype(object).value_counts(normalize=True)
+    if len(known) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
+        told.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
+    return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(told))
+
+
+def _fitting(
+    known: "pd.Series", name: str, distinct: list[str], decimal: str
+) -> tuple[str, Encoding, list[str]]:
+    """Return the type of values, the encoding that fits, and what is to be told of that."""
+    if len(distinct) < 2:
+        return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
+            "one value", Drop(), [f"one value alone, {_short(distinct[0])!r}"]
+        )  # fmt: skip
+    form = _form_of_dates(distinct)
+    if form is not None:
+        since = f"{_first_year(known, form)}-01-01"
+        told = [] if form == "" else [f"dates as {form}"]
+        return "date", Date(format=form or None, since=since), told
+    code = _CODE.search(name.lower()) is not None
+    if not cells(known, decimal)[1].any():
+        if not code:
+            return "number", Number(), []
+        return "number", *_texts(distinct, ["numbers that may be codes"])
+    if not code and all(_measured(each, decimal) for each in distinct):
+        return "amount", Money(), [f"numbers with signs or units, as {_short(distinct[0])!r}"]
+    order = None if code else ordered(distinct)
+    if order is not None:
+        return "ordered text", Ordinal(order=order), ["in an order of its own"]
+    return "text", *_texts(distinct, [])
+
+
+def _measured(text: str, decimal: str) -> bool:
+    return _MEASURE.fullmatch(text) is not None and not np.isnan(amount(text, decimal))
+
+
+def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
+    """Return a column for each text; nothing where they are too many."""
+    if len(distinct) <= MOST_COLUMNS:
+        return OneHot(), told
+    return Drop(), [*told, f"too many for a column each ({len(distinct)})"]
+
+
+def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
+    """Yield why a column is one of ids, if it is."""
+    if len(known) < FEW or kind not in ("number", "text"):
+        return
+    whole = kind != "number" or all("." not in text and "," not in text for text in distinct)
+    if whole and len(distinct) > ALL_DISTINCT * len(known):
+        yield "an id: nearly all values differ"
+    elif whole and _ID.search(name.lower()) is not None:
+        yield "an id, by its name"
+
+
+def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
+    """Yield how a column tells the target, if it does."""
+    for values in encoding.learn(column, "", decimal).read(column).values:
+        both = ~np.isnan(values) & ~np.isnan(target)
+        x, y = values[both], target[both]
+        if len(x) < FEW or np.ptp(x) == 0 or np.ptp(y) == 0:
+            continue
+        if np.array_equal(x, y):
+            yield "a leak: equal to the target"
+            return
+        close = max(abs(np.corrcoef(x, y)[0, 1]), abs(np.corrcoef(_ranks(x), _ranks(y))[0, 1]))
+        if close > LEAK:
+            yield f"a leak: correlation {close:.3f} with the target"
+            return
+    share = _told_by_value(column, target)
+    if share > LEAK**2:
+        yield f"a leak: its values tell {share:.0%} of the target's variance"
+
+
+def _told_by_value(column: "pd.Series", target: Array) -> float:
+    """Return the share of the target's variance that is between values of few, η²."""
+    import pandas as pd
+
+    both = pd.DataFrame({"x": column.map(written, na_action="ignore"), "y": target}).dropna()
+    groups = both.groupby("x", observed=True)["y"]
+    if len(both) < FEW or groups.ngroups > len(both) / 5 or both["y"].var() == 0:
+        return 0.0
+    within = float(((both["y"] - groups.transform("mean")) ** 2).sum())
+    return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
+
+
+def _ranks(values: Array) -> Array:
+    """Return mean ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2)[place])
+
+
+def _form_of_dates(distinct: list[str]) -> str | None:
+    """Return the format of texts that all are dates, empty for 2020-05-17; None where not."""
+    if not all(any(mark in text for mark in "-/. ") for text in distinct):
+        return None
+    if not any(np.isnan(days(text.strip())) for text in distinct):
+        return ""
+    return next((form for form in DATES if _all_read(distinct, form)), None)
+
+
+def _all_read(distinct: list[str], form: str) -> bool:
+    try:
+        for text in distinct:
+            datetime.strptime(text.strip(), form)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_year(known: "pd.Series", form: str) -> int:
+    """Return the year of the earliest date."""
+    [year] = Date(format=form or None, parts=("year",)).quantities(known, ".").values
+    return int(np.nanmin(year))
+
+
+def percent(share: float) -> str:
+    """Return a share in words; neither none nor all where it is not."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 < share < 1 else f"{share:.0%}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:23]}…"

@@ -1,0 +1,108 @@
+"""The columns of a table as numbers: each by its encoding, which public cells alone decide."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.tables.encodings import Encoding, usual
+from asyncdp_sim.data.tables.encodings.kind import Codes
+from asyncdp_sim.data.tables.table_recipe import nearest
+from asyncdp_sim.data.tables.text_columns import Truths, cells
+from asyncdp_sim.errors import DataError, Fault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def encoded(
+    frame: "pd.DataFrame",
+    names: Sequence[str],
+    declared: Mapping[str, Encoding],
+    first_public: int,
+    decimal: str,
+) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    """Return columns as finite numbers, (rows, columns), their names, and what was done.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    names : sequence of str
+        Columns that are features.
+    declared : mapping
+        From a column to its encoding; others have the usual one of what their public cells hold.
+    first_public : int
+        The row at which public rows begin, which go on to the end.
+    decimal : str
+    """
+    codes = {name: _learned(frame[name], name, declared, first_public, decimal) for name in names}
+    made = [part for each in codes.values() for part in each.names]
+    matrix, at, notes = np.empty((len(frame), len(made)), order="F"), 0, []
+    for name, each in codes.items():
+        filled, said = encode(frame[name], each)
+        matrix[:, at : at + len(filled)] = np.transpose(filled)
+        at += len(filled)
+        notes += said
+    return matrix, tuple(made), tuple(notes)
+
+
+def _learned(
+    column: "pd.Series",
+    name: str,
+    declared: Mapping[str, Encoding],
+    first_public: int,
+    decimal: str,
+) -> Codes:
+    public = column.iloc[first_public:]
+    encoding = declared.get(str(name)) or usual(public, decimal)
+    return encoding.learn(public, str(name), decimal)
+
+
+def encode(column: "pd.Series", codes: Codes) -> tuple[list[Array], list[str]]:
+    """Return what becomes of a column, and what was done to it in words."""
+    found = codes.read(column)
+    lost = found.misfits.copy() if len(found.values) == 0 else np.zeros(len(column), dtype=np.bool_)
+    for values, unknown in zip(found.values, codes.unknown, strict=True):
+        gaps = np.isnan(values)
+        values[gaps] = unknown
+        lost |= gaps
+    said = codes.said(int(np.count_nonzero(lost)), int(np.count_nonzero(found.misfits)))
+    return found.values, [] if said is None else [said]
+
+
+def target_of(
+    frame: "pd.DataFrame",
+    name: str,
+    declared: Mapping[str, Encoding],
+    first_public: int,
+    decimal: str,
+) -> Array:
+    """Return the targets, NaN where a cell is none; what is no number is for public rows to say.
+
+    Raises
+    ------
+    DataError
+        On ``data.target``, where the column is one of texts, or has no number at all.
+    """
+    if name in declared:
+        codes = _learned(frame[name], name, declared, first_public, decimal)
+        [values] = codes.read(frame[name]).values
+    else:
+        values, none = cells(frame[name], decimal)
+        if none[first_public:].any():
+            raise _of_texts(frame, name, none, first_public, decimal)
+    if np.isnan(values).all():
+        allowed = "allowed is a column of numbers, this one has none"
+        raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
+    return values
+
+
+def _of_texts(
+    frame: "pd.DataFrame", name: str, none: Truths, first_public: int, decimal: str
+) -> DataError:
+    """Return what is wrong with a target of texts; the row that is named is a public one."""
+    told = [c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()]
+    row = first_public + int(np.argmax(none[first_public:])) + 1
+    allowed = f"allowed is a column of numbers; {nearest(name, told)}"
+    return DataError([Fault("data.target", f"the text column {name!r} (row {row})", allowed)])

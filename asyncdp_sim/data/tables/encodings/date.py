@@ -1,0 +1,129 @@
+"""Dates, in days or in parts."""
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Strict, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.data.tables.encodings.kind import Cells, Measured, by_text
+from asyncdp_sim.data.tables.text_columns import days
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Part = Literal["year", "month", "day", "weekday"]
+Days = Any
+"""An array of days."""
+
+
+class Date(Measured):
+    """Days since a date, or parts of a date. A cell without one gets the public median of each.
+
+    Attributes
+    ----------
+    format : str, optional
+        As ``strptime`` has it, such as "%b-%Y" of Dec-2011; absent: 2020-05-17, with or without a
+        time.
+    since : str
+        The date, as 2020-05-17, from which days are counted.
+    parts : list of {"year", "month", "day", "weekday"}
+        Columns of their own, in place of the days; Monday is weekday 0.
+    """
+
+    as_written = True
+
+    kind: Literal["date"] = "date"
+    format: str | None = None
+    since: str = "1970-01-01"
+    parts: Annotated[tuple[Part, ...], Strict(False)] = ()
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(),
+            cls(format="%b-%Y", since="2007-01-01"),
+            cls(parts=("year", "weekday")),
+        )
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        found = []
+        if _day(self.since) is None:
+            found.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
+        if len(set(self.parts)) < len(self.parts):
+            found.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
+        if self.format is not None and not _reads(self.format):
+            allowed = "allowed is a format that tells the year, such as %d.%m.%Y"
+            found.append(Fault("format", repr(self.format), allowed))
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @property
+    @override
+    def single(self) -> bool:
+        return len(self.parts) == 0
+
+    @property
+    @override
+    def read_apart(self) -> tuple[str, ...]:
+        return self.parts
+
+    @override
+    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
+        found = by_text(column, self._days)
+        [since_1970] = found.values
+        if len(self.parts) == 0:
+            return Cells([since_1970 - days(self.since)], found.misfits)
+        known = ~np.isnan(since_1970)
+        when = np.floor(since_1970[known]).astype("datetime64[D]")
+        values = []
+        for part in self.parts:
+            values.append(np.full(len(since_1970), np.nan))
+            values[-1][known] = _PARTS[part](when)
+        return Cells(values, found.misfits)
+
+    def _days(self, text: str) -> float:
+        """Return a text's days since 1970; NaN where it is no such date."""
+        text = text.strip()
+        if self.format is None:
+            return days(text)
+        try:
+            return days(datetime.strptime(text, self.format).replace(tzinfo=None).isoformat(" "))
+        except ValueError:
+            return math.nan
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else None
+    except ValueError:
+        return None
+
+
+def _reads(form: str) -> bool:
+    """Tell whether dates written in a format are read again, with their years."""
+    some = datetime(2021, 11, 23)
+    try:
+        return datetime.strptime(some.strftime(form), form).year == some.year
+    except ValueError:
+        return False
+
+
+def _months(when: Days) -> Days:
+    return when.astype("datetime64[M]").astype(np.int64)
+
+
+_PARTS: dict[str, Callable[[Days], Days]] = {
+    "year": lambda when: _months(when) // 12 + 1970,
+    "month": lambda when: _months(when) % 12 + 1,
+    "day": lambda when: (when - when.astype("datetime64[M]")).astype(np.int64) + 1,
+    "weekday": lambda when: (when.astype(np.int64) + 3) % 7,  # 1970 began on a Thursday
+}

@@ -1,0 +1,149 @@
+"""The family of encodings: what a cell of a column becomes, learned from public cells alone."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.tables.text_columns import Truths, map_text
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a column as numbers.
+
+    Attributes
+    ----------
+    values : list of NDArray
+        (rows,) each, one per encoded column; NaN where a cell is missing or does not fit.
+    misfits : NDArray
+        (rows,), which cells are there and do not fit.
+    """
+
+    values: list[Array]
+    misfits: Truths
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """What the cells of a column become, once public cells have said all that they have to say.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the encoded columns.
+    read : callable
+        From the column, public rows and private ones, to its :class:`Cells`. A cell's numbers
+        depend on that cell alone.
+    unknown : tuple of float
+        What stands in each encoded column for cells that are missing or do not fit.
+    said : callable
+        From the number of such cells, and of those that do not fit, to a sentence, or None.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[["pd.Series"], Cells]
+    unknown: tuple[float, ...]
+    said: Callable[[int, int], str | None]
+
+
+class EncodingKind(Kind):
+    """What becomes of a column of a table."""
+
+    @property
+    def single(self) -> bool:
+        """Whether it makes one number of a cell, as of a target."""
+        return True
+
+    as_written: ClassVar[bool]
+    """It goes by what stands in a cell, 007 and not 7: a CSV's column is held so."""
+
+    @property
+    def makes_nothing(self) -> bool:
+        """Whether no feature is made of the column."""
+        return False
+
+    def needs_public(self) -> str | None:
+        """Return what to give where no public row is to learn from; None for nothing."""
+        return None
+
+    def faults(self, key: str, public_records: int) -> list[Fault]:
+        """Return a fault where it has nothing to learn from."""
+        told = self.needs_public() if public_records == 0 else None
+        return [] if told is None else [Fault(key, f"{self.kind!r}, without public rows", told)]
+
+    @abstractmethod
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        """Return the codes of a column.
+
+        Parameters
+        ----------
+        public : Series
+            The public cells alone.
+        name : str
+            The column's.
+        decimal : str
+            "." or ",": what texts have before their fractions.
+        """
+
+
+class Measured(EncodingKind):
+    """An encoding that reads quantities: a cell without one gets the public median."""
+
+    @property
+    def read_apart(self) -> tuple[str, ...]:
+        """What is read of a cell, where that is several things; their columns' names end so."""
+        return ()
+
+    @abstractmethod
+    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
+        """Return what is read of each cell by itself."""
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        medians = [_median(values) for values in self.quantities(public, decimal).values]
+        known = tuple(value for value in medians if value is not None)
+        return Codes(
+            names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
+            read=lambda column: self.quantities(column, decimal),
+            unknown=tuple(0.0 if value is None else value for value in medians),
+            said=lambda missing, misfits: replaced(name, known, missing, misfits),
+        )
+
+
+def replaced(name: str, medians: Sequence[float], missing: int, misfits: int) -> str | None:
+    """Return what cells without a quantity became, in words; None where there is none."""
+    if missing == 0:
+        return None
+    if len(medians) == 0:
+        how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
+        what = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
+        told = f"{{column}}: {what} {how}public_records."
+        return Counted(told, column=name, missing=missing, texts=misfits)
+    if len(medians) > 1:
+        told = "{column}: {missing} missing values became the public medians."
+        return Counted(told, column=name, missing=missing)
+    told = "{column}: {missing} missing values became the public median {median:g}."
+    return Counted(told, column=name, missing=missing, median=medians[0])
+
+
+def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
+    """Return one finite number for each cell by what is written in it; NaN for none."""
+    values = map_text(column, code, as_written=True)
+    values = np.where(np.isfinite(values), values, np.nan)
+    return Cells([values], np.isnan(values) & column.notna().to_numpy())
+
+
+def _median(values: Array) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) > 0 else None

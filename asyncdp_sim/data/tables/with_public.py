@@ -1,0 +1,72 @@
+"""A table with its public rows, which may be in a file of their own, at its end."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.read import column_names, found_form, read_table
+from asyncdp_sim.errors import DataError, Fault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def public_form(public_path: str, found: FileForm, *declared: Any) -> FileForm:
+    """Return the form of a table whose public rows are apart, as they show it.
+
+    The private file's own header tells what stands between its cells, and how its bytes are text.
+    """
+    with _of_public_rows():
+        return replace(found, decimal=found_form(public_path, None, *declared).decimal)
+
+
+@contextmanager
+def _of_public_rows() -> Iterator[None]:
+    """Say of what is wrong with ``data.path`` that it is of ``data.public_path``."""
+    try:
+        yield
+    except DataError as error:
+        faults = [replace(fault, key="data.public_path") for fault in error.faults]
+        raise DataError(faults) from None
+
+
+def with_public_rows(
+    path: str,
+    public_path: str | None,
+    public_records: int,
+    form: FileForm,
+    spare: Collection[str | None] = (),
+    texts: Collection[str] = (),
+) -> "pd.DataFrame":
+    """Return all rows, public ones last, which may lack columns that are spared.
+
+    Columns named in ``texts`` are held as they are written.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``; on ``data.public_path``, whose file cannot be read, or lacks columns or
+        rows.
+    """
+    import pandas as pd
+
+    if public_path is None:
+        return read_table(path, form=form, texts=texts)
+    with _of_public_rows():
+        shown = found_form(public_path, None, None, form.decimal)
+        public = read_table(public_path, form=shown, texts=texts)
+    if len(public) < public_records:
+        allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
+        raise DataError([Fault("data.public_records", str(public_records), allowed)])
+    names = [name for name in column_names(path, form=form) if name in public.columns]
+    public = public[names].tail(public_records)
+    texts = [name for name in names if public[name].dtype == "category" or name in texts]
+    private = read_table(path, form=form, texts=texts)
+    lacking = [name for name in private.columns if name not in {*names, *spare}]
+    if len(lacking) > 0:
+        given = f"{public_path!r}, a table without a column {lacking[0]!r}"
+        allowed = "allowed is a table with the columns of data.path that are used"
+        raise DataError([Fault("data.public_path", given, allowed)])
+    return pd.concat([private, public], ignore_index=True)

@@ -1,0 +1,130 @@
+"""The proposed ``[data]`` block of a table, a comment a line."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.look.column import ColumnLook, percent
+from asyncdp_sim.data.look.table import TableLook
+from asyncdp_sim.data.tables.encoded_columns import encoded
+from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.preprocessing import independent
+from asyncdp_sim.errors import DataError, Fault
+
+MOST_FEATURES = 10
+LEAST_RECORDS = 20
+"""Owners with fewer records are left out, for their noise is that of one record in so few."""
+HELD_OUT = 0.2
+
+
+def block(look: TableLook, folder: Path | None = None) -> list[str]:
+    """Return the lines of a ``[data]`` block, whose paths load from ``folder``.
+
+    Raises
+    ------
+    DataError
+        If no feature is left, or the target has no numbers.
+    """
+    return [*_commented(_fields(look, folder)), "", "[data.columns]", *_commented(_columns(look))]
+
+
+def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
+    path, public = (p if p is None else _placed(p, folder) for p in (look.path, look.public_path))
+    yield "[data]", ""
+    yield 'kind = "table"', ""
+    yield f"path = {text(path)}", f"{look.rows} rows"
+    if public is not None:
+        yield f"public_path = {text(public)}", f"{look.public} rows, no owner's"
+    yield f"target = {text(look.target)}", "the column to predict"
+    if not look.path.endswith(".parquet"):
+        yield f"separator = {text(look.form.separator)}", "between cells"
+        yield f"decimal = {text(look.form.decimal)}", "before fractions"
+        yield f"charset = {text(look.form.charset)}", "by which bytes are text"
+    if look.owner is not None:
+        left = sum(n < LEAST_RECORDS for n in look.owners.values())
+        least = f", least = {LEAST_RECORDS}" if left > 0 else ""
+        out = f"; {left} with fewer records are left out" if left > 0 else ""
+        yield f"split = {{ column = {text(look.owner)}{least} }}", f"whose rows they are{out}"
+    where = "the last of the file" if public is None else "those of public_path"
+    yield f"public_records = {look.public}", f"{where}; anybody may know them"
+    yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
+    features, most = n_features(look)
+    yield f"features = {features}", f"of {most} independent columns among the public rows"
+    yield f"held_out = {HELD_OUT}", "share of every owner's rows that models are judged by"
+    yield f"chosen_from = {text(look.basis)}", "what these lines were chosen from"
+
+
+def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
+    for each in look.columns:
+        said = [each.type, *([f"{percent(each.missing)} missing"] if each.missing > 0 else [])]
+        if each.name != look.target:
+            yield f"{key(each.name)} = {_inline(each.encoding)}", _told(each, said)
+        elif each.type not in ("number",):
+            yield f"{key(each.name)} = {_inline(each.encoding)}", _told(each, ["the target", *said])
+
+
+def _told(each: ColumnLook, said: Sequence[str]) -> str:
+    return "; ".join([*said, f"{each.distinct} distinct", *each.suspicious])
+
+
+def n_features(look: TableLook) -> tuple[int, int]:
+    """Return how many features are proposed, and how many columns are independent."""
+    matrix = matrix_of(look)
+    rank = independent(matrix - matrix.mean(axis=0))
+    if rank == 0:
+        raise DataError([Fault("", "a table", "no column of it is a feature")], look.path)
+    return min(MOST_FEATURES, rank), rank
+
+
+def matrix_of(look: TableLook) -> Array:
+    """Return the public rows as numbers, scaled."""
+    public = look.seen.tail(look.public).reset_index(drop=True)
+    declared: dict[str, Encoding] = {each.name: each.encoding for each in look.columns}
+    names = [each.name for each in look.columns if each.name != look.target]
+    matrix, _, _ = encoded(public, names, declared, 0, look.form.decimal)
+    scale = matrix.std(axis=0)
+    return np.asarray(matrix[:, scale > 0] / scale[scale > 0])
+
+
+def _inline(encoding: Encoding) -> str:
+    """Return an encoding as TOML has it in one line."""
+    said: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
+    if len(said) == 0:
+        return text(encoding.kind)
+    parts = [f"kind = {text(encoding.kind)}", *(f"{k} = {_value(v)}" for k, v in said.items())]
+    return f"{{ {', '.join(parts)} }}"
+
+
+def _value(value: Any) -> str:
+    return f"[{', '.join(map(text, value))}]" if isinstance(value, tuple) else text(value)
+
+
+def text(value: str | None) -> str:
+    """Return a text as TOML has it."""
+    return json.dumps(value or "", ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def key(name: str) -> str:
+    """Return a key as TOML has it."""
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else text(name)
+
+
+def _placed(path: str, folder: Path | None) -> str:
+    return path if folder is None else os.path.relpath(path, folder)
+
+
+def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:
+    known = [(line, " ".join(said.split())) for line, said in lines]
+    width = min(max((len(line) for line, said in known if said), default=0), 48)
+    return [f"{line:<{width}}  # {said}" if said else line for line, said in known]
+
+
+def commented(*lines: tuple[str, str]) -> list[str]:
+    """Return TOML lines, each with what is said of it."""
+    return _commented(iter(lines))

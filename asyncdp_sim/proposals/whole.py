@@ -1,0 +1,173 @@
+"""A whole scenario around a table: owners, clip bound, step and length, each with its reason.
+
+Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on a stand-in: every owner
+has as many records as the table says, drawn with replacement from the public rows.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from asyncdp_sim.data.look.table import TableLook
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.proposals.block import LEAST_RECORDS, block, commented, text
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.scenario import Scenario, load
+
+OWNERS = 10
+"""Owners where no column says whose the rows are."""
+RUNS = 10
+SEED = 1
+ROUNDS = (1, 2, 4, 8, 16)
+"""Updates for each owner that tuning tries, the middle first."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is chosen by the stand-in."""
+
+    rho: float = 1.0
+    updates: int = 1
+    answers: int = 1
+    bound: float = 1.0
+    said: str = ""
+
+
+def whole(
+    look: TableLook, epsilon: float, folder: Path, tell: Callable[[str], None] = lambda _: None
+) -> list[str]:
+    """Return the lines of a scenario, whose paths load from ``folder``.
+
+    Parameters
+    ----------
+    look : TableLook
+        With a target and public rows.
+    epsilon : float
+        ε of every owner.
+    folder : Path
+    tell : callable
+        Is told how far it has come.
+
+    Raises
+    ------
+    DataError
+        If the table has no feature, or too few rows.
+    SpecError
+        If no step is found.
+    """
+    sizes = sorted(n for n in look.owners.values() if n >= LEAST_RECORDS)
+    if len(look.owners) == 0:
+        sizes = [(look.rows - (look.public if look.public_path is None else 0)) // OWNERS] * OWNERS
+    if len(sizes) == 0 or min(sizes) == 0:
+        given, allowed = f"{look.rows} rows", f"allowed are owners of {LEAST_RECORDS} records"
+        raise SpecError([Fault("--owner", given, allowed)], look.path)
+    choice = _chosen(look, epsilon, sizes, tell)
+    return _lines(look, epsilon, sizes, choice, block(look, folder))
+
+
+def _lines(
+    look: TableLook, epsilon: float, sizes: list[int], choice: Choice, data: list[str]
+) -> list[str]:
+    name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
+    said = f"no column says whose rows are: {OWNERS} owners in the order of the file"
+    if look.owner is not None:
+        said = f"values of {look.owner!r} with records enough"
+    records = [] if look.owner is not None else [(f"records = {sizes[0]}", "of each")]
+    return [
+        *commented(("schema = 1", ""), (f"id = {text(name or 'table')}", "")),
+        "",
+        "[run]",
+        *commented(
+            (f"seed = {SEED}", ""),
+            (f"replicates = {RUNS}", "independent runs"),
+            (f"updates = {choice.updates}", f"T, by tuning on {choice.said}"),
+            ("alone = true", "beside it, what each owner reaches by itself"),
+        ),
+        "",
+        "[owners]",
+        *commented((f"count = {len(sizes)}", said), *records),
+        "",
+        *data,
+        "",
+        "[model]",
+        *commented(('kind = "ridge"', "least squares"), ("regularisation = 1e-3", "σ, a choice")),
+        "",
+        "[algorithm]",
+        *commented(
+            ('kind = "async-gossip"', ""),
+            (f"rho = {choice.rho:.3g}", f"ρ, by tuning on {choice.said}"),
+        ),
+        "",
+        "[privacy]",
+        *commented(
+            (f"epsilon = {epsilon:g}", "of every owner over the whole run, as given"),
+            (
+                f'budget = {{ kind = "per-owner-cap", answers = {choice.answers} }}',
+                "answers of an owner that share it, enough for T",
+            ),
+            (
+                f'sensitivity = {{ kind = "clip", bound = {choice.bound:.3g} }}',
+                "the median gradient of a public row at θ = 0",
+            ),
+        ),
+    ]
+
+
+def _chosen(
+    look: TableLook, epsilon: float, sizes: list[int], tell: Callable[[str], None]
+) -> Choice:
+    """Return the best step and length on the stand-in, and a bound for its gradients."""
+    said = f"{look.public} public rows drawn anew for each owner"
+    rounds = ROUNDS[len(ROUNDS) // 2]
+    start = Choice(updates=rounds * len(sizes), answers=2 * rounds, said=said)
+    with TemporaryDirectory() as place:
+        there = _stand_in(look, sizes, Path(place))
+        scenario = _scenario(there, epsilon, sizes, start)
+        drawn = build_dataset(scenario)
+        gradients = [
+            2 * np.abs(y) * np.abs(x).sum(axis=1)
+            for x, y in zip(drawn.features, drawn.targets, strict=True)
+        ]
+        bound = float(np.nanmedian(np.concatenate(gradients)))
+        start = replace(start, bound=float(f"{bound:.3g}"))
+        tell("tuning ρ and T")
+        scenario = _scenario(there, epsilon, sizes, start)
+        lengths = tuple(each * len(sizes) for each in ROUNDS)
+        found = tune(scenario, private=True, lengths=lengths, replicates=RUNS, tell=tell)
+    best = found.best.setting
+    return replace(start, rho=best.rho, updates=best.updates, answers=best.answers)
+
+
+def _scenario(look: TableLook, epsilon: float, sizes: list[int], choice: Choice) -> Scenario:
+    folder = Path(look.path).parent
+    file = folder / "scenario.toml"
+    lines = _lines(look, epsilon, sizes, choice, block(look, folder))
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return load(file)[0]
+
+
+def _stand_in(look: TableLook, sizes: list[int], folder: Path) -> TableLook:
+    """Return a table like the one looked at, of public rows alone; its file is in ``folder``."""
+    import pandas as pd
+
+    public = look.seen.tail(look.public).reset_index(drop=True)
+    drawn = np.random.default_rng(SEED).integers(len(public), size=sum(sizes))
+    rows = pd.concat([public.take(drawn), public], ignore_index=True)
+    if look.owner is not None:
+        whose = np.repeat(np.arange(len(sizes)), sizes).astype(float)
+        rows[look.owner] = np.concatenate([whose, np.full(len(public), np.nan)])
+    parquet = look.path.endswith(".parquet")
+    path = folder / ("table.parquet" if parquet else "table.csv")
+    if parquet:
+        rows.to_parquet(path, index=False)
+    else:
+        how = {"sep": look.form.separator, "encoding": look.form.charset}
+        rows.to_csv(path, index=False, **how)
+    owners = dict(zip(map(str, range(len(sizes))), sizes, strict=True))
+    named = owners if look.owner is not None else {}
+    return replace(look, path=str(path), public_path=None, owners=named, rows=len(rows))

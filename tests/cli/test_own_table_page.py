@@ -1,0 +1,113 @@
+"""``docs/own-table.md``: what it shows comes out, and no private row has a say in it."""
+
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.scenario import load
+from tests.cli.command import Command
+from tests.cli.pages import FOLDER, commands, fenced, missing
+
+PAGE = FOLDER.parent / "own-table.md"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    [(_, made)] = fenced(PAGE, "python")
+    exec(made, {})
+    return tmp_path
+
+
+def test_its_commands_print_what_it_shows(command: Command, here: Path) -> None:
+    told = [
+        each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})
+    ]
+    assert len(told) == 5
+    for each in told:
+        said = command(*each.arguments)
+        printed = (said.out + said.err).splitlines()
+        assert said.code == each.code, printed
+        assert missing(each.lines, printed) is None, (missing(each.lines, printed), printed)
+    written = (here / "stays.toml").read_text("utf-8")
+    lines = [line for line in written.splitlines() if "=" in line]
+    assert sum("  # " in line for line in lines) > 0.8 * len(lines)
+    assert load(here / "stays.toml")[0].privacy.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    "epsilon", [(), pytest.param(("--epsilon", 1), marks=pytest.mark.nightly)], ids=["data", "all"]
+)
+def test_private_rows_have_no_say_in_what_is_told_and_written(
+    epsilon: tuple[object, ...],
+    command: Command,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = ("--target", "Days", "--owner", "Clinic", "--public", 400)
+    lines = (here / "stays.csv").read_text("cp1252").splitlines()
+    scrambled = [
+        ";".join(["?", line.split(";")[1], "€1.234", "", "x", "1e300", "zz", "secret", "z"])
+        for line in lines[1:1601]
+    ]
+    (here / "other").mkdir()
+    other = here / "other" / "stays.csv"
+    other.write_text("\n".join([lines[0], *scrambled, *lines[1601:]]), encoding="cp1252")
+    told = []
+    for place in (here, here / "other"):
+        monkeypatch.chdir(place)
+        seen = command.done("data", "stays.csv", *asked).out
+        command.done("data", "stays.csv", *asked, "--write", "s.toml", *epsilon)
+        told.append((seen, Path("s.toml").read_text("utf-8")))
+    assert told[0] == told[1]
+
+
+def test_a_look_at_private_rows_is_not_for_release(command: Command, here: Path) -> None:
+    asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
+    said = command.done(*asked, "--private", "--write", "s.toml")
+    assert said.out.startswith("not for release: all rows were looked at, private ones too\n")
+    assert 'chosen_from = "private rows"' in (here / "s.toml").read_text("utf-8")
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("here")
+def test_what_was_chosen_from_private_rows_is_labelled_so(command: Command) -> None:
+    asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
+    command.done(*asked, "--private", "--write", "s.toml", "--epsilon", 1)
+    ran = command.done("run", "s.toml", "--out", "out")
+    assert "private as claimed   NO" in ran.out
+    assert "because              settings chosen from private records, not accounted" in ran.out
+
+
+@pytest.mark.usefixtures("here")
+def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
+    said = command.done("data", "stays.csv", "--owner", "Clinic", "--charset", "cp1252")
+    assert said.lines == []
+    assert said.out.splitlines()[2:] == [
+        "columns: Case id, Admitted, Sex, Risk, Weight, Charges, Weeks, Days",
+        "owners: 8 by Clinic, 200 (Clinic A) to 200 (Clinic A) records, median 200",
+        "types: not known, for no row is public: name the public rows by --public M or --public "
+        "FILE",
+        "proposed: nothing, for it needs --target, the column to predict and --public, which rows "
+        "are public",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--target", "Dayz", "--public", 9), "stays.csv: --target: given a column 'Dayz'; …"),
+        (("--public", 2000), "stays.csv: --public: given 2000; allowed is fewer than 2000, the …"),
+        (("--public", "no.csv"), "stays.csv: data.public_path: given 'no.csv'; there is no such …"),
+        (("--charset", "ebcdic"), "…"),
+        (("--epsilon", 1), "asyncdp: Invalid value: --epsilon goes with --write, the scenario …"),
+        (("--public", 400, "--write", "s.toml"), "--write: given s.toml; it needs --target, the …"),
+        (("--target", "Days", "--public", 400, "--write", "stays.csv"),
+         "stays.csv: --write: given stays.csv; allowed is a file that is not there yet"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("here")
+def test_wrong_options(command: Command, options: tuple[object, ...], line: str) -> None:
+    said = command("data", "stays.csv", *options)
+    assert said.code == 2
+    assert said.lines[0].startswith(line.removesuffix("…").rstrip()), said.lines

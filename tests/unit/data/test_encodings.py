@@ -1,0 +1,226 @@
+"""Cells by each encoding, and what stands in place of those that do not fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.data import TableData
+from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal, usual
+from asyncdp_sim.data.tables.encodings.money import amount
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+
+
+def codes(encoding, cells, public, decimal="."):
+    """Return the encoded columns of cells, the last of which are public, and what was said."""
+    column = pd.Series(cells, dtype=object)
+    learned = encoding.learn(column.iloc[-public:] if public else column.iloc[:0], "c", decimal)
+    found = learned.read(column)
+    filled = [
+        np.where(np.isnan(v), u, v).tolist()
+        for v, u in zip(found.values, learned.unknown, strict=True)
+    ]
+    return learned.names, filled
+
+
+@pytest.mark.parametrize(
+    ("encoding", "cells", "public", "names", "columns"),
+    [
+        (Number(), ["1.5", "maybe", None, "2", "4"], 2, ("c",), [[1.5, 3, 3, 2, 4]]),
+        (Number(), ["1.5", "maybe"], 0, ("c",), [[1.5, 0]]),
+        (Money(), ["$44,778.08", "?", "120 +", "-€5"], 2, ("c",), [[44778.08, 57.5, 120, -5]]),
+        (OneHot(), ["z", None, "b", "a", "b"], 2, ("c = a", "c = b"),
+         [[0, 0, 0, 1, 0], [0, 0, 1, 0, 1]]),
+        (OneHot(values=("z", "b")), ["z", "a", "b"], 0, ("c = z", "c = b"),
+         [[1, 0, 0], [0, 0, 1]]),
+        (Ordinal(), ["z", "b", None, "a", "b"], 2, ("c",), [[2, 1, 2, 0, 1]]),
+        (Ordinal(order=("low", "mid", "high")), ["high", "?", "low", "mid", "high"], 2, ("c",),
+         [[2, 1.5, 0, 1, 2]]),
+        (Ordinal(order=("low", "mid", "high")), ["high", "?"], 0, ("c",), [[2, 1]]),
+        (Date(since="2020-01-01"), ["2019-12-31", "x", "2020-01-03"], 1, ("c",), [[-1, 2, 2]]),
+        (Date(format="%b-%Y", since="2011-12-01"), ["Dec-2011", "Jan-2012"], 1, ("c",), [[0, 31]]),
+        (Date(parts=("year", "month", "day", "weekday")), ["1969-12-31", "?", "2020-05-17"], 1,
+         ("c year", "c month", "c day", "c weekday"),
+         [[1969, 2020, 2020], [12, 5, 5], [31, 17, 17], [2, 6, 6]]),
+        (Drop(), ["a", "b"], 1, (), []),
+    ],
+)  # fmt: skip
+def test_what_cells_become(encoding, cells, public, names, columns):
+    made, values = codes(encoding, cells, public)
+    assert made == names
+    assert values == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "value"),
+    [
+        ("$44,778.08", ".", 44778.08),
+        ("120 +", ".", 120),
+        (" 36 months", ".", 36),
+        ("10.65%", ".", 10.65),
+        ("1.234,56", ".", 1234.56),
+        ("1.234,56 €", ",", 1234.56),
+        ("1.234", ",", 1234),
+        ("1.234", ".", 1.234),
+        ("1,234", ".", 1234),
+        ("1,234", ",", 1.234),
+        ("1,5", ".", 1.5),
+        ("12.50", ",", 12.5),
+        ("1,234,567", ".", 1234567),
+        ("1 234 567,5", ",", 1234567.5),
+        ("CHF 1'200", ".", 1200),
+        ("-5", ".", -5),
+        ("−€ 5", ".", -5),
+        ("1e5", ".", 1e5),
+        ("maybe", ".", np.nan),
+        ("MUS009", ".", np.nan),
+        ("Rs.500", ".", 500),
+        ("of 7", ".", 7),
+        ("number 7", ".", np.nan),
+        ("", ".", np.nan),
+        ("١٢", ".", np.nan),
+    ],
+)
+def test_amounts(text, decimal, value):
+    assert np.array_equal([amount(text, decimal)], [value], equal_nan=True)
+
+
+def test_a_decimal_comma_is_one_in_numbers_too():
+    assert codes(Number(), ["1,5", "1.5", "1.234,5", "2"], 1, ",")[1] == [[1.5, 1.5, 2, 2]]
+
+
+def test_the_usual_encoding_is_for_public_cells_to_say():
+    assert usual(pd.Series(["1", None, "true"]), ".") == Number()
+    assert usual(pd.Series([], dtype=object), ".") == Number()
+    assert usual(pd.Series(["1", "one"]), ".") == Ordinal()
+    assert usual(pd.Series(["1,5"]), ".") == Ordinal()
+    assert usual(pd.Series(["1,5"]), ",") == Number()
+
+
+TABLE = """sex;stay;paid;risk;day;who;y
+F;1,5;1.000,50 €;Minor;01.05.2020;a;1,0
+M;2,5;2.000,00 €;Extreme;02.05.2020;a;2,0
+F;;;;;b;3,0
+X;x;x;x;x;b;4,0
+F;3,5;3.000,00 €;Major;03.05.2020;;5,5
+M;4,5;5.000,00 €;Minor;07.05.2020;;6,5
+"""
+COLUMNS = {
+    "sex": "one-hot",
+    "paid": "money",
+    "risk": {"kind": "ordinal", "order": ["Minor", "Moderate", "Major", "Extreme"]},
+    "day": {"kind": "date", "format": "%d.%m.%Y", "since": "2020-05-01"},
+}
+
+
+def spec(path, **fields):
+    asked = {"kind": "table", "path": str(path), "target": "y", "owner_column": "who"}
+    asked |= {"features": 6, "public_records": 2, "preprocessing": "none", "columns": COLUMNS}
+    return parse(TableData, {**asked, **fields})
+
+
+def build(given):
+    return given.build(2, None, Streams(1))
+
+
+def test_a_table_of_all_messes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE, encoding="cp1252")
+    found = build(spec(path))
+    assert found.columns == ("sex = F", "sex = M", "stay", "paid", "risk", "day")
+    assert found.features[0].tolist() == [[1, 0, 1.5, 1000.5, 0, 0], [0, 1, 2.5, 2000, 3, 1]]
+    assert found.features[1].tolist() == [[1, 0, 4, 4000, 1, 4], [0, 0, 4, 4000, 1, 4]]
+    assert found.public_targets.tolist() == [5.5, 6.5]
+    assert found.owner_names == ("a", "b")
+    assert found.notes[1:6] == (
+        "sex: 2 columns of 0 and 1; 0 in all for unseen values (1 rows).",
+        "stay: 2 missing values became the public median 4.",
+        "paid: 2 missing values became the public median 4000.",
+        "risk: 2 missing or unseen values became 1, the public median.",
+        "day: 2 missing values became the public median 4.",
+    )
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_public_rows_of_a_file_of_their_own_are_the_same(tmp_path, charset):
+    head, *lines = TABLE.splitlines(keepends=True)
+    (tmp_path / "t.csv").write_text(TABLE, encoding=charset)
+    (tmp_path / "private.csv").write_text("".join([head, *lines[:4]]), encoding=charset)
+    (tmp_path / "public.csv").write_text("".join([head, *lines[4:]]), encoding=charset)
+    one = build(spec(tmp_path / "t.csv"))
+    path = str(tmp_path / "public.csv")
+    declared = {"charset": "cp1252"} if charset == "cp1252" else {}
+    two = build(spec(tmp_path / "private.csv", public_path=path, **declared))
+    for x, z in zip(one.features, two.features, strict=True):
+        assert np.array_equal(x, z)
+    assert two.notes[0].startswith("Public rows: the last 2 of public.csv.")
+    assert two.source.name == "private.csv"
+
+
+def test_public_rows_that_do_not_do(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "p.csv").write_text("sex;y\nF;1,5\nM;2,5\n", encoding="utf-8")
+    public = str(tmp_path / "p.csv")
+    with pytest.raises(DataError) as caught:
+        build(spec(tmp_path / "t.csv", public_path=public))
+    assert str(caught.value) == (
+        f"data.public_path: given {public!r}, a table without a column 'stay'; allowed is a table "
+        "with the columns of data.path that are used"
+    )
+    with pytest.raises(DataError, match=r"data.public_records: given 9; allowed is at most 2"):
+        build(spec(tmp_path / "t.csv", public_path=public, public_records=9))
+    with pytest.raises(DataError, match=r"data.public_path: .* there is no such file"):
+        build(spec(tmp_path / "t.csv", public_path=str(tmp_path / "none.csv")))
+
+
+def test_a_choice_from_private_rows_is_no_guarantee(tmp_path):
+    assert spec(tmp_path / "t.csv").unsound is None
+    chosen = spec(tmp_path / "t.csv", chosen_from="private rows")
+    assert chosen.unsound == "settings chosen from private records, not accounted"
+
+
+@pytest.mark.parametrize(
+    ("columns", "line"),
+    [
+        ({"sex": "onehot"},
+         "columns.sex: given 'onehot'; allowed: number, money, one-hot, ordinal, date, drop"),
+        ({"sex": {"kind": "ordinal", "ordr": ["a"]}},
+         "columns.sex.ordr: given an unknown key 'ordr'; did you mean 'order'? known keys: kind, "
+         "order"),
+        ({"kind": {"kind": "date", "since": "May"}},
+         "columns.kind.since: given 'May'; allowed is a date such as 2020-05-17"),
+        ({"y": "drop"},
+         "columns.y: given 'drop'; allowed for the target is an encoding that makes one number of "
+         "a cell"),
+        ({"who": "number"},
+         "columns.who: given 'number'; allowed is nothing: it says whose rows are"),
+    ],
+)  # fmt: skip
+def test_wrong_encodings_in_one_line(columns, line):
+    with pytest.raises(SpecError) as caught:
+        spec("t.csv", columns=columns)
+    assert str(caught.value) == line
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y,x\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        build(spec(path, columns={}, owner_column=None, split={"column": "y"}, target="x"))
+    assert str(caught.value) == (
+        f"data.path: given {str(path)!r}, whose columns 1 and 3 are all 'x'; allowed is a name of "
+        "its own for each"
+    )
+
+
+def test_all_that_is_wrong_with_a_table_is_said_at_once(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        spec(path, target="sex", columns={}, features=40).build(3, None, Streams(1))
+    assert [fault.key for fault in caught.value.faults] == [
+        "data.target",
+        "owners.count",
+        "data.features",
+    ]
