@@ -178,7 +178,7 @@ class TableRecipe(DataKind):
         """Fit on the public rows, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``swap`` is the record that was replaced in it, ``gathering`` has what is wrong with it so far.
+        ``swap`` is the record that was replaced in it, ``gathering`` what is wrong with it so far.
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
