@@ -164,7 +164,7 @@ def _together(scenario: Scenario) -> Iterator[str]:
 def _hoped(scenario: Scenario) -> dict[str, Any]:
     """Return what a manifest says of a run in which no bound is exceeded and nothing diverges."""
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
-    told = privacy.noise == "scalar-as-published" or scenario.data.unsound is not None
+    told = privacy.noise == "scalar-as-published" or len(scenario.unsound) > 0
     epsilon = np.inf if told else float(privacy.asked(scenario.owners.count).max())
     summary = {"epsilon_true": epsilon, "delta": privacy.stated_delta, "timing_accounted": timed}
     return {"scenario": scenario.plain(), "summary": summary}
@@ -198,8 +198,7 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
         yield f"trigger: {scenario.trigger.words()}"
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
-    if scenario.data.unsound is not None:
-        yield f"not private, no finite ε: {scenario.data.unsound}"
+    yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.reasons import (
     PublicRecords,
     Reason,
     RestsOnBound,
+    SettingsChosen,
     Unseen,
     Unsound,
     Untimed,
@@ -103,6 +104,7 @@ def guarantee(
     obfuscated: bool = False,
     timing: str | None = None,
     unsound: str | None = None,
+    chosen: bool = False,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -133,6 +135,8 @@ def guarantee(
         What timing tells of records that nobody pays for: who speaks, and when, has no finite ε.
     unsound : str, optional
         Why one private record has a say in what is made of others, where it has.
+    chosen : bool
+        Whether private records had a say in the settings: no finite ε pays for that.
 
     Raises
     ------
@@ -141,16 +145,18 @@ def guarantee(
     """
     untimed = [] if timing is None else [Untimed(timing)]
     public = _public(public_rows_of_owner)
+    settings = [SettingsChosen()] if chosen else []
     if not privacy.hides:
         bare = Obfuscated() if obfuscated else AnswersExact()
-        return Guarantee(False, inf, None, None, (bare, *public, *untimed))
+        return Guarantee(False, inf, None, None, (bare, *settings, *public, *untimed))
     if privacy.on_trust and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
     scaled, factor = _published(privacy, n_features)
     factors = factor * _excess(look, xi, len(records))
     lost = [] if diverged == 0 else [Diverged(diverged)]
     recoded = [] if unsound is None else [Unsound(unsound)]
-    endless = [*_silent(noise, accountant, privacy), *lost, *recoded, *public, *untimed]
+    moved = [*lost, *recoded, *settings, *public, *untimed]
+    endless = [*_silent(noise, accountant, privacy), *moved]
     breaks = [*scaled, *_beyond(look, xi, privacy.norm), *_unhidden(accountant), *endless]
     true = accountant.together(accountant.answers, privacy.overlap, factors)
     if len(endless) > 0 or privacy.noise == "scalar-as-published":

@@ -40,6 +40,7 @@ def judge(
         obfuscated=scenario.algorithm.obfuscates,
         timing=scenario.timing_unaccounted,
         unsound=scenario.data.unsound,
+        chosen=scenario.chosen_privately,
     )
 
 

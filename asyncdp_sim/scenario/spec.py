@@ -26,6 +26,7 @@ from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
@@ -45,6 +46,9 @@ class Scenario(Spec):
         Where it comes from, such as "Async, figure 3", for captions. Absent: where the records
         do, "synthetic", "synthetic twin of lending" or a table by its file's name. A scenario that
         reads a file is not "synthetic", whatever it says.
+    chosen_from : str, optional
+        What the settings were chosen from, "public rows" or "private rows". From private ones no ε
+        holds: whoever sees the settings learns of records, and nothing is charged for it.
 
     Raises
     ------
@@ -57,6 +61,7 @@ class Scenario(Spec):
     title: str = ""
     description: str = ""
     source: str | None = None
+    chosen_from: Literal["public rows", "private rows"] | None = None
     run: Run
     owners: Owners
     data: DataSpec
@@ -164,6 +169,17 @@ class Scenario(Spec):
         if self.trigger is not None:
             told.append("owners answer or keep silent by their exact gradients ([trigger])")
         return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
+
+    @property
+    def chosen_privately(self) -> bool:
+        """Whether private records had a say in the settings."""
+        return self.chosen_from == "private rows"
+
+    @property
+    def unsound(self) -> tuple[str, ...]:
+        """Why private records have a say in what everybody sees, whatever the noise is."""
+        reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
+        return tuple(why for why in reasons if why is not None)
 
     @property
     def network(self) -> Network:
