@@ -46,6 +46,7 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
     ResultError
         If the directory exists or cannot be written.
     """
+    who = outcome.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     optimum = outcome.problem.task.objective.optimum
     said = manifest(outcome)
@@ -53,7 +54,7 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
         if updates:
             writer.table("updates.parquet", update_columns(traces, numbers))
         writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers)
+        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers, who)
         owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
         writer.table("owners.parquet", owners)
         writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
@@ -71,7 +72,7 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
 def manifest(outcome: RunResult) -> dict[str, Any]:
     """Return what made a result and what it says in short; no host, no path, no clock time."""
     said = described(outcome.scenario)
-    problem = outcome.problem
+    problem, names = outcome.problem, outcome.participants.names
     content = {
         "schema": 1,
         "scenario": said,
@@ -81,6 +82,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "replicates": list(outcome.numbers),
         "events": all(trace.events is not None for trace in outcome.traces),
         "columns": list(outcome.dataset.columns),
+        **({} if len(names) == 0 else {"owner_names": list(names)}),
         "constants": {
             **asdict(constants(problem.task.objective, problem.records)),
             "noise_bound": problem.xi,

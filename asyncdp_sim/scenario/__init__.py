@@ -9,11 +9,13 @@ from asyncdp_sim.scenario.files import (
     unplaced,
     without_places,
 )
+from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
 
 __all__ = [
+    "Participants",
     "Scenario",
     "data_files",
     "dump",

@@ -1,16 +1,17 @@
 """The parts of a scenario that are of no other family: its id, its sweep, its run, its owners."""
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.paths import keys
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Count, PerOwner, Positive, Spec
+from asyncdp_sim.spec import Count, PerOwner, Positive, Spec, wrong_length
 
 
 def identifier(text: str) -> str:
@@ -87,6 +88,9 @@ class Run(Spec):
     split: bool = False
 
 
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+
+
 class Owners(Spec):
     """Who takes part.
 
@@ -96,7 +100,25 @@ class Owners(Spec):
         N ≥ 1.
     records : int or list, optional
         n_i ≥ 1 per owner; absent where the data are split by a column.
+    names : list of str, optional
+        What the owners are called, one name each, all different; absent where the data are split
+        by a column, whose values are the names.
     """
 
     count: Count
     records: PerOwner[Count] | None = None
+    names: Names | None = None
+
+    def name_faults(self, column: str | None) -> list[Fault]:
+        """Return what is wrong with the names, the data being split by a column or not."""
+        if self.names is None:
+            return []
+        key, given = "owners.names", f"{len(self.names)} names"
+        if column is not None:
+            allowed = f"allowed is nothing where the values of {column!r} are the names"
+            return [Fault(key, given, allowed)]
+        found = wrong_length(key, self.names, self.count, "name")
+        twice = [name for name, times in Counter(self.names).items() if times > 1]
+        if len(twice) > 0:
+            found.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
+        return found

@@ -29,6 +29,7 @@ from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.outside import replaced
+from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
@@ -107,6 +108,7 @@ class Scenario(Spec):
         if self.acceptance is not None:
             found += self.acceptance.faults(self.privacy.mechanism.kind)
         found += wrong_length("owners.records", self.owners.records, n_owners)
+        found += self.owners.name_faults(self.data.split_column)
         found += held_out.faults(self.data.held_out, self.records or ())
         if len(found) == 0 and algorithm.needs_shares:
             found += self._share_faults()
@@ -249,6 +251,11 @@ class Scenario(Spec):
         """n_i per owner; None where the data decide."""
         records = self.owners.records
         return None if records is None else per_owner(records, self.owners.count)
+
+    def participants(self, names: tuple[str, ...]) -> Participants:
+        """Return who takes part, a table's column having these names where they have others."""
+        own = names if self.owners.names is None else self.owners.names
+        return Participants(tuple(range(1, self.owners.count + 1)), own)
 
     @property
     def trained_on(self) -> tuple[int, ...] | None:

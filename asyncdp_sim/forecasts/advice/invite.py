@@ -129,7 +129,10 @@ def invite(
     inactive = alike.by_rounds and clips(known)
     basis = "by moments, clipping taken as inactive" if inactive else "by moments"
     costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}
-    done = {at: Trialled(tried[at], figure, costs.get(at), basis) for at, figure in figures.items()}
+    who = known.participants
+    done = {
+        at: Trialled(tried[at], figure, costs.get(at), basis, who) for at, figure in figures.items()
+    }
     return Invited(
         best=done[order[0]],
         everybody=done[whole],
