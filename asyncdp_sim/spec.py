@@ -146,7 +146,7 @@ def kind_of(member: type[Spec]) -> str:
     return str(member.model_fields["kind"].default)
 
 
-def parse(spec: type[Any], raw: object) -> Any:
+def parse(spec: Any, raw: object) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
 
     Raises

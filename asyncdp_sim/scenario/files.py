@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import outside
+from asyncdp_sim.data import DataSpec
 from asyncdp_sim.errors import Fault, SpecError, blaming
 from asyncdp_sim.faults import show
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
@@ -41,6 +42,8 @@ def load(
     ------
     SpecError
         With every fault found, naming the file.
+    DataError
+        If a table is to say who the owners are, and cannot be read.
     """
     raw = _read(file)
     _map_paths(raw, lambda path: str((file.parent / path).absolute()))
@@ -50,6 +53,7 @@ def load(
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
         require_code(raw, allowed=allow_code)
+        _count(raw)
         scenario: Scenario = parse(Scenario, raw)
         _check_grid(scenario)
     return scenario, notes
@@ -148,6 +152,30 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
     except SpecError as error:
         named = [fault if fault.key != "" else fault.under("--set") for fault in error.faults]
         raise SpecError(named) from None
+
+
+def _count(raw: Raw) -> None:
+    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
+
+    Only then is the table read, and of it that column; what is wrong with the data otherwise is
+    said with all other faults.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be read.
+    """
+    owners = raw.setdefault("owners", {})
+    if not isinstance(owners, dict) or "count" in owners:
+        return
+    names = owners.get("names")
+    if names is None:
+        try:
+            names = parse(DataSpec, raw.get("data")).owner_names()
+        except SpecError:
+            return
+    if isinstance(names, list | tuple) and len(names) > 0:
+        owners["count"] = len(names)
 
 
 def _check_grid(scenario: Scenario) -> None:

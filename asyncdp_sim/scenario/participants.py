@@ -1,4 +1,4 @@
-"""Who takes part: the owners' numbers and names, as screens, figures and tables say them."""
+"""Participants of a run: the owners' numbers and names, as screens, figures and tables say them."""
 
 import difflib
 from collections import Counter

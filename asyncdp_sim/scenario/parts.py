@@ -97,7 +97,8 @@ class Owners(Spec):
     Attributes
     ----------
     count : int
-        N ≥ 1.
+        N ≥ 1. In a scenario file it may be absent where ``names`` say it, or a column of a table
+        whose values are the owners.
     records : int or list, optional
         n_i ≥ 1 per owner; absent where the data are split by a column.
     names : list of str, optional

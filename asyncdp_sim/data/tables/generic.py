@@ -6,6 +6,7 @@ of numbers. A private cell that does not fit is its own matter: the public media
 numbers, 0 where no public row has one, and the dictionary's last code in a column of texts.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -16,9 +17,9 @@ from typing_extensions import override
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
-from asyncdp_sim.data.tables.read import read_table, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn, InOrder
-from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
+from asyncdp_sim.data.tables.read import column_names, read_table, source_of
+from asyncdp_sim.data.tables.splitting import ByColumn, InOrder, SplitKind
+from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -93,11 +94,9 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        if self.owner_column is not None and self.split.of_column is None:
-            by_column = ByColumn(column=self.owner_column)
-            return self.model_copy(update={"split": by_column}).build(
-                n_owners, records, streams, swap
-            )
+        if self._by_column is not self.split:
+            by_column = {"split": self._by_column}
+            return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         self._require_owners(n_owners, records)
         frame = read_table(self.path)
         self._require_columns(frame)
@@ -125,6 +124,19 @@ class TableData(TableRecipe):
             streams,
             source_of(self.path),
         )
+
+    @property
+    @override
+    def _by_column(self) -> SplitKind:
+        if self.owner_column is None or self.split.of_column is not None:
+            return self.split
+        return ByColumn(column=self.owner_column)
+
+    @override
+    def _column(self, name: str) -> Sequence[object]:
+        key = "data.split" if self.owner_column is None else "data.owner_column"
+        require_column(name, column_names(self.path), key)
+        return raw_values(read_table(self.path, wanted=name.__eq__), name, key)
 
     def _require_columns(self, frame: "pd.DataFrame") -> None:
         wanted = [("data.target", self.target), *(("data.drop", name) for name in self.drop)]

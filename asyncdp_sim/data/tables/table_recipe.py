@@ -1,6 +1,7 @@
 """The fields and the last steps that all kinds of tabular data share."""
 
 import difflib
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -25,7 +26,13 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
-from asyncdp_sim.data.tables.splitting import InOrder, Split, ValuesOf, require_records
+from asyncdp_sim.data.tables.splitting import (
+    InOrder,
+    Split,
+    SplitKind,
+    ValuesOf,
+    require_records,
+)
 from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
@@ -90,6 +97,30 @@ class TableRecipe(DataKind):
     @override
     def split_column(self) -> str | None:
         return self.split.of_column
+
+    @override
+    def owner_names(self) -> tuple[str, ...]:
+        column = self.split_column
+        if column is None or self.path is None:
+            return ()
+        values = self._column(column)
+        public = 0 if self.public_overlap else self.public_records
+        return self._by_column.named(values[: max(len(values) - public, 0)])
+
+    @property
+    def _by_column(self) -> SplitKind:
+        """How the rows are split."""
+        return self.split
+
+    @abstractmethod
+    def _column(self, name: str) -> Sequence[object]:
+        """Read a raw column of the file, over all rows of the table, None where empty.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or has no such column.
+        """
 
     @override
     def twin(self) -> Self | None:
