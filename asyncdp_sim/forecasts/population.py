@@ -58,6 +58,11 @@ class Population:
         return self.scenario.participants(self.dataset.owner_names)
 
 
+def choosing(scenario: Scenario, known: Population) -> Scenario:
+    """Return a scenario that says so where its settings were chosen from private records."""
+    return scenario.replace(chosen_from="private rows") if known.private else scenario
+
+
 def population(
     scenario: Scenario, moments: Moments, *, private: bool, dataset: Dataset | None = None
 ) -> Population:

@@ -41,6 +41,7 @@ def judge(
         timing=scenario.timing_unaccounted,
         unsound=scenario.data.unsound,
         chosen=scenario.chosen_privately,
+        owners=scenario.owners.participants,
     )
 
 

@@ -6,6 +6,8 @@ from asyncdp_sim.scenario.files import (
     jsonable,
     load,
     placed,
+    require_new,
+    save_new,
     unplaced,
     without_places,
 )
@@ -23,6 +25,8 @@ __all__ = [
     "load",
     "parse",
     "placed",
+    "require_new",
+    "save_new",
     "spoken",
     "unplaced",
     "without_places",

@@ -55,6 +55,7 @@ def load(
         require_code(raw, allowed=allow_code)
         _count(raw)
         scenario: Scenario = parse(Scenario, raw)
+        scenario.base()
         _check_grid(scenario)
     return scenario, notes
 
@@ -71,6 +72,39 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
         _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
         raw = relative(raw, directory)
     return tomli_w.dumps(raw)
+
+
+def require_new(file: Path) -> None:
+    """Refuse a place where a scenario cannot be saved, or would replace something.
+
+    Raises
+    ------
+    SpecError
+        On ``--save``.
+    """
+    if os.path.lexists(file):
+        given, allowed = f"an existing path, {file}", "allowed is a file that does not exist yet"
+    elif not file.absolute().parent.is_dir():
+        given, allowed = str(file), "allowed is a file in a folder that exists"
+    else:
+        return
+    raise SpecError([Fault("--save", given, allowed)])
+
+
+def save_new(scenario: Scenario, file: Path) -> None:
+    """Write a scenario into a file that does not exist yet; it loads from there.
+
+    Raises
+    ------
+    SpecError
+        On ``--save``, where it cannot be written.
+    """
+    require_new(file)
+    try:
+        file.write_text(dump(scenario, file.absolute().parent), encoding="utf-8")
+    except OSError as error:
+        said = f"a place that cannot be written ({error.strerror})"
+        raise SpecError([Fault("--save", said, "allowed is one that can")]) from None
 
 
 def data_files(scenario: Scenario) -> list[str]:

@@ -2,9 +2,10 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,11 @@ class Participants:
         """Return the places, from 1, of owners that tables call by number."""
         return np.searchsorted(np.array(self.numbers), numbers) + 1
 
+    def numbered(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a table's columns with the owners' numbers in the place of 1…N; 0 is nobody."""
+        known = np.array([0, *self.numbers], dtype=np.int32)
+        return {**columns, "owner": known[columns["owner"]]}
+
     def said(self, place: int) -> str:
         """Return what the owner at a place (from 0) is called, such as ``owner 7 (St. Mary's)``."""
         return f"owner {self.labels[place]}"
@@ -71,7 +77,9 @@ def shown(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(marked)
 
 
-def places(key: str, given: Sequence[int | str], names: Sequence[str], count: int) -> list[int]:
+def places(
+    key: str, given: Sequence[int | str], names: Sequence[str], numbers: Sequence[int]
+) -> list[int]:
     """Return the places, from 0, of owners that are called by name or number.
 
     A text is a name first, else a number.
@@ -83,47 +91,46 @@ def places(key: str, given: Sequence[int | str], names: Sequence[str], count: in
     given : sequence of int or str
     names : sequence of str
         Of all owners; without members where they have none.
-    count : int
-        N.
+    numbers : sequence of int
+        Of all owners, ascending.
 
     Raises
     ------
     SpecError
         With one fault for each that there is not, with the nearest names.
     """
-    found, wrong = [], []
+    found, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
     for each in given:
         named = [place for place, name in enumerate(names) if name == each]
         number = int(each) if isinstance(each, int) or _is_number(each) else 0
         if len(named) > 1:
-            allowed = f"several owners are called so: allowed are their numbers, {_listed(named)}"
+            whose = ", ".join(str(numbers[place]) for place in named[:_NEAR])
+            allowed = f"several owners are called so: allowed are their numbers, {whose}"
             wrong.append(Fault(key, show(each), allowed))
         elif len(named) == 1:
             found.append(named[0])
-        elif 1 <= number <= count:
-            found.append(number - 1)
+        elif number in by_number:
+            found.append(by_number[number])
         else:
-            wrong.append(Fault(key, show(each), _nearest(str(each), names, count)))
+            wrong.append(Fault(key, show(each), _nearest(str(each), names, numbers)))
     twice = [place for place, times in Counter(found).items() if times > 1]
     if len(twice) > 0:
-        wrong.append(Fault(key, f"owner {twice[0] + 1} twice", "allowed is every owner once"))
+        wrong.append(Fault(key, f"owner {numbers[twice[0]]} twice", "allowed is every owner once"))
     if len(wrong) > 0:
         raise SpecError(wrong)
     return sorted(found)
 
 
-def _nearest(given: str, names: Sequence[str], count: int) -> str:
+def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
     if len(names) == 0:
-        return f"allowed are owner numbers 1 to {count}: these owners have no names"
+        gaps = numbers[-1] - numbers[0] >= len(numbers)
+        known = ", ".join(map(str, numbers)) if gaps else f"{numbers[0]} to {numbers[-1]}"
+        return f"allowed are owner numbers {known}: these owners have no names"
     folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(given.casefold(), folded, n=_NEAR, cutoff=0.5)
     near += [name for name in folded if given.casefold() in name and name not in near]
     some = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
     return f"{'nearest' if near else 'some of the'} names: {', '.join(map(_printable, some))}"
-
-
-def _listed(found: Sequence[int]) -> str:
-    return ", ".join(str(place + 1) for place in found[:_NEAR])
 
 
 def _is_number(text: str) -> bool:

@@ -93,7 +93,8 @@ class Result:
     def participants(self) -> Participants:
         """Who took part, in the order of the tables."""
         names = tuple(map(str, self.manifest.get("owner_names", ())))
-        return Participants(tuple(range(1, self.n_owners + 1)), names)
+        numbers = self.scenario["owners"].get("numbers", range(1, self.n_owners + 1))
+        return Participants(tuple(numbers), names)
 
     @property
     def updates(self) -> int:

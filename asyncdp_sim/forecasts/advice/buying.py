@@ -24,7 +24,7 @@ from asyncdp_sim.forecasts.advice.words import gained, source
 from asyncdp_sim.forecasts.exact.assumptions import broken, choice
 from asyncdp_sim.forecasts.exact.clipping import clips
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
@@ -60,6 +60,8 @@ class Bought:
         what they come to.
     scaled : bool
         Whether budgets were scaled, in other runs, until the target was reached.
+    scenario : Scenario
+        With the budgets bought in it.
     moments : str
         Of what data.
     not_for_release : bool
@@ -77,6 +79,7 @@ class Bought:
     given_total: float
     given: Played
     scaled: bool
+    scenario: Scenario
     moments: str
     not_for_release: bool
     unchecked: bool
@@ -207,6 +210,7 @@ def buy(
         given_total=float(cost @ each),
         given=given,
         scaled=clipped or known.common,
+        scenario=choosing(_with(asked, found.epsilon), known),
         moments=known.words,
         not_for_release=known.private,
         unchecked=own.data != asked.data,

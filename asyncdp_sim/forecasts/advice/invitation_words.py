@@ -8,7 +8,7 @@ from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.shapley import Division
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
-from asyncdp_sim.scenario import Participants
+from asyncdp_sim.scenario import Participants, Scenario
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +70,8 @@ class Invited:
         Whether gradients are clipped.
     estimated : bool
         Whether the moments beside a ψ are of clipped gradients.
+    scenario : Scenario
+        Of whom to invite, with their ρ, T and K in it.
     moments : str
         Of what data.
     doubts : tuple of str
@@ -89,6 +91,7 @@ class Invited:
     worth: Division
     clipped: bool
     estimated: bool
+    scenario: Scenario
     moments: str
     doubts: tuple[str, ...]
     not_for_release: bool

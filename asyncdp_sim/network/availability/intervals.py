@@ -54,6 +54,11 @@ class Intervals(Remembering, AvailabilityKind):
     kind: Literal["intervals"] = "intervals"
     path: str
 
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return True
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

@@ -22,10 +22,10 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Several
+from asyncdp_sim.spec import OWNER_NUMBERS, Several
 from asyncdp_sim.streams import Scope
 
-Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
+Members = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
 
 
 class Outages(AvailabilityKind):
@@ -34,7 +34,8 @@ class Outages(AvailabilityKind):
     Attributes
     ----------
     groups : list of lists of int
-        Owner numbers (from 1); an owner in several groups is offline while any of them is dark.
+        Owner numbers (from 1), ``[]`` is nobody; an owner in several groups is offline while any
+        of them is dark.
     gap, length : law
         Time units between two outages and of one, with positive means. Constants make a schedule.
     """
@@ -45,7 +46,7 @@ class Outages(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["outages"] = "outages"
-    groups: Several[Members]
+    groups: Annotated[Several[Members], OWNER_NUMBERS]
     gap: Law
     length: Law
 
@@ -92,7 +93,7 @@ class Outages(AvailabilityKind):
         """Return members that are no owners, and members named twice in one group."""
         found = []
         for place, group in enumerate(self.groups):
-            if max(group) > n_owners:
+            if max(group, default=0) > n_owners:
                 allowed = f"allowed are owner numbers 1 to {n_owners}"
                 found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
             elif len(set(group)) < len(group):

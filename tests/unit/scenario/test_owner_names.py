@@ -59,18 +59,18 @@ def test_names_that_are_cut_alike_have_their_place_behind_them() -> None:
 
 def test_a_name_is_found_by_itself_and_else_by_its_number() -> None:
     names = ("10", "2", "North")
-    assert places("owners.only", ["2", 1, "North"], names, 3) == [0, 1, 2]
-    assert places("owners.only", ["3"], names, 3) == [2]
+    assert places("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
+    assert places("owners.only", ["3"], names, (1, 2, 3)) == [2]
     with pytest.raises(SpecError, match=r"owners.only: given 'Nort'; nearest names: North$"):
-        places("owners.only", ["Nort"], names, 3)
+        places("owners.only", ["Nort"], names, (1, 2, 3))
     with pytest.raises(SpecError, match=r"given 'zzz'; some of the names: 10, 2, North$"):
-        places("owners.only", ["zzz"], names, 3)
+        places("owners.only", ["zzz"], names, (1, 2, 3))
     with pytest.raises(SpecError, match="allowed are owner numbers 1 to 3: these owners have no"):
-        places("owners.only", ["A"], (), 3)
+        places("owners.only", ["A"], (), (1, 2, 3))
     with pytest.raises(SpecError, match="given owner 1 twice; allowed is every owner once"):
-        places("owners.only", [1, "10"], names, 3)
+        places("owners.only", [1, "10"], names, (1, 2, 3))
     with pytest.raises(SpecError, match="several owners are called so: allowed are their numbers"):
-        places("owners.only", ["A"], ("A", "A"), 2)
+        places("owners.only", ["A"], ("A", "A"), (1, 2))
 
 
 @pytest.mark.parametrize(
