@@ -90,7 +90,8 @@ def neighbours(scenario: Scenario) -> Neighbours:
         f"row {swap.by}" + (f" times {swap.factor:g}" if swap.factor != 1 else "") for swap in swaps
     )
     first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
-    return Neighbours(owner, first, second, f"row {row} of owner {owner + 1} is {told}")
+    called = scenario.owners.participants[owner]
+    return Neighbours(owner, first, second, f"row {row} of owner {called} is {told}")
 
 
 def _recoded(

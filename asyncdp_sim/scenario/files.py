@@ -199,7 +199,7 @@ def _count(raw: Raw) -> None:
     DataError
         If the table cannot be read.
     """
-    owners = raw.setdefault("owners", {})
+    owners = raw.get("owners", {})
     if not isinstance(owners, dict) or "count" in owners:
         return
     names = owners.get("names")
@@ -209,7 +209,7 @@ def _count(raw: Raw) -> None:
         except SpecError:
             return
     if isinstance(names, list | tuple) and len(names) > 0:
-        owners["count"] = len(names)
+        raw["owners"] = owners | {"count": len(names)}
 
 
 def _check_grid(scenario: Scenario) -> None:

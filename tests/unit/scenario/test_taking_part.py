@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.audits import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.figures.kit.source import Result
@@ -285,3 +286,10 @@ def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:
         load(tmp_path / "s.toml", ['owners.only=["Northsid"]'])
     with pytest.raises(DataError, match=r"owners.count: given 4; allowed is 3, the number of dist"):
         load(tmp_path / "s.toml", ["owners.count=4"])
+
+
+def test_an_attack_calls_owners_by_their_numbers() -> None:
+    asked = scenario({"only": ["B", "E"]}, run={"updates": 10})
+    lines = audit(asked, answers=1000, runs=100, confidence=0.999).lines()
+    assert any(line.startswith("one answer of owner 5: ") for line in lines)
+    assert not any("owner 1" in line for line in lines)
