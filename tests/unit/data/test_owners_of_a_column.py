@@ -1,4 +1,4 @@
-"""Who the owners are is read from one column, and is what the whole table says."""
+"""Owners of a column: it is read alone, and says what the whole table says."""
 
 from pathlib import Path
 from typing import Any
