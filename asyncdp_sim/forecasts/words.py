@@ -98,7 +98,14 @@ def as_json(found: Forecast) -> str:
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
-    return json.dumps(_plain(raw), ensure_ascii=False, indent=1)
+    return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+
+
+def _escaped(text: str) -> str:
+    """Return JSON in which names from a table hold nothing that a terminal would obey."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def grid_lines(points: Sequence[Point]) -> list[str]:

@@ -15,6 +15,8 @@ from asyncdp_sim.faults import show
 
 LONGEST = 20
 """Characters of a name on screens and in figures; tables hold it whole."""
+_WHOLE = 60
+"""Characters of a name that somebody may have meant."""
 _NEAR = 3
 """Names that are told beside one that is not there."""
 
@@ -130,7 +132,8 @@ def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
     near = difflib.get_close_matches(given.casefold(), folded, n=_NEAR, cutoff=0.5)
     near += [name for name in folded if given.casefold() in name and name not in near]
     some = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
-    return f"{'nearest' if near else 'some of the'} names: {', '.join(map(_printable, some))}"
+    told = ", ".join(_cut(_printable(name), _WHOLE) for name in some)
+    return f"{'nearest' if near else 'some of the'} names: {told}"
 
 
 def _is_number(text: str) -> bool:

@@ -25,7 +25,11 @@ from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.participants import LONGEST, places, shown
 from asyncdp_sim.spec import parse
 
-HOSTILE = ("St. Mary's", "\x1b[31mred\u202e", "costs $5 or $6, which is a very long name indeed")
+HOSTILE = (
+    "St. Mary's",
+    "\x1b[31mred\x9b\u202e",
+    "costs $5 or $6, which is a very long name indeed",
+)
 
 
 def scenario(names: tuple[str, ...] | None = HOSTILE, **owners: Any) -> Scenario:
@@ -105,7 +109,7 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
     assert tuple(manifest["owner_names"]) == HOSTILE
     result = Result.read(tmp_path / "named")
     labels = result.participants.labels
-    assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\u202e)", "3 (costs $5 or $6, whi…)")
+    assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\x9b\\u20…)", "3 (costs $5 or $6, whi…)")
     picture = shares.by_owner(result)
     assert tuple(picture.table["name"]) == HOSTILE
     ticks = [tick.get_text() for tick in picture.figure.axes[0].get_xticklabels()]
@@ -131,7 +135,9 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path: Path) -> None
     for label in Participants((1, 2, 3), HOSTILE).labels:
         assert any(line.lstrip().startswith(label) for line in lines), label
     assert not any(ord(c) < 32 for line in lines for c in line)
-    (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
+    printed = words.as_json(found)
+    assert all(c.isprintable() or c == "\n" for c in printed)
+    (tmp_path / "f.json").write_text(printed, encoding="utf-8")
     read = drawn_forecast.read(tmp_path / "f.json")
     assert [owner["name"] for owner in read["owners"]] == list(HOSTILE)
     picture = drawn_forecast.owners(read)
