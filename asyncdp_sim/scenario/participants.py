@@ -84,7 +84,8 @@ def places(
 ) -> list[int]:
     """Return the places, from 0, of owners that are called by name or number.
 
-    A text is a name first, else a number.
+    A text is a name first, else a number, unless names themselves look like numbers: facility 13,
+    which is not there, is not owner 13.
 
     Parameters
     ----------
@@ -102,9 +103,10 @@ def places(
         With one fault for each that there is not, with the nearest names.
     """
     found, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
+    words = not any(map(_is_number, names))
     for each in given:
         named = [place for place, name in enumerate(names) if name == each]
-        number = int(each) if isinstance(each, int) or _is_number(each) else 0
+        number = each if isinstance(each, int) else int(each) if words and _is_number(each) else 0
         if len(named) > 1:
             whose = ", ".join(str(numbers[place]) for place in named[:_NEAR])
             allowed = f"several owners are called so: allowed are their numbers, {whose}"

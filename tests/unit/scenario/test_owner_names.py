@@ -64,7 +64,9 @@ def test_names_that_are_cut_alike_have_their_place_behind_them() -> None:
 def test_a_name_is_found_by_itself_and_else_by_its_number() -> None:
     names = ("10", "2", "North")
     assert places("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
-    assert places("owners.only", ["3"], names, (1, 2, 3)) == [2]
+    assert places("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
+    with pytest.raises(SpecError, match=r"owners.only: given '3'; some of the names: 10, 2, Nort"):
+        places("owners.only", ["3"], names, (1, 2, 3))
     with pytest.raises(SpecError, match=r"owners.only: given 'Nort'; nearest names: North$"):
         places("owners.only", ["Nort"], names, (1, 2, 3))
     with pytest.raises(SpecError, match=r"given 'zzz'; some of the names: 10, 2, North$"):
