@@ -129,6 +129,10 @@ class Kind(Spec):
         """Whether it names all owners by their numbers, so that none can be left out of it."""
         return False
 
+    def of_some(self, places: Sequence[int]) -> "Kind":
+        """Return the member that says the same of some of the owners alone; see :func:`picked`."""
+        return picked(self, places)
+
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return an example or more, between them of every way that a member can be set.
@@ -200,7 +204,9 @@ def picked(spec: _S, places: Sequence[int]) -> _S:
     numbers = {place + 1: number for number, place in enumerate(places, 1)}
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
-        if isinstance(value, Spec):
+        if isinstance(value, Kind):
+            changes[name] = value.of_some(places)
+        elif isinstance(value, Spec):
             changes[name] = picked(value, places)
         elif isinstance(value, tuple) and _has(field, EACH_OWNER):
             changes[name] = tuple(value[place] for place in places)

@@ -88,6 +88,7 @@ def said(spec: Spec) -> str:
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("diurnal", "phase"): [-1.0],
+    ("outages", "numbers"): [None],
     ("csma", "collision_detection"): [True],
     ("request", "retry"): [None],
     ("request", "timeout"): [None],

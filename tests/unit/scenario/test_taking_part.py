@@ -159,7 +159,11 @@ def test_lists_are_of_the_participants_and_numbers_their_places() -> None:
     assert raw["privacy"]["epsilon"] == [2.0, 4.0]
     assert raw["privacy"]["budget"]["answers"] == [2, 4]
     assert raw["adversary"]["owners"] == [2]
-    assert raw["availability"]["groups"] == [[], [1], [2], [1]]
+    assert raw["availability"]["groups"] == [[1], [2], [1]]
+    assert raw["availability"]["numbers"] == [2, 3, 4]
+    outages = COUPLED_BY_NOTHING["outages"]["availability"]
+    spared = scenario({"only": ["E"]}, availability={**outages, "groups": [[1, 2], [3]]}).base()
+    assert spared.availability.kind == "always"
     assert part.records == (40, 60)
     assert parse(Scenario, raw) == part
     said = "\n".join(describe(part))
@@ -168,8 +172,9 @@ def test_lists_are_of_the_participants_and_numbers_their_places() -> None:
 
 
 def test_all_of_them_is_the_scenario_without_the_question() -> None:
-    asked = scenario({"only": NAMES}).base()
-    assert digest(described(asked)) == digest(described(scenario()))
+    parts = COUPLED_BY_NOTHING["outages"]
+    asked = scenario({"only": NAMES}, **parts).base()
+    assert digest(described(asked)) == digest(described(scenario(**parts)))
 
 
 @pytest.mark.parametrize(
