@@ -20,13 +20,15 @@ from asyncdp_sim.words import extent
 def describe(scenario: Scenario) -> list[str]:
     """Return one line each on owners, load, budgets, and predictions with their assumptions.
 
-    No data are read (:mod:`asyncdp_sim.runs.table_check` does) and nothing is simulated.
+    Nothing is simulated, and no data are read (:mod:`asyncdp_sim.runs.table_check` does), but for
+    the names of owners where some take part.
     """
+    base = scenario.base()
     return [
-        *_owners(scenario),
-        *_network(scenario),
-        *_privacy(scenario),
-        *_conduct(scenario),
+        *_owners(base),
+        *_network(base),
+        *_privacy(base, scenario),
+        *_conduct(base),
         *_sweep(scenario),
     ]
 
@@ -45,6 +47,11 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         held = f"{min(records)} to {max(records)} records"
     path = scenario.data.file
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {path or 'synthetic'}"
+    if scenario.owners.numbers is not None:
+        who = scenario.participants(scenario.names_read()).labels
+        more = f", and {len(who) - _FEW} more" if len(who) > _FEW else ""
+        named = f"{', '.join(who[:_FEW])}{more}"
+        yield f"taking part: {n_owners} of {scenario.owners.whole} owners: {named}"
     if scenario.data.held_out > 0:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
     run = scenario.run
@@ -86,6 +93,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
 
 
+_FEW = 12
+"""Owners that are named one by one."""
 _MANY = 10_000
 """Owners from which one clock for all of them is worth other random numbers."""
 
@@ -110,7 +119,7 @@ def _online(scenario: Scenario) -> Iterator[str]:
         yield f"availability: {kind}, owners online {extent(np.array(share))} of the time"
 
 
-def _privacy(scenario: Scenario) -> Iterator[str]:
+def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if not privacy.hides:
         exact = not scenario.algorithm.obfuscates
@@ -153,13 +162,14 @@ def _privacy(scenario: Scenario) -> Iterator[str]:
             f"T = {scenario.run.updates}{takes}: every run ends early"
         )
     yield from _claims(scenario)
-    yield from _together(scenario)
+    yield from _together(whole)
 
 
 def _together(scenario: Scenario) -> Iterator[str]:
     """Say of what all this is said: of one replicate of one cell."""
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
-    hoped = [_hoped(cell) | {"digest": number} for number, cell in enumerate(cells or [scenario])]
+    some = enumerate(cells or [scenario.base()])
+    hoped = [_hoped(cell) | {"digest": number} for number, cell in some]
     alone = composition(hoped)
     if alone is not None:
         yield f"that is said of {alone}"
@@ -168,7 +178,7 @@ def _together(scenario: Scenario) -> Iterator[str]:
 def _hoped(scenario: Scenario) -> dict[str, Any]:
     """Return what a manifest says of a run in which no bound is exceeded and nothing diverges."""
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
-    told = privacy.noise == "scalar-as-published" or scenario.data.unsound is not None
+    told = privacy.noise == "scalar-as-published" or len(scenario.unsound) > 0
     epsilon = np.inf if told else float(privacy.asked(scenario.owners.count).max())
     summary = {"epsilon_true": epsilon, "delta": privacy.stated_delta, "timing_accounted": timed}
     return {"scenario": scenario.plain(), "summary": summary}
@@ -195,15 +205,14 @@ def _claims(scenario: Scenario) -> Iterator[str]:
 
 def _conduct(scenario: Scenario) -> Iterator[str]:
     if scenario.adversary is not None:
-        yield f"adversary: {scenario.adversary.words()}"
+        yield f"adversary: {scenario.adversary.words(scenario.owners.participants)}"
     if scenario.acceptance is not None:
         yield f"acceptance: {scenario.acceptance.words()}"
     if scenario.trigger is not None:
         yield f"trigger: {scenario.trigger.words()}"
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
-    if scenario.data.unsound is not None:
-        yield f"not private, no finite ε: {scenario.data.unsound}"
+    yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -4,6 +4,7 @@ A specification is parsed once, at the door, into a frozen pydantic model. Whate
 reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
+from collections.abc import Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -24,6 +25,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
 )
+from pydantic.fields import FieldInfo
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import TAGS, faults
@@ -43,17 +45,29 @@ else:
     _ModelType = type(BaseModel)
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", bound="Spec")
 
 
 def _number_or_list(value: object) -> str:
     return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
 
 
+class Mark:
+    """Marks fields that say something of single owners, in their annotations."""
+
+
+EACH_OWNER = Mark()
+"""Of fields that may hold a list with one value per owner."""
+OWNER_NUMBERS = Mark()
+"""Of fields that hold numbers of owners, in one list or in several."""
+
 Several = Annotated[tuple[_T, ...], Strict(False), Field(min_length=1)]
-PerOwner = Annotated[
+OneOrSeveral = Annotated[
     Annotated[_T, Tag(TAGS[0])] | Annotated[Several[_T], Tag(TAGS[1])],
     Discriminator(_number_or_list),
 ]
+"""One value, or a list of values."""
+PerOwner = Annotated[OneOrSeveral[_T], EACH_OWNER]
 """One value for all owners, or a list with one value per owner."""
 
 
@@ -110,6 +124,15 @@ class Kind(Spec):
         """Whether it is not part of the package, so that nobody vouches for it."""
         return is_outside(type(self))
 
+    @property
+    def of_everybody(self) -> bool:
+        """Whether it names all owners by their numbers, so that none can be left out of it."""
+        return False
+
+    def of_some(self, places: Sequence[int]) -> "Kind":
+        """Return the member that says the same of some of the owners alone; see :func:`picked`."""
+        return picked(self, places)
+
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return an example or more, between them of every way that a member can be set.
@@ -146,7 +169,7 @@ def kind_of(member: type[Spec]) -> str:
     return str(member.model_fields["kind"].default)
 
 
-def parse(spec: type[Any], raw: object) -> Any:
+def parse(spec: Any, raw: object) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
 
     Raises
@@ -169,6 +192,40 @@ def per_owner(value: _T | tuple[_T, ...], n_owners: int) -> tuple[_T, ...]:
 def own(value: _T | tuple[_T, ...], owner: int) -> _T:
     """Return what a single value, or a list with one per owner, says of an owner (from 0)."""
     return value[owner] if isinstance(value, tuple) else value
+
+
+def picked(spec: _S, places: Sequence[int]) -> _S:
+    """Return what a specification says of some of the owners alone, at these places (from 0).
+
+    Lists with one value per owner keep those of these owners; numbers of owners become places
+    among them, those of others go.
+    """
+    changes: dict[str, Any] = {}
+    numbers = {place + 1: number for number, place in enumerate(places, 1)}
+    for name, field in type(spec).model_fields.items():
+        value = getattr(spec, name)
+        if isinstance(value, Kind):
+            changes[name] = value.of_some(places)
+        elif isinstance(value, Spec):
+            changes[name] = picked(value, places)
+        elif isinstance(value, tuple) and _has(field, EACH_OWNER):
+            changes[name] = tuple(value[place] for place in places)
+        elif isinstance(value, tuple) and _has(field, OWNER_NUMBERS):
+            changes[name] = _renumbered(value, numbers)
+    return spec.model_copy(update=changes)
+
+
+def _has(field: FieldInfo, mark: Mark) -> bool:
+    """Tell whether a field is marked, itself or what it may hold besides nothing."""
+    inner = (m for part in get_args(field.annotation) for m in getattr(part, "__metadata__", ()))
+    return any(each is mark for each in (*field.metadata, *inner))
+
+
+def _renumbered(value: tuple[Any, ...], numbers: Mapping[int, int]) -> tuple[Any, ...]:
+    """Return numbers by their new ones, without those that have none."""
+    if any(isinstance(each, tuple) for each in value):
+        return tuple(_renumbered(each, numbers) for each in value)
+    return tuple(numbers[each] for each in value if each in numbers)
 
 
 def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -> list[Fault]:

@@ -59,21 +59,49 @@ class Streams:
         return Streams(self.seed)
 
 
-class Scope:
-    """The streams of one part of a run: a view of :class:`Streams` under a name prefix."""
+OF_OWNERS = ("owner", "client")
+"""What stands before an owner's number in a name."""
 
-    def __init__(self, streams: Streams, prefix: Name) -> None:
+
+class Scope:
+    """The streams of one part of a run: a view of :class:`Streams` under a name prefix.
+
+    Parameters
+    ----------
+    streams : Streams
+    prefix : tuple
+    owners : tuple of int, optional
+        Numbers that owners 1…N have in names, where they are some of more owners.
+    """
+
+    def __init__(
+        self, streams: Streams, prefix: Name, owners: tuple[int, ...] | None = None
+    ) -> None:
         self._streams = streams
         self._prefix = prefix
+        self._owners = owners
 
     def generator(self, *name: str | int) -> np.random.Generator:
         """Return the generator of this name below the prefix."""
-        return self._streams.generator(*self._prefix, *name)
+        return self._streams.generator(*self._numbered((*self._prefix, *name)))
 
     def within(self, *prefix: str | int) -> "Scope":
         """Return the streams below a longer prefix."""
-        return Scope(self._streams, (*self._prefix, *prefix))
+        return Scope(self._streams, (*self._prefix, *prefix), self._owners)
 
     def afresh(self) -> "Scope":
         """Return the same streams, none of them handed out: for the same work done again."""
-        return Scope(self._streams.afresh(), self._prefix)
+        return Scope(self._streams.afresh(), self._prefix, self._owners)
+
+    def of_owners(self, numbers: tuple[int, ...] | None) -> "Scope":
+        """Return the streams as those of some of more owners, who keep their numbers in names."""
+        return self if numbers is None else Scope(self._streams, self._prefix, numbers)
+
+    def _numbered(self, name: Name) -> Name:
+        """Return a name with the numbers that owners have among all."""
+        if self._owners is None:
+            return name
+        return tuple(
+            self._owners[part - 1] if isinstance(part, int) and before in OF_OWNERS else part
+            for before, part in zip(("", *name), name, strict=False)
+        )

@@ -127,9 +127,10 @@ def audit(
             )
             for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
         ]  # fmt: skip
+    called = scenario.owners.participants
     facts = (
-        budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0)),
-        ledger_holds(max(each.short for each in attacked)),
+        budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0), called),
+        ledger_holds(max(each.short for each in attacked), called),
         own_noise(sum(each.shared for each in attacked)),
         same_noise(scenario, problem),
     )

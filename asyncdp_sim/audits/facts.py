@@ -57,12 +57,16 @@ def heard(view: View) -> Counts:
     return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64)
 
 
-def budgets_hold(claims: Sequence[Owed], most: Counts) -> Fact:
-    """Judge the largest number of answers that each owner sent in a run, shape (N,)."""
+def budgets_hold(claims: Sequence[Owed], most: Counts, called: Sequence[int]) -> Fact:
+    """Judge the largest number of answers that each owner sent in a run, shape (N,).
+
+    ``called`` are the owners' numbers.
+    """
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    said = f"answers of owner {worst + 1} in a run: up to {count} sent, {claim.answers} claimed"
+    said = f"answers of owner {called[worst]} in a run: up to {count} sent"
+    said += f", {claim.answers} claimed"
     if over[worst] > 0:
         said += f", ε = {claim.cost(count):.4g} by composition"
     return Fact(said, over[worst] > 0)
@@ -80,12 +84,12 @@ def undercharged(problem: Problem, claims: Sequence[Owed], views: Sequence[View]
     return found
 
 
-def ledger_holds(short: Short) -> Fact:
+def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     """Judge whether the ledger charges all that was on the air."""
     said = "the ledger charges every answer that was sent"
     if short.amount > 0:
         said = (
-            f"the ledger: owner {short.owner + 1} sent {short.count} answers, which cost "
+            f"the ledger: owner {called[short.owner]} sent {short.count} answers, which cost "
             f"ε = {short.cost:.4g}, and was charged {short.cost - short.amount:.4g}"
         )
     return Fact(said, short.amount > 0)

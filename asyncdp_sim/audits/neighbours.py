@@ -13,7 +13,7 @@ from asyncdp_sim.data import Dataset, Swap
 from asyncdp_sim.data.tables.neighbour_file import CELLS, write_neighbour
 from asyncdp_sim.data.void import blank, void
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.runs.problem import Problem, prepare
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
@@ -90,7 +90,8 @@ def neighbours(scenario: Scenario) -> Neighbours:
         f"row {swap.by}" + (f" times {swap.factor:g}" if swap.factor != 1 else "") for swap in swaps
     )
     first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
-    return Neighbours(owner, first, second, f"row {row} of owner {owner + 1} is {told}")
+    called = scenario.owners.participants[owner]
+    return Neighbours(owner, first, second, f"row {row} of owner {called} is {told}")
 
 
 def _recoded(
@@ -162,8 +163,7 @@ class _Place:
 
 
 def _built(scenario: Scenario, swap: Swap | None) -> Dataset:
-    streams = Streams(scenario.run.seed)
-    return scenario.data.build(scenario.owners.count, scenario.records, streams, swap)
+    return build_dataset(scenario, swap)
 
 
 def _owner(scenario: Scenario, problem: Problem, dataset: Dataset, row: int) -> int:

@@ -60,7 +60,8 @@ def audit_answer(
         name: _scores(noise, owner, *pair, runs, scope.within(name)) for name, pair in pairs.items()
     }
     found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
-    return Check("one answer", owner + 1, claim, found, runs, most)
+    called = scenario.owners.participants[owner]
+    return Check("one answer", called, claim, found, runs, most)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:

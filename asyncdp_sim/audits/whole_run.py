@@ -108,7 +108,8 @@ def audit_run(
         name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
     }
     shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
-    return Attacked(Check(what, pair.owner + 1, claim, shown, runs, largest), most, short, bare)
+    called = scenario.owners.participants[pair.owner]
+    return Attacked(Check(what, called, claim, shown, runs, largest), most, short, bare)
 
 
 _Part = tuple[Array, Counts, Short, int]

@@ -11,15 +11,18 @@ from asyncdp_sim.cli.importing import import_command
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
+    Only,
     Out,
     Place,
     Settings,
+    Without,
     Workers,
     attack_count,
     not_negative,
     open_share,
     positive,
     price_list,
+    who,
     whole_number,
 )
 from asyncdp_sim.cli.table import data_command
@@ -59,6 +62,8 @@ def run_command(
         typer.Option("--replicates", parser=whole_number, help="Replaces run.replicates."),
     ] = None,
     workers: Workers = 1,
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
@@ -69,7 +74,7 @@ def run_command(
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
-    scenario = _load(file, [*settings, *extra], allow_code)
+    scenario = _load(file, [*settings, *extra, *who(only, without)], allow_code)
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: running its base cell")
     scenario = scenario.base()
@@ -108,6 +113,8 @@ def sweep_command(
         bool,
         typer.Option("--mixed-versions", help="Go on with what other versions have made."),
     ] = False,
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
@@ -122,7 +129,7 @@ def sweep_command(
             raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
         require_sweep(file)
         file, out = file / "scenario.toml", file
-    scenario = _load(file, settings, allow_code)
+    scenario = _load(file, [*settings, *who(only, without)], allow_code)
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
@@ -221,6 +228,15 @@ def forecast_command(
             show_default=False,
         ),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="FILE",
+            help="A new file for the scenario that --invite, --tune or --market ends with.",
+            show_default=False,
+        ),
+    ] = None,
     heterogeneity: Annotated[
         float | None,
         typer.Option(
@@ -231,11 +247,14 @@ def forecast_command(
         ),
     ] = None,
     workers: Workers = 1,
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
@@ -249,7 +268,10 @@ def forecast_command(
         raise typer.BadParameter("--own and --heterogeneity go with neither --invite nor --tune")
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
+    if save is not None and inviting + tuning + (market is not None) != 1:
+        raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
     prices = None if market is None else price_list(market)
+    settings = [*settings, *who(only, without)]
     scenario = _load(file, settings, allow_code)
     moments = "own" if own else "common" if common else None
     data: Any = {"moments": moments, "private": private}
@@ -261,11 +283,13 @@ def forecast_command(
         return
     if len(scenario.sweep) > 0:
         _note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
+    if save is not None:
+        require_new(save)
     if advising:
         named = shlex.join([str(file), *(part for path in settings for part in ("--set", path))])
         with blaming(file), _stderr().status(f"forecasting {scenario.id}") as shown:
             told = _advice(
-                scenario.base(), data, inviting, tuning, prices, target, named,
+                scenario.base(), data, inviting, tuning, prices, target, named, save,
                 workers=workers,
                 tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
             )  # fmt: skip
@@ -368,23 +392,32 @@ def _advice(
     prices: tuple[float, ...] | None,
     target: float | None,
     named: str,
+    save: Path | None,
     **how: Any,
 ) -> list[str]:
-    """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for."""
+    """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for.
+
+    The scenario that one of them ends with is saved, where that is asked for.
+    """
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
+    from asyncdp_sim.scenario import save_new
 
     private = data["private"]
-    told: list[str] = []
+    found: list[Any] = []
     if inviting:
-        told += invite(scenario, private=private, **how).lines(named)
+        found.append(invite(scenario, private=private, **how))
     if tuning:
-        told += tune(scenario, private=private, **how).lines(named)
+        found.append(tune(scenario, private=private, **how))
     if prices is not None and target is not None:
         known: Any = data["moments"] or "own"  # budgets are bought owner by owner
         bought = buy(scenario, prices, target, moments=known, private=private, **how)
-        told += bought.lines(named)
+        found.append(bought)
+    told = [line for each in found for line in each.lines(named)]
+    if save is not None:
+        save_new(found[0].scenario, save)
+        told.append(f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}")
     return told
 
 

@@ -1,5 +1,6 @@
 """Options and arguments that several commands take, and their reading."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -124,3 +125,31 @@ Settings = Annotated[
     list[str],
     typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),
 ]
+Only = Annotated[
+    list[str],
+    typer.Option(
+        "--only",
+        metavar="NAME",
+        help="An owner that takes part, by name or number; may be repeated. Replaces owners.only.",
+    ),
+]
+Without = Annotated[
+    list[str],
+    typer.Option(
+        "--without",
+        metavar="NAME",
+        help="An owner that does not; may be repeated. Replaces owners.without.",
+    ),
+]
+
+
+def who(only: list[str], without: list[str]) -> list[str]:
+    """Return the settings that ``--only`` and ``--without`` stand for."""
+    if len(only) > 0 and len(without) > 0:
+        raise typer.BadParameter("allowed is one of --only and --without")
+    named = {"only": only, "without": without}
+    return [
+        f"owners.{key}={json.dumps(names, ensure_ascii=False)}"
+        for key, names in named.items()
+        if len(names) > 0
+    ]

@@ -10,6 +10,8 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
+_E = TypeVar("_E")
+
 SYNTHETIC = "synthetic"
 """What a scenario's source says of records that are drawn."""
 
@@ -90,6 +92,40 @@ class Dataset:
     def records(self) -> tuple[int, ...]:
         """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
+
+    def of_owners(self, places: Sequence[int], *, judged_by_all: bool) -> "Dataset":
+        """Return the records of some of the owners, at these places (from 0).
+
+        Parameters
+        ----------
+        places : sequence of int
+        judged_by_all : bool
+            Whether the records of the others stay for f, θ* and ψ, as rows of no owner.
+        """
+        features, targets = self.unowned_features, self.unowned_targets
+        if judged_by_all:
+            rest = sorted(set(range(len(self.targets))) - set(places))
+            x, y = ([each[i] for i in rest] for each in (self.features, self.targets))
+            if features is not None and targets is not None:
+                x, y = [*x, features], [*y, targets]
+            if len(x) > 0:
+                features, targets = np.concatenate(x), np.concatenate(y)
+
+        def some(each: tuple[_E, ...]) -> tuple[_E, ...]:
+            return tuple(each[i] for i in places) if len(each) > 0 else ()
+
+        return replace(
+            self,
+            features=some(self.features),
+            targets=some(self.targets),
+            public_rows_of_owner=some(self.public_rows_of_owner),
+            held_out_features=some(self.held_out_features),
+            held_out_targets=some(self.held_out_targets),
+            rows=some(self.rows),
+            unowned_features=features,
+            unowned_targets=targets,
+            owner_names=some(self.owner_names),
+        )
 
     @property
     def scored(self) -> tuple[list[Array], list[Array]]:

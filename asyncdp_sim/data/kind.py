@@ -38,6 +38,16 @@ class DataKind(Kind):
         """The column whose values are the owners, who have as many records as it says, if any."""
         return None
 
+    def owner_names(self) -> tuple[str, ...]:
+        """Read which values of that column are the owners, in their order; nothing without a file.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or has no such column.
+        """
+        return ()
+
     @property
     def says_records(self) -> bool:
         """Whether the data, and not the scenario, say how many records each owner has."""

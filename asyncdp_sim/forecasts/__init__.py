@@ -64,7 +64,8 @@ class Forecast:
     timing : str, optional
         What timing tells of records that nobody pays for: no finite ε holds then.
     unsound : str, optional
-        Why one private record has a say in what is made of others: no finite ε either.
+        Why private records have a say in what is made of others, or had one in the settings: no
+        finite ε either.
     """
 
     psi: float
@@ -140,7 +141,7 @@ def forecast(
         doubts = [*found, *[RECORDS] * known.common]
         known = population(scenario.base(), "own", private=private, dataset=known.dataset)
         said = _by_runs(known, doubts, target, workers)
-    return replace(said, unsound=scenario.base().data.unsound)
+    return replace(said, unsound="; ".join(scenario.unsound) or None)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.scored import ScoredOnAll
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 
 Moments = Literal["common", "own"] | None
 """Whose second moments; None is each owner's own where no private record is read, else common."""
@@ -51,6 +51,16 @@ class Population:
     common: bool
     private: bool
     words: str
+
+    @property
+    def participants(self) -> Participants:
+        """Who takes part."""
+        return self.scenario.participants(self.dataset.owner_names)
+
+
+def choosing(scenario: Scenario, known: Population) -> Scenario:
+    """Return a scenario that says so where its settings were chosen from private records."""
+    return scenario.replace(chosen_from="private rows") if known.private else scenario
 
 
 def population(

@@ -10,7 +10,7 @@ from asyncdp_sim.faults import show
 from asyncdp_sim.forecasts import Forecast, OwnerForecast, Point
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
-from asyncdp_sim.scenario import spoken
+from asyncdp_sim.scenario import Participants, spoken
 from asyncdp_sim.words import aligned
 
 MOST = 20
@@ -62,11 +62,13 @@ def lines(found: Forecast) -> list[str]:
 
 def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
     header = ["owner", "records", "ε", "ε spent", "ψ alone", "profits", "profits from ε"]
+    names = tuple(owner.name for owner in owners if owner.name is not None)
+    who = Participants(tuple(owner.owner for owner in owners), names)
     table = [
         header,
         *(
             [
-                str(owner.owner),
+                label,
                 str(owner.records),
                 _figure(owner.epsilon),
                 _figure(owner.epsilon_spent),
@@ -74,7 +76,7 @@ def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
                 "yes" if owner.profits else "no",
                 "never" if owner.epsilon_needed is None else _figure(owner.epsilon_needed),
             ]
-            for owner in owners[:MOST]
+            for label, owner in zip(who.labels[:MOST], owners, strict=False)
         ),
     ]
     more = len(owners) - MOST
@@ -96,7 +98,14 @@ def as_json(found: Forecast) -> str:
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
-    return json.dumps(_plain(raw), ensure_ascii=False, indent=1)
+    return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+
+
+def _escaped(text: str) -> str:
+    """Return JSON in which names from a table hold nothing that a terminal would obey."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def grid_lines(points: Sequence[Point]) -> list[str]:

@@ -5,6 +5,7 @@ model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.notices import Counted, Listed
-from asyncdp_sim.spec import Kind, NonNegative, Positive
+from asyncdp_sim.spec import OWNER_NUMBERS, Kind, NonNegative, Positive
 
 
 class AdversaryKind(Kind):
@@ -29,7 +30,7 @@ class AdversaryKind(Kind):
     """
 
     kind: str
-    owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False)]
+    owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False), OWNER_NUMBERS]
 
     @property
     @abstractmethod
@@ -53,14 +54,14 @@ class AdversaryKind(Kind):
             allowed = f"allowed are at most {n_owners - 1}: one owner at least is honest"
         return [] if allowed is None else [Fault("adversary.owners", show(self.owners), allowed)]
 
-    def words(self) -> str:
-        """Return who lies, and how."""
+    def words(self, called: Sequence[int]) -> str:
+        """Return who lies, and how, owners 1…N being called by these numbers."""
         if len(self.owners) == 0:
             return "no owner lies"
         lie = "lies" if len(self.owners) == 1 else "lie"
         return Counted(
             f"{{owners}} {lie}: what is sent is {{times:g}} times the noisy answer",
-            owners=Listed.of(self.owners),
+            owners=Listed.of([called[owner - 1] for owner in self.owners]),
             times=self.multiplier,
         )
 

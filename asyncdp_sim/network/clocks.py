@@ -15,6 +15,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
 from asyncdp_sim.spec import (
+    EACH_OWNER,
     Duration,
     Kind,
     PerOwner,
@@ -181,7 +182,7 @@ class ScriptedClock(ClockKind):
     saturated = False
 
     kind: Literal["scripted"] = "scripted"
-    times: Several[Annotated[tuple[Duration, ...], Field(strict=False)]]
+    times: Annotated[Several[Annotated[tuple[Duration, ...], Field(strict=False)]], EACH_OWNER]
 
     @classmethod
     @override

@@ -56,6 +56,7 @@ def simulate(
         raise ValueError(f"{what} depends on the model: such a network needs a learning object")
     if len(processes) > 0 and network.superposed:
         raise ValueError("processes join networks whose owners have clocks of their own")
+    streams = streams.of_owners(network.owner_numbers)
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)

@@ -46,6 +46,8 @@ class Network(Spec):
         Whether whoever trains may end the run at an update.
     numbers : int
         Numbers in an answer, p for a gradient; matters where messages take time by their size.
+    owner_numbers : tuple of int, optional
+        Numbers by which owners' streams are called, where they are some of more owners.
     query_numbers : int, optional
         p, the numbers in a query, where an answer has another number.
     """
@@ -59,6 +61,7 @@ class Network(Spec):
     stops: bool = False
     numbers: Count = 1
     query_numbers: Count | None = None
+    owner_numbers: Several[Count] | None = None
     clock: Clock = PoissonClock()
     availability: Availability = Always()
     channel: Channel = Ideal()

@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.reasons import (
     PublicRecords,
     Reason,
     RestsOnBound,
+    SettingsChosen,
     Unseen,
     Unsound,
     Untimed,
@@ -31,6 +32,7 @@ from asyncdp_sim.privacy.reasons import (
 from asyncdp_sim.privacy.spec import Privacy
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def guarantee(
     obfuscated: bool = False,
     timing: str | None = None,
     unsound: str | None = None,
+    chosen: bool = False,
+    owners: Sequence[int] | None = None,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -133,6 +137,10 @@ def guarantee(
         What timing tells of records that nobody pays for: who speaks, and when, has no finite ε.
     unsound : str, optional
         Why one private record has a say in what is made of others, where it has.
+    chosen : bool
+        Whether private records had a say in the settings: no finite ε pays for that.
+    owners : sequence of int, optional
+        What owners are called, where that is not 1…N.
 
     Raises
     ------
@@ -140,18 +148,26 @@ def guarantee(
         If a bound was declared and nobody has looked.
     """
     untimed = [] if timing is None else [Untimed(timing)]
-    public = _public(public_rows_of_owner)
+    called = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
+    public = _public(public_rows_of_owner, called)
+    settings = [SettingsChosen()] if chosen else []
     if not privacy.hides:
         bare = Obfuscated() if obfuscated else AnswersExact()
-        return Guarantee(False, inf, None, None, (bare, *public, *untimed))
+        return Guarantee(False, inf, None, None, (bare, *settings, *public, *untimed))
     if privacy.on_trust and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
     scaled, factor = _published(privacy, n_features)
     factors = factor * _excess(look, xi, len(records))
     lost = [] if diverged == 0 else [Diverged(diverged)]
     recoded = [] if unsound is None else [Unsound(unsound)]
-    endless = [*_silent(noise, accountant, privacy), *lost, *recoded, *public, *untimed]
-    breaks = [*scaled, *_beyond(look, xi, privacy.norm), *_unhidden(accountant), *endless]
+    moved = [*lost, *recoded, *settings, *public, *untimed]
+    endless = [*_silent(noise, accountant, privacy, called), *moved]
+    breaks = [
+        *scaled,
+        *_beyond(look, xi, privacy.norm, called),
+        *_unhidden(accountant, called),
+        *endless,
+    ]
     true = accountant.together(accountant.answers, privacy.overlap, factors)
     if len(endless) > 0 or privacy.noise == "scalar-as-published":
         true = inf
@@ -171,17 +187,17 @@ def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
     return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)
 
 
-def _beyond(look: Look | None, xi: float, norm: str) -> list[Reason]:
+def _beyond(look: Look | None, xi: float, norm: str, called: Numbers) -> list[Reason]:
     """Return that a declared bound is exceeded, where it is."""
     if look is None or not _exceeded(look, xi):
         return []
-    worst = int(np.argmax(look.largest)) + 1
+    worst = int(called[np.argmax(look.largest)])
     return [BoundExceeded(xi, norm.upper(), float(look.largest.max()), worst)]
 
 
-def _unhidden(accountant: Accountant) -> list[Reason]:
+def _unhidden(accountant: Accountant, called: Numbers) -> list[Reason]:
     """Return that owners claim nothing, where ε is infinite."""
-    silent, n_owners = np.flatnonzero(np.isinf(accountant.epsilon)) + 1, len(accountant.epsilon)
+    silent, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
     if len(silent) == 0:
         return []
     published = len(silent) == 1 < n_owners
@@ -189,13 +205,15 @@ def _unhidden(accountant: Accountant) -> list[Reason]:
     return [NoFiniteEpsilon(Listed.of(silent.tolist()), plays)]
 
 
-def _silent(noise: AnswerNoise, accountant: Accountant, privacy: Privacy) -> list[Reason]:
+def _silent(
+    noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
+) -> list[Reason]:
     """Return that owners claim an ε, and the noise itself says that it is none."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         bare = np.isfinite(accountant.epsilon) & ~(np.asarray(noise.variance) > 0)
     if not bare.any():
         return []
-    owners = Listed.of((np.flatnonzero(bare) + 1).tolist())
+    owners = Listed.of(called[bare].tolist())
     return [AddsNothing(privacy.mechanism.kind, owners)]
 
 
@@ -237,9 +255,9 @@ def _published(privacy: Privacy, n_features: int) -> tuple[list[Reason], float]:
     return breaks, factor
 
 
-def _public(rows_of_owner: tuple[int, ...]) -> Sequence[Reason]:
+def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Reason]:
     """Return that owners' records are public, if they are."""
-    shared = np.flatnonzero(np.asarray(rows_of_owner) > 0) + 1
+    shared = called[np.asarray(rows_of_owner) > 0]
     return (
         [PublicRecords(sum(rows_of_owner), Listed.of(shared.tolist()))] if len(shared) > 0 else []
     )

@@ -109,6 +109,17 @@ class Unsound(Reason):
     text: ClassVar[str] = "{why}"
 
 
+CHOSEN = "settings chosen from private records, not accounted"
+"""Why no ε holds where private records had a say in the settings."""
+
+
+@dataclass(frozen=True)
+class SettingsChosen(Reason):
+    """Private records had a say in the scenario's settings, which everybody sees."""
+
+    text: ClassVar[str] = CHOSEN
+
+
 @dataclass(frozen=True)
 class Untimed(Reason):
     """Who speaks, and when, tells of records, and nobody pays for it."""

@@ -12,7 +12,7 @@ from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 Columns = dict[str, Any]
@@ -40,6 +40,8 @@ def judge(
         obfuscated=scenario.algorithm.obfuscates,
         timing=scenario.timing_unaccounted,
         unsound=scenario.data.unsound,
+        chosen=scenario.chosen_privately,
+        owners=scenario.owners.participants,
     )
 
 
@@ -62,10 +64,20 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
 
 
 def owner_columns(
-    problem: Problem, dataset: Dataset, traces: Sequence[Trace], numbers: Sequence[int]
+    problem: Problem,
+    dataset: Dataset,
+    traces: Sequence[Trace],
+    numbers: Sequence[int],
+    participants: Participants,
 ) -> Columns:
-    """Return ``owners``: one row per replicate and owner; NaN where a value is absent."""
-    n_owners = problem.task.objective.n_owners
+    """Return ``owners``: one row per replicate and owner; NaN where a value is absent.
+
+    Names are whole, as the table or the scenario has them; a column of them is there where owners
+    have names.
+    """
+    import pyarrow as pa
+
+    n_owners, names = problem.task.objective.n_owners, participants.names
     tables = np.concatenate([trace.owners for trace in traces])
     ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
     used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
@@ -79,6 +91,7 @@ def owner_columns(
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
+        **({} if len(names) == 0 else {"name": pa.array(names * replicates, pa.string())}),
         "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": np.tile(epsilon, replicates),
         "epsilon_spent": ledger.spent.ravel() if hidden else np.full(ledger.spent.size, np.nan),

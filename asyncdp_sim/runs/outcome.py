@@ -18,7 +18,7 @@ from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.runs.workers import Map
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import Trace
 
 
@@ -54,6 +54,11 @@ class RunResult:
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: npt.NDArray[np.float64] | None = None
+
+    @property
+    def participants(self) -> Participants:
+        """Who took part."""
+        return self.scenario.participants(self.dataset.owner_names)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.void import FAR, blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.algorithms import Asks, Gradients, Setting, Steps
@@ -52,6 +53,8 @@ class Task:
         How good a model has to be for its run to end.
     watched : Records, optional
         Whose gradients are measured at every query that is answered, where a bound was declared.
+    owner_numbers : tuple of int, optional
+        Numbers that owners have in streams, where they are some of more owners.
     """
 
     objective: Objective
@@ -63,6 +66,7 @@ class Task:
     trigger: TriggerKind | None = None
     target: Target | None = None
     watched: Records | None = None
+    owner_numbers: tuple[int, ...] | None = None
 
     def without_noise(self) -> "Task":
         """Return the same with no noise on answers; clipping and the domain stay as they are.
@@ -105,15 +109,16 @@ class Problem:
         return cast(AnswerNoise, self.task.reply.noise)
 
 
-def build_dataset(scenario: Scenario) -> Dataset:
-    """Return the owners' records of a scenario.
+def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
+    """Return the records of the owners of a scenario, one of them replaced where that is asked for.
 
     Raises
     ------
     DataError
         If a data file is not what the scenario says.
     """
-    return scenario.data.build(scenario.owners.count, scenario.records, Streams(scenario.run.seed))
+    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    return scenario.part(scenario.data.build(*how, swap))
 
 
 def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
@@ -146,6 +151,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         trigger=scenario.trigger,
         target=None if scenario.run.target is None else Target(judge, scenario.run.target),
         watched=records if privacy.on_trust else None,
+        owner_numbers=scenario.owners.numbers,
     )
     accountant = privacy.accountant(objective.n_owners, updates)
     return Problem(task, records, accountant, xi, (*rows.notes, *notes), held_out=unseen)

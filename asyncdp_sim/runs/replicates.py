@@ -95,7 +95,7 @@ def learn_together(
     ]
     found: dict[int, Learned] = {}
     for place, path in replay_together(
-        traces, cells, lambda: _scopes(seed, numbers), tasks[0].asks
+        traces, cells, lambda: _scopes(seed, numbers, tasks[0].owner_numbers), tasks[0].asks
     ):
         found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
@@ -118,9 +118,9 @@ def live_all(
     return traces, _joined([learned for _, learned in done])
 
 
-def _scopes(seed: int, numbers: Numbers) -> list[Scope]:
+def _scopes(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None) -> list[Scope]:
     streams = Streams(seed)
-    return [streams.within("replicate", number) for number in numbers]
+    return [streams.within("replicate", number).of_owners(owners) for number in numbers]
 
 
 def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
@@ -128,7 +128,7 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
 
 
 def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
-    scopes = _scopes(seed, numbers)
+    scopes = _scopes(seed, numbers, task.owner_numbers)
     watch = _watch(task)
     path = replay(traces, task.steps, task.reply, scopes, task.record_every, task.asks, watch)
     return _judged(task, path, traces, numbers, watch)
@@ -138,7 +138,7 @@ def _live_block(
     network: Network, task: Task, seed: int, numbers: Numbers, *, events: bool
 ) -> tuple[list[Trace], Learned]:
     traces, learned = [], []
-    for number, scope in zip(numbers, _scopes(seed, numbers), strict=True):
+    for number, scope in zip(numbers, _scopes(seed, numbers, task.owner_numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
         watch = _watch(task)
         live = LiveLearning(*how, trigger=task.trigger, target=task.target, watch=watch)

@@ -136,8 +136,10 @@ def _look_at_labels(scenario: Scenario, dataset: Dataset, targets: Sequence[Arra
         With the first such value.
     """
     if not dataset.real:
-        for owner, values in enumerate(targets, start=1):
-            where = f"at owner {owner}" if owner <= scenario.owners.count else "in no owner's row"
+        for place, values in enumerate(targets):
+            owned = place < scenario.owners.count
+            called = scenario.owners.participants[place] if owned else 0
+            where = f"at owner {called}" if owned else "in no owner's row"
             _require_labels(scenario, values, where)
         for values in dataset.held_out_targets:
             _require_labels(scenario, values, "in a held-out row")

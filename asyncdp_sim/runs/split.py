@@ -181,7 +181,8 @@ def _go_on(
         waited = np.zeros(len(rows), dtype=np.int64)
         for count in range(1, most + 1):
             streams = Streams(seed)
-            scopes = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
+            each = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
+            scopes = [scope.of_owners(task.owner_numbers) for scope in each]
             models = replay(alike, steps, task.reply, scopes, max(1, length), task.asks).final
             before, psi = psi, _psi(task, models)
             if count == 1:

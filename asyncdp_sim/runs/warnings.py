@@ -207,7 +207,8 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     if not privacy.mechanism.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
     if adversary is not None and len(adversary.owners) > 0:
-        yield Noted.of(adversary.words(), "{}; f and θ* are of all owners' records")
+        said = adversary.words(scenario.owners.participants)
+        yield Noted.of(said, "{}; f and θ* are of all owners' records")
     if acceptance is not None and not acceptance.takes_all:
         yield Noted.of(acceptance.words(), "the learner's acceptance: {}")
 

@@ -46,23 +46,26 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
     ResultError
         If the directory exists or cannot be written.
     """
+    who = outcome.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     optimum = outcome.problem.task.objective.optimum
     said = manifest(outcome)
     with Writer(directory, label([said])) as writer:
         if updates:
-            writer.table("updates.parquet", update_columns(traces, numbers))
+            writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
         writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers)
+        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers, who)
         owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
-        writer.table("owners.parquet", owners)
+        writer.table("owners.parquet", who.numbered(owners))
         writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
         writer.table("optimum.parquet", optimum_columns(optimum))
         if outcome.alone is not None:
-            writer.table("alone.parquet", alone_columns(outcome.alone))
+            writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
         if all(trace.events is not None for trace in traces):
-            writer.table("events.parquet", event_columns(traces, numbers))
-            timeline = partial(write_timeline, traces=traces[:1], numbers=numbers[:1])
+            writer.table("events.parquet", who.numbered(event_columns(traces, numbers)))
+            timeline = partial(
+                write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers
+            )
             writer.stream("timeline.json", timeline)
         writer.scenario(outcome.scenario)
         writer.json("manifest.json", said)
@@ -71,7 +74,7 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
 def manifest(outcome: RunResult) -> dict[str, Any]:
     """Return what made a result and what it says in short; no host, no path, no clock time."""
     said = described(outcome.scenario)
-    problem = outcome.problem
+    problem, names = outcome.problem, outcome.participants.names
     content = {
         "schema": 1,
         "scenario": said,
@@ -81,6 +84,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "replicates": list(outcome.numbers),
         "events": all(trace.events is not None for trace in outcome.traces),
         "columns": list(outcome.dataset.columns),
+        **({} if len(names) == 0 else {"owner_names": list(names)}),
         "constants": {
             **asdict(constants(problem.task.objective, problem.records)),
             "noise_bound": problem.xi,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import outside
+from asyncdp_sim.data import DataSpec
 from asyncdp_sim.errors import Fault, SpecError, blaming
 from asyncdp_sim.faults import show
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
@@ -40,6 +41,8 @@ def load(
     ------
     SpecError
         With every fault found, naming the file.
+    DataError
+        If a table is to say who the owners are, and cannot be read.
     """
     raw = resolved(_read(file), file.parent)
     notes: list[str] = []
@@ -47,7 +50,9 @@ def load(
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
         require_code(raw, allowed=allow_code)
+        _count(raw)
         scenario: Scenario = parse(Scenario, raw)
+        scenario.base()
         _check_grid(scenario)
     return scenario, notes
 
@@ -70,6 +75,39 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
         _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
         raw = relative(raw, directory)
     return tomli_w.dumps(raw)
+
+
+def require_new(file: Path) -> None:
+    """Refuse a place where a scenario cannot be saved, or would replace something.
+
+    Raises
+    ------
+    SpecError
+        On ``--save``.
+    """
+    if os.path.lexists(file):
+        given, allowed = f"an existing path, {file}", "allowed is a file that does not exist yet"
+    elif not file.absolute().parent.is_dir():
+        given, allowed = str(file), "allowed is a file in a folder that exists"
+    else:
+        return
+    raise SpecError([Fault("--save", given, allowed)])
+
+
+def save_new(scenario: Scenario, file: Path) -> None:
+    """Write a scenario into a file that does not exist yet; it loads from there.
+
+    Raises
+    ------
+    SpecError
+        On ``--save``, where it cannot be written.
+    """
+    require_new(file)
+    try:
+        file.write_text(dump(scenario, file.absolute().parent), encoding="utf-8")
+    except OSError as error:
+        said = f"a place that cannot be written ({error.strerror})"
+        raise SpecError([Fault("--save", said, "allowed is one that can")]) from None
 
 
 def data_files(scenario: Scenario) -> list[str]:
@@ -154,6 +192,30 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
     except SpecError as error:
         named = [fault if fault.key != "" else fault.under("--set") for fault in error.faults]
         raise SpecError(named) from None
+
+
+def _count(raw: Raw) -> None:
+    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
+
+    Only then is the table read, and of it that column; what is wrong with the data otherwise is
+    said with all other faults.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be read.
+    """
+    owners = raw.get("owners", {})
+    if not isinstance(owners, dict) or "count" in owners:
+        return
+    names = owners.get("names")
+    if names is None:
+        try:
+            names = parse(DataSpec, raw.get("data")).owner_names()
+        except SpecError:
+            return
+    if isinstance(names, list | tuple) and len(names) > 0:
+        raw["owners"] = owners | {"count": len(names)}
 
 
 def _check_grid(scenario: Scenario) -> None:

@@ -1,6 +1,7 @@
 """The parts of a scenario that are of no other family: its id, its sweep, its run, its owners."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -8,12 +9,13 @@ from pydantic import Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.faults import TAGS, faults_of, show
 from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario import variants
+from asyncdp_sim.scenario.participants import places
 from asyncdp_sim.scenario.paths import keys
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Count, Positive, Several, Spec, per_owner
+from asyncdp_sim.spec import Count, Positive, Several, Spec, per_owner, wrong_length
 from asyncdp_sim.streams import Streams
 
 
@@ -130,24 +132,123 @@ Records = Annotated[
 ]
 
 
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+
+
+Called = Annotated[
+    tuple[int | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
+]
+
+
 class Owners(Spec):
     """Who takes part.
 
     Attributes
     ----------
     count : int
-        N ≥ 1.
+        N ≥ 1. In a scenario file it may be absent where ``names`` say it, or a column of a table
+        whose values are the owners.
     records : int, list or table, optional
         n_i ≥ 1 per owner, or ``{ mean = 500, cv = 1.0 }``, the mean and coefficient of variation of
         a lognormal law that they are drawn from; absent where the data are split by a column or by
         their targets.
+    only, without : list, optional
+        Names or numbers of those who take part, and of those who do not; one of the two. They keep
+        their numbers in streams and tables, so that nobody else's clock moves. Lists of the
+        scenario are of all owners all the same.
+    score_on : str, optional
+        "everybody": f, θ* and ψ are of the records of those too who do not take part. Absent, of
+        the participants'.
+    numbers, of : list of int and int, optional
+        In results, once ``only`` and ``without`` are worked out: the participants' numbers, and how
+        many owners there are in all. ``count`` and lists are then of the participants, ``records``
+        of all.
+    names : list of str, optional
+        What the owners are called, one name each, all different; absent where the data are split
+        by a column, whose values are the names.
     """
 
     count: Count
     records: Records | None = None
+    names: Names | None = None
+    only: Called | None = None
+    without: Called | None = None
+    score_on: Literal["everybody"] | None = None
+    numbers: Several[Count] | None = None
+    of: Count | None = None
+
+    @property
+    def whole(self) -> int:
+        """How many owners there are in all."""
+        return self.count if self.of is None else self.of
 
     def records_of(self, seed: int) -> tuple[int, ...] | None:
-        """Return n_i per owner; None where the data decide."""
+        """Return n_i per owner, taking part or not; None where the data decide."""
         if isinstance(self.records, LognormalCounts):
-            return self.records.drawn(self.count, seed)
-        return None if self.records is None else per_owner(self.records, self.count)
+            return self.records.drawn(self.whole, seed)
+        return None if self.records is None else per_owner(self.records, self.whole)
+
+    @property
+    def participants(self) -> tuple[int, ...]:
+        """The numbers of those who take part."""
+        return tuple(range(1, self.count + 1)) if self.numbers is None else self.numbers
+
+    def chosen(self, names: Sequence[str]) -> list[int]:
+        """Return the places, from 0, of those who take part by ``only`` and ``without``.
+
+        Raises
+        ------
+        SpecError
+            On owners that there are not, and where nobody is left.
+        """
+        key, called = "without", self.without
+        if called is None:
+            key, called = "only", self.only
+        given = () if called is None else called
+        found = places(f"owners.{key}", given, names, self.participants)
+        if key == "only":
+            return found
+        rest = sorted(set(range(self.count)) - set(found))
+        if len(rest) == 0:
+            allowed = "allowed are fewer: one owner at least takes part"
+            raise SpecError([Fault("owners.without", "every owner", allowed)])
+        return rest
+
+    def taking_part(self, chosen: Sequence[int]) -> "Owners":
+        """Return the owners at these places, who keep their numbers."""
+        numbers = tuple(self.participants[place] for place in chosen)
+        names = None if self.names is None else tuple(self.names[place] for place in chosen)
+        change: dict[str, Any] = {"count": len(numbers), "names": names}
+        change |= {"only": None, "without": None}
+        if len(numbers) < self.whole:
+            change |= {"numbers": numbers, "of": self.whole}
+        return self.model_copy(update=change)
+
+    def number_faults(self) -> list[Fault]:
+        """Return what is wrong with who takes part."""
+        if self.only is not None and self.without is not None:
+            return [Fault("owners.without", show(self.without), "allowed is it, or owners.only")]
+        if (self.numbers is None) != (self.of is None):
+            key, other = ("of", "numbers") if self.of is None else ("numbers", "of")
+            return [Fault(f"owners.{key}", "nothing", f"this field goes with owners.{other}")]
+        if self.numbers is None or self.of is None:
+            return []
+        listed = list(self.numbers)
+        if listed != sorted({*listed}) or len(listed) != self.count or listed[-1] > self.of:
+            allowed = f"allowed are {self.count} numbers from 1 to {self.of}, ascending"
+            return [Fault("owners.numbers", show(listed), allowed)]
+        return []
+
+    def name_faults(self, column: str | None) -> list[Fault]:
+        """Return what is wrong with the names, the data being split by a column or not."""
+        if self.names is None:
+            return []
+        key, given = "owners.names", f"{len(self.names)} names"
+        if column is not None:
+            allowed = f"allowed is nothing where the values of {column!r} are the names"
+            return [Fault(key, given, allowed)]
+        found = wrong_length(key, self.names, self.count, "name")
+        twice = [name for name, times in Counter(self.names).items() if times > 1]
+        if len(twice) > 0:
+            found.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
+        return found

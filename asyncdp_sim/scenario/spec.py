@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from asyncdp_sim.data import SYNTHETIC, DataSpec
+from asyncdp_sim.data import SYNTHETIC, Dataset, DataSpec
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers, Lengths
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
@@ -26,12 +26,14 @@ from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.outside import replaced
+from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Spec, parse, wrong_length
+from asyncdp_sim.spec import Kind, Spec, parse, picked, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -45,6 +47,9 @@ class Scenario(Spec):
         Where it comes from, such as "Async, figure 3", for captions. Absent: where the records
         do, "synthetic", "synthetic twin of lending" or a table by its file's name. A scenario that
         reads a file is not "synthetic", whatever it says.
+    chosen_from : str, optional
+        What the settings were chosen from, "public rows" or "private rows". From private ones no ε
+        holds: whoever sees the settings learns of records, and nothing is charged for it.
 
     Raises
     ------
@@ -57,6 +62,7 @@ class Scenario(Spec):
     title: str = ""
     description: str = ""
     source: str | None = None
+    chosen_from: Literal["public rows", "private rows"] | None = None
     run: Run
     owners: Owners
     data: DataSpec
@@ -93,7 +99,10 @@ class Scenario(Spec):
     def _conflicts(self) -> list[Fault]:
         """Gather what the parts find wrong with each other."""
         n_owners, algorithm = self.owners.count, self.algorithm
-        found = conflicts(n_owners, self)
+        found = self.owners.number_faults()
+        if len(found) > 0:
+            return found
+        found += conflicts(n_owners, self)
         found += self.privacy.faults(n_owners, self.model)
         found += self._learner_faults() + self._label_faults() + self._timing_faults()
         found += self.model.start_faults(algorithm.starts_at)
@@ -101,11 +110,33 @@ class Scenario(Spec):
         found += [] if self.adversary is None else self.adversary.faults(n_owners)
         if self.acceptance is not None:
             found += self.acceptance.faults(self.privacy.mechanism.kind)
-        found += wrong_length("owners.records", self.owners.records, n_owners)
+        found += wrong_length("owners.records", self.owners.records, self.owners.whole)
+        found += self._part_faults()
+        found += self.owners.name_faults(self.data.split_column)
         found += held_out.faults(self.data.held_out, self.records or ())
         if len(found) == 0 and algorithm.needs_shares:
             found += self._share_faults()
         return found + self._record_faults()
+
+    def _part_faults(self) -> list[Fault]:
+        """Return a fault for each part that nobody can be left out of, where somebody is."""
+        key = "without" if self.owners.only is None else "only"
+        key = "numbers" if self.owners.numbers is not None else key
+        given = getattr(self.owners, key)
+        if given is None:
+            return []
+        found = list(self.of_everybody)
+        found += ["privacy.learner"] if self.privacy.learner is not None else []
+        return [
+            Fault(f"owners.{key}", show(list(given)), f"allowed is nothing with {each}: {_ALL}")
+            for each in found
+        ]
+
+    @property
+    def of_everybody(self) -> tuple[str, ...]:
+        """The parts that name all owners by their numbers, so that none can be left out."""
+        named = [(name, part) for name, part in self if isinstance(part, Kind)]
+        return tuple(f"{name}.kind = {part.kind}" for name, part in named if part.of_everybody)
 
     def _learner_faults(self) -> list[Fault]:
         """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
@@ -167,6 +198,17 @@ class Scenario(Spec):
         return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
 
     @property
+    def chosen_privately(self) -> bool:
+        """Whether private records had a say in the settings."""
+        return self.chosen_from == "private rows"
+
+    @property
+    def unsound(self) -> tuple[str, ...]:
+        """Why private records have a say in what everybody sees, whatever the noise is."""
+        reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
+        return tuple(why for why in reasons if why is not None)
+
+    @property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
@@ -190,6 +232,7 @@ class Scenario(Spec):
             topology=self.topology,
             numbers=self.answer_numbers if self._sizes_matter else 1,
             query_numbers=self.numbers if self._sizes_matter and unlike else None,
+            owner_numbers=self.owners.numbers,
             compute=self.compute,
             protocol=self.protocol,
         )
@@ -231,8 +274,45 @@ class Scenario(Spec):
 
     @property
     def records(self) -> tuple[int, ...] | None:
-        """n_i per owner; None where the data decide."""
+        """n_i per owner who takes part; None where the data decide."""
+        given, numbers = self.all_records, self.owners.numbers
+        if given is None or numbers is None:
+            return given
+        return tuple(given[i - 1] for i in numbers if i <= len(given))
+
+    @property
+    def all_records(self) -> tuple[int, ...] | None:
+        """n_i per owner, taking part or not; None where the data decide."""
         return self.owners.records_of(self.run.seed)
+
+    def part(self, everybody: Dataset) -> Dataset:
+        """Return the records of those who take part, out of those of all owners."""
+        numbers = self.owners.numbers
+        if numbers is None:
+            return everybody
+        judged_by_all = self.owners.score_on == "everybody"
+        return everybody.of_owners([i - 1 for i in numbers], judged_by_all=judged_by_all)
+
+    def participants(self, names: tuple[str, ...]) -> Participants:
+        """Return who takes part, a table's column having these names where they have others."""
+        own = names if self.owners.names is None else self.owners.names
+        return Participants(self.owners.participants, own)
+
+    def names_read(self) -> tuple[str, ...]:
+        """Return what those who take part are called, reading the table where its column says it.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or has other owners.
+        """
+        if self.owners.names is not None:
+            return self.owners.names
+        names = self.data.owner_names()
+        if len(names) not in (0, self.owners.whole):
+            allowed = f"allowed is {len(names)}, the number of distinct values of the column"
+            raise DataError([Fault("owners.count", str(self.owners.whole), allowed)])
+        return tuple(names[i - 1] for i in self.owners.participants) if len(names) > 0 else ()
 
     @property
     def trained_on(self) -> tuple[int, ...] | None:
@@ -261,8 +341,27 @@ class Scenario(Spec):
         return replaced(self, parts)
 
     def base(self) -> "Scenario":
-        """Return the scenario without its sweep."""
+        """Return the scenario without its sweep, of those who take part.
+
+        Raises
+        ------
+        SpecError
+            If an owner that is named is none.
+        DataError
+            If a table is to say what owners are called, and cannot be read.
+        """
+        return self._unswept()._taking_part()
+
+    def _unswept(self) -> "Scenario":
         return self if len(self.sweep) == 0 else self.model_copy(update={"sweep": {}})
+
+    def _taking_part(self) -> "Scenario":
+        """Return the scenario of those who take part alone: its lists are theirs."""
+        owners = self.owners
+        if owners.only is None and owners.without is None:
+            return self
+        chosen = owners.chosen(self.names_read())
+        return picked(self, chosen).replace(owners=owners.taking_part(chosen))
 
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield the swept values of each cell of the grid, last path fastest; none without one."""
@@ -286,14 +385,17 @@ class Scenario(Spec):
         SpecError
             If the values do not fit together.
         """
-        raw = self.base().plain()
+        raw = self._unswept().plain()
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept
         for swept in sorted(chosen, key=VARIANT.__ne__):  # a variant first, the rest upon it
             for path, value in variants.settings(swept, chosen[swept]):
                 set_path(Scenario, raw, path, copy.deepcopy(value))
         cell: Scenario = parse(Scenario, raw)
-        return cell
+        return cell._taking_part()
+
+
+_ALL = "it is of all owners, by their numbers"
 
 
 def _listed(value: Any) -> Any:

@@ -49,7 +49,8 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
     accounted = cell.scenario.timing_unaccounted is None
     metadata = network_metadata(timing_accounted=accounted)
     try:
-        write_traces(traces, folder.root / "traces" / cell.network, metadata, whole=whole)
+        place = folder.root / "traces" / cell.network
+        write_traces(traces, place, metadata, cell.scenario.participants(()), whole=whole)
     except ResultError:
         if cell.network not in folder.entries("traces"):  # else another worker was quicker
             raise
@@ -89,7 +90,8 @@ def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
         except Exception as error:
             ended.append(_failed(folder, cell, error))
     if len(ready) > 0:
-        traces = read_traces(folder.root / shared)
+        owners = ready[0][0].scenario.participants(())
+        traces = read_traces(folder.root / shared, owners)
         ended += _learn_together(folder, ready, traces)
     return ended
 
@@ -141,10 +143,11 @@ def _in_words(error: Exception) -> str:
 
 
 def _dataset(scenario: Scenario) -> Dataset:
-    return records(scenario.data, scenario.owners.count, scenario.records, scenario.run.seed)
+    how = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
+    return scenario.part(records(scenario.data, *how))
 
 
 @lru_cache(maxsize=1)
 def records(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
-    """Return the owners' records: the latest are kept, since the next batch may have the same."""
+    """Return all owners' records: the latest are kept, since the next batch may have the same."""
     return data.build(count, sizes, Streams(seed))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.columns import Columns, update_columns
 from asyncdp_sim.provenance import VERSIONS, versions
 from asyncdp_sim.result import Writer
+from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
 
@@ -21,9 +22,16 @@ _ONE_EACH = (
 
 
 def write_traces(
-    traces: Sequence[Trace], directory: Path, metadata: dict[str, str], *, whole: bool
+    traces: Sequence[Trace],
+    directory: Path,
+    metadata: dict[str, str],
+    owners: Participants,
+    *,
+    whole: bool,
 ) -> None:
     """Write the updates of all replicates, from 1, and where asked all that traces consist of.
+
+    Owners have their own numbers in tables, as everywhere.
 
     Raises
     ------
@@ -33,20 +41,22 @@ def write_traces(
     numbers = range(1, len(traces) + 1)
     with Writer(directory) as writer:
         if whole:
-            writer.table("exchanges.parquet", _joined("exchanges", traces), metadata)
-            writer.table("owners.parquet", _joined("owners", traces), metadata)
+            writer.table(
+                "exchanges.parquet", owners.numbered(_joined("exchanges", traces)), metadata
+            )
+            writer.table("owners.parquet", owners.numbered(_joined("owners", traces)), metadata)
             writer.table("runs.parquet", _runs(traces), metadata)
         writer.json(VERSIONS, versions())
-        writer.table("updates.parquet", update_columns(traces, numbers), metadata)
+        writer.table("updates.parquet", owners.numbered(update_columns(traces, numbers)), metadata)
 
 
-def read_traces(directory: Path) -> tuple[Trace, ...]:
-    """Return the traces that :func:`write_traces` has written whole."""
+def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
+    """Return the traces that :func:`write_traces` has written whole, of these owners."""
     import pyarrow.parquet as pq
 
     runs = pq.read_table(directory / "runs.parquet").to_pylist()
-    exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs))
-    owners = _parts(directory / "owners.parquet", OWNERS, len(runs))
+    exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
+    accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
     return tuple(
         Trace(
             exchanges=asked,
@@ -56,7 +66,7 @@ def read_traces(directory: Path) -> tuple[Trace, ...]:
             update_ticks=np.array(said["update_ticks"], dtype=np.int64),
             **{name: said[name] for name in _ONE_EACH},
         )
-        for said, asked, known in zip(runs, exchanges, owners, strict=True)
+        for said, asked, known in zip(runs, exchanges, accounts, strict=True)
     )
 
 
@@ -78,12 +88,15 @@ def _joined(name: str, traces: Sequence[Trace]) -> Columns:
     return columns | {column: joined[column] for column in joined.dtype.names or ()}
 
 
-def _parts(file: Path, dtype: np.dtype[np.void], count: int) -> list[npt.NDArray[np.void]]:
+def _parts(
+    file: Path, dtype: np.dtype[np.void], count: int, owners: Participants
+) -> list[npt.NDArray[np.void]]:
     import pyarrow.parquet as pq
 
     read = pq.read_table(file)
     table = np.empty(read.num_rows, dtype=dtype)
     for name in dtype.names or ():
         table[name] = read[name].to_numpy()
+    table["owner"] = owners.places(table["owner"])
     ends = np.searchsorted(read["replicate"].to_numpy(), np.arange(1, count), side="right")
     return [part.copy() for part in np.split(table, ends)]

@@ -70,7 +70,12 @@ def trace_events(trace: Trace, replicate: int) -> dict[str, Any]:
     return {"displayTimeUnit": "ms", "traceEvents": list(_replicate(trace, replicate))}
 
 
-def write_timeline(file: Path | TextIO, traces: Iterable[Trace], numbers: Iterable[int]) -> None:
+def write_timeline(
+    file: Path | TextIO,
+    traces: Iterable[Trace],
+    numbers: Iterable[int],
+    owners: Sequence[int] | None = None,
+) -> None:
     """Write the timeline of several replicates, one event a line; same traces, same bytes.
 
     Parameters
@@ -78,6 +83,8 @@ def write_timeline(file: Path | TextIO, traces: Iterable[Trace], numbers: Iterab
     file : Path or text file
     traces, numbers : iterable
         The replicates' traces, with events kept, and their numbers.
+    owners : sequence of int, optional
+        What owners are called, where that is not 1…N.
 
     Raises
     ------
@@ -86,28 +93,31 @@ def write_timeline(file: Path | TextIO, traces: Iterable[Trace], numbers: Iterab
     """
     if isinstance(file, Path):
         with file.open("w", encoding="utf-8", newline="\n") as opened:
-            write_timeline(opened, traces, numbers)
+            write_timeline(opened, traces, numbers, owners)
         return
     file.write('{"displayTimeUnit":"ms","traceEvents":[')
     before = "\n"
     for trace, number in zip(traces, numbers, strict=True):
-        for event in _replicate(trace, number):
+        for event in _replicate(trace, number, owners):
             file.write(before + json.dumps(event, separators=(",", ":")))
             before = ",\n"
     file.write("\n]}\n")
 
 
-def _replicate(trace: Trace, replicate: int) -> Iterator[Event]:
+def _replicate(
+    trace: Trace, replicate: int, owners: Sequence[int] | None = None
+) -> Iterator[Event]:
     if trace.events is None:
         raise ValueError("a timeline needs a trace whose events were kept")
-    tracks = _Tracks(replicate, trace.n_owners)
+    tracks = _Tracks(replicate, owners or range(1, trace.n_owners + 1))
     lasting = list(_lasting(spans(trace.events, trace.end_tick), tracks))
     yield from tracks.names()
     yield from lasting
     k = 0
     for tick, kind, owner, message, attempt, detail in trace.events.tolist():
         if kind in INSTANTS:
-            numbers = {"owner": owner, "message": message, "attempt": attempt}
+            called = tracks.called(owner)
+            numbers = {"owner": called, "message": message, "attempt": attempt}
             if kind == K.update_applied:
                 k += 1
                 numbers["k"] = k
@@ -134,7 +144,7 @@ def _lasting(found: Sequence[Span], tracks: "_Tracks") -> Iterator[Event]:
             track_of[key] = tracks.free(span.owner + CHANNEL, *whole[key])
         if span.name == LOCK:
             lock_of[key] = tracks.free(LEARNER, span.start, span.end)
-            yield tracks.lasting(span, lock_of[key], f"lock, owner {span.owner}")
+            yield tracks.lasting(span, lock_of[key], f"lock, owner {tracks.called(span.owner)}")
             yield tracks.arrow("s", REQUEST, span, track_of[key], asked[key].start)
             yield tracks.arrow("f", REQUEST, span, lock_of[key], span.start)
             continue
@@ -146,7 +156,7 @@ def _lasting(found: Sequence[Span], tracks: "_Tracks") -> Iterator[Event]:
             yield tracks.arrow("f", QUERY, span, track_of[key], span.end)
         if span.name == ANSWER and span.end > span.start:
             lane = tracks.free(CHANNEL, span.start, span.end)
-            yield tracks.lasting(span, lane, f"answer of owner {span.owner}")
+            yield tracks.lasting(span, lane, f"answer of owner {tracks.called(span.owner)}")
 
 
 def _key(span: Span) -> Key:
@@ -156,10 +166,15 @@ def _key(span: Span) -> Key:
 class _Tracks:
     """The tracks of one replicate, and the events on them."""
 
-    def __init__(self, replicate: int, n_owners: int) -> None:
+    def __init__(self, replicate: int, owners: Sequence[int]) -> None:
         self._replicate = replicate
-        self._lanes = {first: [first] for first in range(LEARNER, CHANNEL + n_owners + 1)}
+        self._called = (0, *owners)
+        self._lanes = {first: [first] for first in range(LEARNER, CHANNEL + len(owners) + 1)}
         self._busy_until = dict.fromkeys(self._lanes, 0)
+
+    def called(self, owner: int) -> int:
+        """Return the number that an owner is called by; 0 is none."""
+        return self._called[owner]
 
     def free(self, first: int, start: int, end: int) -> int:
         """Return a track of this group with nothing on it from ``start`` on; now until ``end``."""
@@ -178,7 +193,8 @@ class _Tracks:
         yield about | {"name": "process_name", "tid": LEARNER, "args": {"name": name}}
         place = 0
         for first, lanes in self._lanes.items():
-            name = {LEARNER: "learner", CHANNEL: "channel"}.get(first, f"owner {first - CHANNEL}")
+            others = {LEARNER: "learner", CHANNEL: "channel"}
+            name = others.get(first) or f"owner {self.called(first - CHANNEL)}"
             for count, lane in enumerate(lanes, start=1):
                 place += 1
                 said = name if count == 1 else f"{name} ({count})"
@@ -193,7 +209,8 @@ class _Tracks:
 
     def lasting(self, span: Span, track: int, name: str) -> Event:
         """Return a complete event."""
-        numbers = {"owner": span.owner, "message": span.message, "attempt": span.attempt}
+        called = self.called(span.owner)
+        numbers = {"owner": called, "message": span.message, "attempt": span.attempt}
         said: Event = {name: number for name, number in numbers.items() if number != 0}
         said["end"] = "end of the run" if span.ending is None else span.ending.name
         event = self.event("X", name, track, span.start)

@@ -90,6 +90,7 @@ def said(spec: Spec) -> str:
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("diurnal", "phase"): [-1.0],
+    ("outages", "numbers"): [None],
     ("csma", "collision_detection"): [True],
     ("request", "retry"): [None],
     ("request", "timeout"): [None],
@@ -145,7 +146,6 @@ _NO_LAW: list[Any] = [
 _BAD_PERIODS = [*_NO_TIME, *_NO_LAW]
 _GROUPS: list[Any] = [
     [],
-    [[]],
     [1],
     [[0]],
     [[-1]],

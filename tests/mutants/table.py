@@ -20,10 +20,31 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/streams.py",
-        "return Scope(self._streams, (*self._prefix, *prefix))",
-        "return Scope(self._streams, prefix)",
+        "return Scope(self._streams, (*self._prefix, *prefix), self._owners)",
+        "return Scope(self._streams, prefix, self._owners)",
         "an inner scope forgets the outer one",
         ("tests/unit/streams",),
+    ),
+    Mutant(
+        "asyncdp_sim/streams.py",
+        'OF_OWNERS = ("owner", "client")',
+        'OF_OWNERS = ("client",)',
+        "some of the owners draw from the streams of the first ones",
+        ("tests/unit/scenario/test_taking_part.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/spec.py",
+        "changes[name] = tuple(value[place] for place in places)",
+        "changes[name] = value[: len(places)]",
+        "lists of those who take part are the first owners'",
+        ("tests/unit/scenario/test_taking_part.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/guarantee.py",
+        "settings = [SettingsChosen()] if chosen else []",
+        "settings = [SettingsChosen()] if chosen and not privacy.hides else []",
+        "settings chosen from private records cost nothing",
+        ("tests/unit/privacy/test_chosen_from.py",),
     ),
     Mutant(
         "asyncdp_sim/trace/invariants.py",
@@ -329,9 +350,9 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/data/tables/splitting.py",
-        "too_few = [value for value, rows in groups.items() if len(rows) < least]",
-        "too_few = [value for value, rows in groups.items() if len(rows) <= least]",
-        "the note counts owners with just enough rows as too small",
+        "for value, rows in groups.items() if len(rows) >= least}",
+        "for value, rows in groups.items() if len(rows) > least}",
+        "owners with just enough rows are none",
         ("tests/unit/data/test_data_splitting.py",),
     ),
     Mutant(

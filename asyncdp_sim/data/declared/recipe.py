@@ -57,6 +57,11 @@ class DeclaredData(TableRecipe):
         asked = self.target_column if self.split.by_target else self.split_column
         return asked is not None and self._name_of(column) == self._name_of(asked)
 
+    @override
+    def _column(self, name: str) -> Sequence[object]:
+        frame, _, _ = self._read(str(self.path))
+        return raw_values(frame, self._name_of(name))
+
     def _renamed(self) -> Self:
         """Return the recipe with the split's column called as in the raw table as it is used."""
         column = self.split_column

@@ -4,7 +4,7 @@ A private cell that does not fit is its own matter: its encoding says what stand
 public cells alone decide what that is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -19,9 +19,9 @@ from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
-from asyncdp_sim.data.tables.read import found_form, source_of
-from asyncdp_sim.data.tables.splitting import ByColumn, InOrder
-from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values
+from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
+from asyncdp_sim.data.tables.splitting import ByColumn, InOrder, SplitKind
+from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -170,11 +170,9 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        if self.owner_column is not None and self.split.of_column is None:
-            by_column = ByColumn(column=self.owner_column)
-            return self.model_copy(update={"split": by_column}).build(
-                n_owners, records, streams, swap
-            )
+        if self._by_column is not self.split:
+            by_column = {"split": self._by_column}
+            return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         self._require_owners(n_owners, records)
         spare = {*self._dropped, self.split.of_column} - {self.target}
         texts = [name for name, encoding in self.columns.items() if encoding.as_written]
@@ -196,6 +194,24 @@ class TableData(TableRecipe):
             swap,
             gathering,
         )
+
+    @property
+    @override
+    def _by_column(self) -> SplitKind:
+        if self.owner_column is None or self.split.of_column is not None:
+            return self.split
+        return ByColumn(column=self.owner_column)
+
+    @override
+    def _column(self, name: str) -> Sequence[object]:
+        key = "data.split" if self.owner_column is None else "data.owner_column"
+        require_column(name, column_names(self.path, form=self.form), key)
+        return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
+
+    @property
+    @override
+    def _held_back(self) -> int:
+        return 0 if self.public_path is not None else super()._held_back
 
     @property
     def _dropped(self) -> set[str]:

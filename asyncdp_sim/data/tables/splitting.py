@@ -1,7 +1,7 @@
 """Splitting of a table's rows among owners."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -66,6 +66,10 @@ class SplitKind(Kind):
         return None
 
     @abstractmethod
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        """Return the owners' names by a column's values over the rows that owners may hold."""
+
+    @abstractmethod
     def owned(
         self,
         values_of: ValuesOf,
@@ -105,6 +109,10 @@ class InTurn(SplitKind):
     @abstractmethod
     def order(self, available: int, streams: Streams | Scope) -> Rows:
         """Return the order in which rows are taken."""
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return ()
 
     @override
     def owned(
@@ -183,6 +191,10 @@ class ByColumn(SplitKind):
         return self.column
 
     @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return tuple(map(name_of, _in_order(_groups(values, self.least)[0])))
+
+    @override
     def owned(
         self,
         values_of: ValuesOf,
@@ -248,6 +260,10 @@ class Dirichlet(SplitKind):
     @override
     def shared_rows(self) -> int | None:
         return self.rows
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return ()
 
     @override
     def owned(
@@ -403,20 +419,13 @@ def rows_by_value(
         On ``owners.count`` when it is not the number of distinct values; on ``owners.records``
         when an owner has fewer rows than that.
     """
-    groups: dict[object, list[int]] = {}
-    unowned = 0
-    for row, value in enumerate(values):
-        if value is None:
-            unowned += 1
-        else:
-            groups.setdefault(value, []).append(row)
-    too_few = [value for value, rows in groups.items() if len(rows) < least]
-    groups = {value: rows for value, rows in groups.items() if len(rows) >= least}
+    groups, too_few = _groups(values, least)
+    unowned = sum(value is None for value in values)
     if len(groups) != n_owners:
         enough = f" with at least {least} rows" if least > 1 else ""
         allowed = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
         raise DataError([Fault("owners.count", str(n_owners), allowed)])
-    names = sorted(groups, key=lambda v: (isinstance(v, str), v))
+    names = _in_order(groups)
     rows = [np.array(groups[name], dtype=np.int64) for name in names]
     notes = [
         Counted(
@@ -425,11 +434,11 @@ def rows_by_value(
             column=column,
         )
     ]
-    if len(too_few) > 0:
+    if too_few > 0:
         notes.append(
             Counted(
                 "{values} values of {column!r} have fewer than {least} rows: no owners.",
-                values=len(too_few),
+                values=too_few,
                 column=column,
                 least=least,
             )
@@ -454,6 +463,21 @@ def rows_by_value(
             raise DataError(short)
         rows = [r[:n] for r, n in zip(rows, records, strict=True)]
     return rows, tuple(notes)
+
+
+def _groups(values: Sequence[object], least: int) -> tuple[dict[object, list[int]], int]:
+    """Return the rows of each value that has enough, and how many values have too few."""
+    groups: dict[object, list[int]] = {}
+    for row, value in enumerate(values):
+        if value is not None:
+            groups.setdefault(value, []).append(row)
+    enough = {value: rows for value, rows in groups.items() if len(rows) >= least}
+    return enough, len(groups) - len(enough)
+
+
+def _in_order(groups: Iterable[object]) -> list[Any]:
+    """Return values in sorted order, numbers before texts."""
+    return sorted(groups, key=lambda v: (isinstance(v, str), v))
 
 
 def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:

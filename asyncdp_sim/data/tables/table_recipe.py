@@ -1,6 +1,7 @@
 """The fields and the last steps that all kinds of tabular data share."""
 
 import difflib
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -26,7 +27,14 @@ from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
-from asyncdp_sim.data.tables.splitting import InOrder, Owned, Split, ValuesOf, require_records
+from asyncdp_sim.data.tables.splitting import (
+    InOrder,
+    Owned,
+    Split,
+    SplitKind,
+    ValuesOf,
+    require_records,
+)
 from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
@@ -111,6 +119,34 @@ class TableRecipe(DataKind):
     def says_whose(self, column: str) -> bool:
         by_target = self.split.by_target and column == self.target_column
         return by_target or super().says_whose(column)
+
+    @override
+    def owner_names(self) -> tuple[str, ...]:
+        column = self.split_column
+        if column is None or self.path is None:
+            return ()
+        values = self._column(column)
+        return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
+
+    @property
+    def _held_back(self) -> int:
+        """How many of the file's last rows are no owner's."""
+        return 0 if self.public_overlap else self.public_records
+
+    @property
+    def _by_column(self) -> SplitKind:
+        """How the rows are split."""
+        return self.split
+
+    @abstractmethod
+    def _column(self, name: str) -> Sequence[object]:
+        """Read a raw column of the file, over all rows of the table, None where empty.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or has no such column.
+        """
 
     @override
     def twin(self) -> Self | None:

@@ -14,7 +14,7 @@ from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.numbers import known, number
 from asyncdp_sim.network import Network
 from asyncdp_sim.result import read_manifest, read_table
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.theory.prediction import Unknown
 
 _Law = TypeVar("_Law")
@@ -88,6 +88,13 @@ class Result:
     def n_owners(self) -> int:
         """N."""
         return int(self.scenario["owners"]["count"])
+
+    @property
+    def participants(self) -> Participants:
+        """Who took part, in the order of the tables."""
+        names = tuple(map(str, self.manifest.get("owner_names", ())))
+        numbers = self.scenario["owners"].get("numbers", range(1, self.n_owners + 1))
+        return Participants(tuple(numbers), names)
 
     @property
     def updates(self) -> int:
@@ -239,6 +246,12 @@ def open_directory(directory: Path) -> Result | Sweep:
     if (directory / "cells.parquet").is_file():
         return Sweep.read(directory)
     return Result.read(directory)
+
+
+def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns that say which owner a row is of: its number, and its whole name."""
+    named = {} if len(owners.names) == 0 else {"name": np.array(owners.names)}
+    return {"owner": np.array(owners.numbers), **named}
 
 
 def symbol(path: str) -> str:

@@ -10,6 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from asyncdp_sim.scenario import Participants
+
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
 DARK_BLUE = "#00304d"
@@ -19,6 +21,7 @@ BAND = "#999999"
 
 DPI = 180
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
+TILT = 30  # degrees, of names below an axis
 
 TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
 
@@ -94,14 +97,22 @@ def colours(count: int) -> Sequence[str]:
     return [mpl.colors.to_hex(shades(0.88 * step / (count - 1))) for step in range(count)]
 
 
-def owner_ticks(axis_of: Axes, side: str, n_owners: int) -> None:
-    """Put whole numbers on an owners' axis: every owner of a few, else 1 and round ones."""
+def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
+    """Put owners on their axis: names, or numbers, of a few; of many 1 and round numbers."""
     axis = axis_of.yaxis if side == "y" else axis_of.xaxis
+    n_owners = len(owners.numbers)
     if n_owners <= FEW_OWNERS:
-        axis.set_ticks(range(1, n_owners + 1))
+        axis.set_ticks(range(1, n_owners + 1), [plain_text(name) for name in owners.labels])
+        if side == "x" and len(owners.names) > 0:
+            axis.set_tick_params(labelrotation=TILT)
         return
     round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
+
+
+def plain_text(text: str) -> str:
+    """Return a text as it is drawn where it is of others, who may mean a dollar by ``$``."""
+    return text.replace("$", r"\$")
 
 
 def plain_numbers(axes: Axes) -> None:

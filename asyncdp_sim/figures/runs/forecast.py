@@ -10,8 +10,19 @@ import numpy as np
 from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import Label
-from asyncdp_sim.figures.kit.source import not_a_result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, TIME_AXIS, VERMILION, canvas, style
+from asyncdp_sim.figures.kit.source import not_a_result, owner_table
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    FEW_OWNERS,
+    THEORY,
+    TIME_AXIS,
+    VERMILION,
+    canvas,
+    plain_text,
+    style,
+)
+from asyncdp_sim.scenario import Participants
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
@@ -78,6 +89,8 @@ def over_time(found: dict[str, Any]) -> Picture:
 def owners(found: dict[str, Any]) -> Picture:
     """Draw what every owner reaches alone beside the expected ψ of the private model."""
     each = found["owners"]
+    names = tuple(str(owner["name"]) for owner in each if owner.get("name") is not None)
+    who = Participants(tuple(owner["owner"] for owner in each), names)
     records = np.array([owner["records"] for owner in each], dtype=float)
     alone = np.array([known(owner["alone"]) for owner in each])
     gains = np.array([owner["profits"] for owner in each], dtype=bool)
@@ -90,6 +103,12 @@ def owners(found: dict[str, Any]) -> Picture:
         for some, shade, said in ((~gains, BLUE, "alone"), (gains, VERMILION, "alone; profits")):
             if some.any():
                 axes.plot(records[some], alone[some], "o", color=shade, label=said)
+        if len(each) <= FEW_OWNERS and len(who.names) > 0:
+            for at in zip(records, alone, who.labels, strict=True):
+                axes.annotate(
+                    plain_text(at[2]), at[:2], (0, 5), textcoords="offset points",
+                    ha="center", fontsize=7,
+                )  # fmt: skip
         axes.set(xlabel="records of the owner $n_i$", ylabel="relative fitness $\\psi$")
         axes.set(xscale="log", yscale="log")
         axes.legend(loc="best")
@@ -98,7 +117,7 @@ def owners(found: dict[str, Any]) -> Picture:
         f"ψ together than alone ({found['moments']})."
     )
     table = {
-        "owner": np.array([owner["owner"] for owner in each]),
+        **owner_table(who),
         "records": records,
         "psi_alone": alone,
         "profits": gains,

@@ -11,6 +11,7 @@ from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import owner_table
 from asyncdp_sim.figures.kit.style import (
     FEW_OWNERS,
     MARKERS,
@@ -19,6 +20,7 @@ from asyncdp_sim.figures.kit.style import (
     owner_ticks,
     panels,
     plain_numbers,
+    plain_text,
     style,
 )
 from asyncdp_sim.figures.runs.convergence import Line
@@ -46,14 +48,14 @@ def by_owner(lines: Sequence[Line]) -> Picture:
     """
     results = [line.result for line in lines]
     shades = colours(len(lines))
-    n_owners = results[0].n_owners
+    n_owners, who = results[0].n_owners, results[0].participants
     owners = np.arange(1, n_owners + 1)
     alone = results[0].of_owners("psi_alone").mean(axis=0)
     means = [each.mean_psi for each in results]
     both = all("held_out_optimum" in each.summary for each in results)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.repeat([line.name for line in lines], n_owners),
-        "owner": np.tile(owners, len(lines)),
+        **{name: np.tile(values, len(lines)) for name, values in owner_table(who).items()},
         "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
@@ -75,10 +77,10 @@ def by_owner(lines: Sequence[Line]) -> Picture:
             axes.grid(axis="y")
         if len(lines) > 1:
             end_labels(top, means, [line.name for line in lines], shades)
-        owner_ticks(shown[-1], "x", n_owners)
+        owner_ticks(shown[-1], "x", who)
         if n_owners <= FEW_OWNERS:
-            names = [f"{i}\n{number(n)}" for i, n in zip(owners, table["records"], strict=False)]
-            shown[-1].set_xticks(owners, names)
+            each = zip(who.labels, table["records"], strict=False)
+            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in each])
         shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
         figure.legend(*shown[-1].get_legend_handles_labels(), loc="outside upper left", ncols=2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]

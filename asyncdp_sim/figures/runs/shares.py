@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.source import Result, not_a_result, owner_table
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, canvas, owner_ticks, style
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
@@ -29,6 +29,7 @@ def by_owner(result: Result) -> Picture:
     from scipy.stats import binom
 
     owner, updates = result.columns("owners", "owner", "updates")
+    owner = result.participants.places(owner)
     count = np.bincount(owner, weights=updates, minlength=result.n_owners + 1)[1:]
     total = int(count.sum())
     if total == 0:
@@ -76,12 +77,12 @@ def by_owner(result: Result) -> Picture:
         reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
         axes.set_ylim(max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
         axes.set_xlim(0.5, n_owners + 0.5)
-        owner_ticks(axes, "x", n_owners)
+        owner_ticks(axes, "x", result.participants)
         axes.set_xlabel("owner $i$")
         axes.set_ylabel("share of the updates")
         figure.legend(loc="outside upper right", ncols=4)
     table = {
-        "owner": owners, "updates": count.astype(np.int64), "share": share,
+        **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
         "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
         "uniform_high": np.full(n_owners, high),
         "law": law,

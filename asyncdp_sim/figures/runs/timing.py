@@ -35,11 +35,12 @@ def by_update(
     rows = window(result, chosen, first, last)
     with style():
         figure, axes = canvas(height=2.6 if result.n_owners <= FEW_OWNERS else 3.6)
-        axes.vlines(rows["k"], 0, rows["owner"], color=BLUE, linewidth=0.8)
-        axes.plot(rows["k"], rows["owner"], "o", color=BLUE, markersize=3, clip_on=False)
+        at = result.participants.places(rows["owner"])
+        axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
+        axes.plot(rows["k"], at, "o", color=BLUE, markersize=3, clip_on=False)
         axes.set_ylim(0, 1.04 * result.n_owners)
         axes.set_xlim(rows["k"][0] - 1, rows["k"][-1] + 1)
-        owner_ticks(axes, "y", result.n_owners)
+        owner_ticks(axes, "y", result.participants)
         axes.set_xlabel("update $k$")
         axes.set_ylabel("owner $i_k$")
     shown = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
@@ -63,9 +64,8 @@ def by_time(
     with style():
         figure, axes = canvas(height=2.6 if few else 3.6)
         half = 0.32 if few else 0.014 * result.n_owners
-        axes.vlines(
-            rows["time"], rows["owner"] - half, rows["owner"] + half, color=BLUE, linewidth=1.2
-        )
+        at = result.participants.places(rows["owner"])
+        axes.vlines(rows["time"], at - half, at + half, color=BLUE, linewidth=1.2)
         if few:
             axes.hlines(
                 range(1, result.n_owners + 1),
@@ -77,7 +77,7 @@ def by_time(
         axes.set_ylim(0.7 - half, result.n_owners + 0.3 + half)
         end = float(rows["time"][-1])
         axes.set_xlim(0 if first == 1 else None, end * 1.01 if end > 0 else 1.0)
-        owner_ticks(axes, "y", result.n_owners)
+        owner_ticks(axes, "y", result.participants)
         axes.set_xlabel(TIME_AXIS)
         axes.set_ylabel("owner $i$")
     caption = (

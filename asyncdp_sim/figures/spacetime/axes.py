@@ -1,6 +1,6 @@
 """Axes of a space–time diagram: one collection of marks per kind, however many there are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from asyncdp_sim.figures.kit.style import plain_text
 from asyncdp_sim.figures.spacetime import style
 from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, Mark
 from asyncdp_sim.figures.spacetime.style import (
@@ -34,8 +35,8 @@ class Scene:
     Parameters
     ----------
     axes : Axes
-    owners : sequence of int
-        From top to bottom.
+    owners : mapping
+        From the numbers of owners to their names, from top to bottom.
     window : tuple of int
         [start, end) in ticks.
     airtime : int, optional
@@ -43,7 +44,7 @@ class Scene:
     """
 
     def __init__(
-        self, axes: Axes, owners: Sequence[int], window: tuple[int, int], airtime: int | None
+        self, axes: Axes, owners: Mapping[int, str], window: tuple[int, int], airtime: int | None
     ) -> None:
         self._axes = axes
         self._row = {owner: row for row, owner in enumerate(owners, start=1)}
@@ -52,7 +53,7 @@ class Scene:
         self._seen: set[str] = set()
         axes.set_xlim(*(tick / TICKS_PER_UNIT for tick in window))
         axes.set_ylim(len(owners) + 0.5, -0.7)
-        axes.set_yticks(range(len(owners) + 1), ["learner", *map(str, owners)])
+        axes.set_yticks(range(len(owners) + 1), ["learner", *map(plain_text, owners.values())])
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
 

@@ -71,14 +71,17 @@ def diagram(
     if len(found) == 0:
         given = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
         raise not_a_result(result.directory, f"{given} of replicate {chosen}")
-    shown = list(owners) if owners else most_active(found, FEW_OWNERS, result.n_owners)
+    who = result.participants
+    shown = list(owners) if owners else most_active(found, FEW_OWNERS, who.numbers)
     found = of_owners(found, shown)
     if end is None:
         last = _shortened(found, first, last)
         found = within(found, first, last)
     with style():
         figure, axes = canvas(width=9.0, height=1.9 + 0.36 * (len(shown) + 1))
-        scene = Scene(axes, shown, (first, last), _airtime(result))
+        named = dict(zip(who.numbers, who.labels, strict=True))
+        called = {owner: named[owner] for owner in shown}
+        scene = Scene(axes, called, (first, last), _airtime(result))
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
         scene.draw(found, before + 1)
         axes.set_xlabel(TIME_AXIS)

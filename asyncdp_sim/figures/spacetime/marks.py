@@ -95,13 +95,13 @@ def within(found: Sequence[Mark], start: int, end: int) -> list[Mark]:
     return [mark for mark in found if mark.start < end and mark.end >= start]
 
 
-def most_active(found: Sequence[Mark], most: int, n_owners: int) -> list[int]:
+def most_active(found: Sequence[Mark], most: int, owners: Sequence[int]) -> list[int]:
     """Return the owners to show: all if they are few, else those with most marks, in order."""
-    if n_owners <= most:
-        return list(range(1, n_owners + 1))
+    if len(owners) <= most:
+        return list(owners)
     count = Counter(mark.owner for mark in found if mark.owner > 0 and mark.what != OFFLINE)
     ranked = sorted(count, key=lambda owner: (-count[owner], owner))
-    return sorted(ranked[:most]) if ranked else list(range(1, most + 1))
+    return sorted(ranked[:most]) if ranked else list(owners[:most])
 
 
 def of_owners(found: Sequence[Mark], owners: Collection[int]) -> list[Mark]:

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scal
 from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
@@ -104,7 +104,8 @@ def _rows(series: PrivacySeries) -> Table:
         said |= label([result]).values()
         rows.append(
             {name: np.full(result.n_owners, value) for name, value in said.items()}
-            | {"owner": np.arange(1, result.n_owners + 1), "records": _mean(result, "records")}
+            | owner_table(result.participants)
+            | {"records": _mean(result, "records")}
             | {"psi_alone": alone, "profits_psi": (alone > mean).astype(int)}
             | {"profits_held_out": held}
         )

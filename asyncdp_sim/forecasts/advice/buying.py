@@ -24,10 +24,10 @@ from asyncdp_sim.forecasts.advice.words import gained, source
 from asyncdp_sim.forecasts.exact.assumptions import broken, choice
 from asyncdp_sim.forecasts.exact.clipping import clips
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -42,6 +42,8 @@ class Bought:
 
     Attributes
     ----------
+    owners : Participants
+        Who sells.
     purchase : Purchase
         With ψ by moments, clipping taken as inactive.
     clipped : bool
@@ -58,6 +60,8 @@ class Bought:
         what they come to.
     scaled : bool
         Whether budgets were scaled, in other runs, until the target was reached.
+    scenario : Scenario
+        With the budgets bought in it.
     moments : str
         Of what data.
     not_for_release : bool
@@ -66,6 +70,7 @@ class Bought:
         Whether the records are the twin's of a table that was not read.
     """
 
+    owners: Participants
     purchase: Purchase
     clipped: bool
     simulated: Played
@@ -74,6 +79,7 @@ class Bought:
     given_total: float
     given: Played
     scaled: bool
+    scenario: Scenario
     moments: str
     not_for_release: bool
     unchecked: bool
@@ -106,7 +112,7 @@ class Bought:
         asked = f"--market {prices} --target {it.target:g}"
         return [
             *(
-                f"owner {i + 1}: ε = {epsilon:.4g} for {paid:.4g}"
+                f"{self.owners.said(i)}: ε = {epsilon:.4g} for {paid:.4g}"
                 for i, (epsilon, paid) in enumerate(zip(it.epsilon, it.paid, strict=True))
             ),
             f"bought    for {it.total:.5g} in all: {self.simulated} ({known}); "
@@ -195,6 +201,7 @@ def buy(
         tell(f"simulating budgets, {runs} runs of each choice")
         bought, same, given = (afresh(play(e), runs) for e in (found.epsilon, equal, each))
     return Bought(
+        owners=known.participants,
         purchase=found,
         clipped=clipped,
         simulated=bought,
@@ -203,6 +210,7 @@ def buy(
         given_total=float(cost @ each),
         given=given,
         scaled=clipped or known.common,
+        scenario=choosing(_with(asked, found.epsilon), known),
         moments=known.words,
         not_for_release=known.private,
         unchecked=own.data != asked.data,

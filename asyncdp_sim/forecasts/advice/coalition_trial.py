@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,38 +51,29 @@ def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Da
 
     Those of all others stay, as rows of nobody, for f and θ*.
     """
-    scenario, data = known.scenario, known.dataset
-    chosen = [member - 1 for member in coalition.members]
-    rest = sorted(set(range(len(data.targets))) - set(chosen))
-    features, targets = [data.features[i] for i in rest], [data.targets[i] for i in rest]
-    if data.unowned_features is not None and data.unowned_targets is not None:
-        features.append(data.unowned_features)
-        targets.append(data.unowned_targets)
-    budget = scenario.privacy.budget.sized(coalition.answers)
-    epsilon = tuple(scenario.privacy.epsilons(scenario.owners.count)[chosen].tolist())
-    sizes, length = tuple(len(data.targets[i]) for i in chosen), coalition.updates
-    changes: dict[str, dict[str, Any]] = {
-        "owners": {"count": len(chosen), "records": sizes},
-        "run": {"updates": length},
-        "algorithm": {scenario.algorithm.step_field: coalition.rho},
-        "privacy": {"epsilon": epsilon, "budget": budget, "learner": None},
-    }
-    alone = scenario.model_copy(
-        update={
-            name: getattr(scenario, name).model_copy(update=change)
-            for name, change in changes.items()
-        }
+    places = [member - 1 for member in coalition.members]
+    dataset = known.dataset.of_owners(places, judged_by_all=True)
+    dataset = replace(dataset, held_out_features=(), held_out_targets=())
+    return invited(known.scenario, coalition).base(), dataset
+
+
+def invited(
+    scenario: Scenario, coalition: Coalition, called: Sequence[int | str] | None = None
+) -> Scenario:
+    """Return a scenario with the members of a coalition alone, at its ρ, T and K.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    coalition : Coalition
+    called : sequence of int or str, optional
+        What its owners are called in ``owners.only``; their numbers, where absent.
+    """
+    each = scenario.owners.participants if called is None else called
+    only = tuple(each[member - 1] for member in coalition.members)
+    return scenario.replace(
+        owners={"only": only, "score_on": "everybody"},
+        run={"updates": coalition.updates},
+        algorithm=scenario.algorithm.with_step(coalition.rho),
+        privacy={"budget": scenario.privacy.budget.sized(coalition.answers), "learner": None},
     )
-    dataset = replace(
-        data,
-        features=tuple(data.features[i] for i in chosen),
-        targets=tuple(data.targets[i] for i in chosen),
-        public_rows_of_owner=tuple(data.public_rows_of_owner[i] for i in chosen),
-        rows=tuple(data.rows[i] for i in chosen) if len(data.rows) > 0 else (),
-        owner_names=tuple(data.owner_names[i] for i in chosen) if len(data.owner_names) > 0 else (),
-        held_out_features=(),
-        held_out_targets=(),
-        unowned_features=np.concatenate(features) if len(features) > 0 else None,
-        unowned_targets=np.concatenate(targets) if len(targets) > 0 else None,
-    )
-    return alone, dataset

@@ -8,6 +8,7 @@ from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.shapley import Division
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
+from asyncdp_sim.scenario import Participants, Scenario
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +24,20 @@ class Trialled:
         What moments say, where they say anything.
     basis : str
         Which moments.
+    owners : Participants
+        All owners, members or not.
     """
 
     coalition: Coalition
     simulated: Played
     moments: float | None
     basis: str
+    owners: Participants
 
     def __str__(self) -> str:
         """Return who they are, and what they come to."""
         it = self.coalition
-        members = ", ".join(map(str, it.members[:12]))
+        members = ", ".join(self.owners.labels[member - 1] for member in it.members[:12])
         more = len(it.members) - 12
         known = "not known" if self.moments is None else f"{self.moments:.4g}"
         owners = "owner" if len(it.members) == 1 else "owners"
@@ -66,6 +70,8 @@ class Invited:
         Whether gradients are clipped.
     estimated : bool
         Whether the moments beside a ψ are of clipped gradients.
+    scenario : Scenario
+        Of whom to invite, with their ρ, T and K in it.
     moments : str
         Of what data.
     doubts : tuple of str
@@ -85,6 +91,7 @@ class Invited:
     worth: Division
     clipped: bool
     estimated: bool
+    scenario: Scenario
     moments: str
     doubts: tuple[str, ...]
     not_for_release: bool
@@ -115,9 +122,9 @@ class Invited:
             f"{certain} (exact over quick cost {found.ratio[0]:.4g} to {found.ratio[1]:.4g})",
             *([f"moments   beside ψ are {ESTIMATED}"] if self.estimated else []),
             f"adds most by moments{inactive}: "
-            + ", ".join(f"owner {i + 1}: {self._share(i)}" for i in value[:5].tolist()),
+            + ", ".join(self._share(i) for i in value[:5].tolist()),
             f"adds least by moments{inactive}: "
-            + ", ".join(f"owner {i + 1}: {self._share(i)}" for i in value[:-4:-1].tolist()),
+            + ", ".join(self._share(i) for i in value[:-4:-1].tolist()),
             *(f"assumed   by moments: {doubt}" for doubt in self.doubts),
             *source(
                 self.moments,
@@ -144,4 +151,5 @@ class Invited:
 
     def _share(self, i: int) -> str:
         error = float(self.worth.error[i])
-        return f"{self.worth.share[i]:.4g}" + (f" ± {error:.2g}" if error > 0 else "")
+        known = f" ± {error:.2g}" if error > 0 else ""
+        return f"{self.best.owners.said(i)}: {self.worth.share[i]:.4g}{known}"

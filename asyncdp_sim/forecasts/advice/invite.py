@@ -1,5 +1,6 @@
 """Advice on whom a scenario's learner should invite, and on what each of its owners adds."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from asyncdp_sim.forecasts.advice.coalition_cost import (
     steps,
     strides,
 )
-from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves
+from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves, invited
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     SHARE,
@@ -31,7 +32,7 @@ from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, 
 from asyncdp_sim.forecasts.exact.assumptions import broken
 from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
 from asyncdp_sim.forecasts.exact.many_groups import Course
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budget import Horizon
 from asyncdp_sim.runs.workers import processes
@@ -129,7 +130,10 @@ def invite(
     inactive = alike.by_rounds and clips(known)
     basis = "by moments, clipping taken as inactive" if inactive else "by moments"
     costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}
-    done = {at: Trialled(tried[at], figure, costs.get(at), basis) for at, figure in figures.items()}
+    who = known.participants
+    done = {
+        at: Trialled(tried[at], figure, costs.get(at), basis, who) for at, figure in figures.items()
+    }
     return Invited(
         best=done[order[0]],
         everybody=done[whole],
@@ -140,11 +144,25 @@ def invite(
         worth=_worth(known, alike, records, spread),
         clipped=clips(known),
         estimated=clipped is not None,
+        scenario=_chosen(asked, known, order[0], tried),
         moments=known.words,
         doubts=doubts,
         not_for_release=known.private,
         unchecked=own.data != asked.data,
     )
+
+
+def _chosen(asked: Scenario, known: Population, best: int, tried: Sequence[Coalition]) -> Scenario:
+    """Return the scenario of the best choice, whose owners are called by name where they have one.
+
+    A twin's owners are not those of the table that it stands for: they have numbers alone.
+    """
+    if best == 0:
+        return choosing(asked, known)
+    who = known.participants
+    named = asked.owners.names is not None or known.scenario.data == asked.data
+    called = who.names if named and len(set(who.names)) == len(who.numbers) else who.numbers
+    return choosing(invited(asked, tried[best], called), known)
 
 
 def _candidates(
@@ -302,6 +320,7 @@ def unlike(known: Population) -> tuple[str, ...]:
         )
     if not privacy.budget.named_answers:
         doubts.append(f"budgets {privacy.budget.kind} are not worked out for coalitions")
+    doubts += [f"{part} is of all owners by their numbers" for part in free.of_everybody]
     chosen = selection(free.network)
     if not isinstance(chosen, Unknown) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
         doubts.append("owners come unequally often")

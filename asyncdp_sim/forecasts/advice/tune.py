@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.invite import unlike
 from asyncdp_sim.forecasts.advice.step_and_length import Search, Setting, cost_of, with_choice
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecasts.exact.clipping import clipped_course
-from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.population import choosing, population
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import count
@@ -207,7 +207,7 @@ def tune(
         others=tuple(weighed[at] for at in shown[1:] if at != 0),
         tried=tuple(tried),
         choices=len(settings),
-        scenario=asked if order[0] == 0 else with_choice(asked, best.setting),
+        scenario=choosing(asked if order[0] == 0 else with_choice(asked, best.setting), known),
         basis=EXACT if search.clipped is None else ESTIMATED,
         moments=known.words,
         doubts=doubts,

@@ -19,7 +19,9 @@ class OwnerForecast:
     Attributes
     ----------
     owner : int
-        From 1.
+        Its number, from 1.
+    name : str or None
+        What it is called, whole; None where owners have numbers alone.
     records : int
         n_i.
     epsilon : float or None
@@ -36,6 +38,7 @@ class OwnerForecast:
     """
 
     owner: int
+    name: str | None
     records: int
     epsilon: float | None
     epsilon_spent: float
@@ -101,7 +104,8 @@ def prospects(
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
-    cost = max(expected - noise_free, 0.0)
+    cost, who = max(expected - noise_free, 0.0), population.participants
+    names = who.names or (None,) * len(records)
     with np.errstate(divide="ignore", invalid="ignore"):
         louder = np.sqrt(cost / np.maximum(alone - noise_free, 0.0))
         needed = noise.needed(accountant, louder)
@@ -110,7 +114,8 @@ def prospects(
         budget = float(accountant.epsilon[i]) if hidden else None
         found.append(
             OwnerForecast(
-                owner=i + 1,
+                owner=who.numbers[i],
+                name=names[i],
                 records=int(records[i]),
                 epsilon=budget,
                 epsilon_spent=float(spent[i]) if hidden else inf,

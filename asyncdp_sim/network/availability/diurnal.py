@@ -17,7 +17,7 @@ from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Finite, Several, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Finite, Several, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -34,6 +34,7 @@ Phase = Annotated[
     | Annotated[Several[Finite], Tag(TAGS[1])]
     | Annotated[Literal["uniform"], Tag(TAGS[2])],
     Discriminator(_form),
+    EACH_OWNER,
 ]
 
 

@@ -81,6 +81,11 @@ class Intervals(FromFile, AvailabilityKind):
     origin: str | None = None
     period: Annotated[Positive, Field(le=1e9)] | None = None
 
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return True
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

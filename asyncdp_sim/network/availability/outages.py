@@ -10,6 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.availability.always import Always
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.laws import (
     Empirical,
@@ -22,7 +23,7 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Several
+from asyncdp_sim.spec import OWNER_NUMBERS, Count, Kind, Several, picked
 from asyncdp_sim.streams import Scope
 
 Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
@@ -35,6 +36,9 @@ class Outages(AvailabilityKind):
     ----------
     groups : list of lists of int
         Owner numbers (from 1); an owner in several groups is offline while any of them is dark.
+    numbers : list of int, optional
+        In results, where only some owners take part: what groups are called in random streams.
+        Groups without any of these owners are left out.
     gap, length : law
         Time units between two outages and of one, with positive means. Constants make a schedule.
     """
@@ -45,7 +49,8 @@ class Outages(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["outages"] = "outages"
-    groups: Several[Members]
+    groups: Annotated[Several[Members], OWNER_NUMBERS]
+    numbers: Several[Count] | None = None
     gap: Law
     length: Law
 
@@ -70,8 +75,26 @@ class Outages(AvailabilityKind):
         return self
 
     @override
+    def of_some(self, places: Sequence[int]) -> Kind:
+        kept = [
+            (number, group)
+            for number, group in zip(self._numbers, picked(self, places).groups, strict=True)
+            if len(group) > 0
+        ]
+        if len(kept) == 0:
+            return Always()
+        numbers, groups = zip(*kept, strict=True)
+        usual = numbers == tuple(range(1, len(groups) + 1))
+        return self.model_copy(update={"numbers": None if usual else numbers, "groups": groups})
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        """What the groups are called."""
+        return tuple(range(1, len(self.groups) + 1)) if self.numbers is None else self.numbers
+
+    @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        for number, group in enumerate(self.groups, start=1):
+        for number, group in zip(self._numbers, self.groups, strict=True):
             members = [owners[member - 1] for member in group]
             learner.kernel.start(self._recur(number, members, learner, streams))
 
@@ -91,6 +114,9 @@ class Outages(AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return members that are no owners, and members named twice in one group."""
         found = []
+        if len(self._numbers) != len(self.groups):
+            given, allowed = str(list(self._numbers)), "allowed is a number for every group"
+            return [Fault("availability.numbers", given, allowed)]
         for place, group in enumerate(self.groups):
             if max(group) > n_owners:
                 allowed = f"allowed are owner numbers 1 to {n_owners}"

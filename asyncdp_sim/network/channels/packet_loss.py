@@ -12,7 +12,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec import PerOwner, Spec, own, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, PerOwner, Spec, own, per_owner, wrong_length
 from asyncdp_sim.theory.formulas import packet_loss as formulas
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -145,6 +145,7 @@ Loss = Annotated[
     | Annotated[PerOwner[Probability], Tag(TAGS[1])]
     | Annotated[GilbertElliott, Tag(TAGS[3])],
     Discriminator(_shape),
+    EACH_OWNER,
 ]
 """A probability, one for each owner, or a Gilbert–Elliott table: as a scenario writes them."""
 

@@ -80,6 +80,11 @@ class Gossip(ProtocolKind):
             raise faults_of([Fault("clock.population", "'superposed'", allowed)])
         return self
 
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return True
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

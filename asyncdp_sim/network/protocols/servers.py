@@ -21,14 +21,14 @@ from asyncdp_sim.network.graphs.of_servers import (
     faults_of_servers,
     neighbours,
 )
-from asyncdp_sim.network.latency import Laws, acknowledged, laws_of
+from asyncdp_sim.network.latency import acknowledged, laws_of
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
 from asyncdp_sim.network.servers.server import Client, Server, Together
-from asyncdp_sim.spec import Count
+from asyncdp_sim.spec import Count, OneOrSeveral
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, either
 
@@ -103,7 +103,7 @@ class Servers(ProtocolKind):
     reach: Reach = "all"
     read: Literal["minimum-wait", "client-averaged", "basic"]
     window: Count
-    latency: Laws = NoTime()
+    latency: OneOrSeveral[Law] = NoTime()
     exchange: Law = NoTime()
     graph: ServerGraph | None = None
 

@@ -7,6 +7,8 @@ from functools import cached_property
 from math import dist, inf
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.contents import Remembering
 from asyncdp_sim.network.learner import Learner
@@ -34,6 +36,11 @@ class TopologyKind(Remembering, Kind):
 
     kind: str
     failures: LinkFailures | None = None
+
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return True
 
     @abstractmethod
     def draw(self, n_owners: int) -> "nx.Graph":

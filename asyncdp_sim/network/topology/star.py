@@ -28,6 +28,11 @@ class Star(TopologyKind):
     def examples(cls) -> tuple[Self, ...]:
         return (cls(), cls(latency=(0.0, 0.1, 0.2)))
 
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return self.failures is not None
+
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
         import networkx as nx

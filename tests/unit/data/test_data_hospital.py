@@ -118,6 +118,12 @@ def test_every_hospital_is_an_owner(tmp_path, name):
             assert mine.tolist() == np.flatnonzero(table["Facility Id"] == 11 + i).tolist()
             assert np.array_equal(data.targets[i], whole.targets[0][mine])
         assert data.records == (7, 7, 1)
+        for encoding in ("plain", "as-published"):
+            given = {"features": 2, "public_records": 2, "encoding": encoding}
+            path = str(tmp_path / "sparcs.csv")
+            spec = HospitalData(path=path, split={"column": name}, **given)
+            assert spec.owner_names() == ("11", "12", "13")
+            assert spec.build(3, None, Streams(1)).owner_names == ("11", "12", "13")
     with pytest.raises(DataError, match=r"owners.count: given 2; allowed is 3"):
         build(table, tmp_path, 2, **BY_HOSPITAL)
     with pytest.raises(DataError, match=r"data.split: given a column 'Facility'; nearest columns"):

@@ -52,6 +52,10 @@ def test_a_column_splits(path):
     _, rows = amounts(path, n_owners=3, records=None, split={"column": "addr_state"})
     for mine, state in zip(rows, ("AZ", "ME", "NY"), strict=True):
         assert mine.tolist() == np.flatnonzero(states == state).tolist()
+    by_state = LendingData(path=path, split={"column": "addr_state"}, **SPEC)
+    assert by_state.owner_names() == ("AZ", "ME", "NY")
+    published = by_state.model_copy(update={"encoding": "as-published"})
+    assert published.owner_names() == ("AZ", "ME", "NY")
     with pytest.raises(DataError, match=r"owners.count: given 2; allowed is 3"):
         amounts(path, n_owners=2, records=None, split={"column": "addr_state"})
     with pytest.raises(DataError, match=r"data.split: given a column 'state'; nearest"):

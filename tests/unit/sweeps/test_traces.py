@@ -4,12 +4,14 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.scenario import Participants
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps.traces import read_traces, write_traces
 from asyncdp_sim.trace import Trace
@@ -33,8 +35,12 @@ NETWORKS = {
 def test_there_and_back(name: str, tmp_path: Path) -> None:
     streams = Streams(1)
     before = [simulate(NETWORKS[name], streams.within("replicate", r)) for r in (1, 2, 3)]
-    write_traces(before, tmp_path / "kept", {}, whole=True)
-    after = read_traces(tmp_path / "kept")
+    numbers = range(1, 2 * NETWORKS[name].n_owners, 2)
+    write_traces(before, tmp_path / "kept", {}, Participants(tuple(numbers)), whole=True)
+    after = read_traces(tmp_path / "kept", Participants(tuple(numbers)))
+    for table in ("exchanges", "owners", "updates"):
+        told = pq.read_table(tmp_path / "kept" / f"{table}.parquet")["owner"].to_pylist()
+        assert {*told} <= {*numbers}
     assert len(after) == 3
     for one, other in zip(before, after, strict=True):
         for field in fields(Trace):

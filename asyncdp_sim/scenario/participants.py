@@ -1,0 +1,157 @@
+"""Participants of a run: the owners' numbers and names, as screens, figures and tables say them."""
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import show
+
+LONGEST = 20
+"""Characters of a name on screens and in figures; tables hold it whole."""
+_WHOLE = 60
+"""Characters of a name that somebody may have meant."""
+_NEAR = 3
+"""Names that are told beside one that is not there."""
+
+
+@dataclass(frozen=True)
+class Participants:
+    """The owners of a run, in the order of its tables.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        Ascending, from 1; with gaps where only some take part.
+    names : tuple of str
+        One each; without members where owners have numbers alone.
+    """
+
+    numbers: tuple[int, ...]
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The names as they are shown: printable, of at most 20 characters, each once."""
+        return shown(self.names)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The number of each, with its name behind it where it has one."""
+        if len(self.names) == 0:
+            return tuple(map(str, self.numbers))
+        return tuple(f"{i} ({name})" for i, name in zip(self.numbers, self.shown, strict=True))
+
+    def places(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Return the places, from 1, of owners that tables call by number."""
+        return np.searchsorted(np.array(self.numbers), numbers) + 1
+
+    def numbered(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a table's columns with the owners' numbers in the place of 1…N; 0 is nobody."""
+        known = np.array([0, *self.numbers], dtype=np.int32)
+        return {**columns, "owner": known[columns["owner"]]}
+
+    def said(self, place: int) -> str:
+        """Return what the owner at a place (from 0) is called, such as ``owner 7 (St. Mary's)``."""
+        return f"owner {self.labels[place]}"
+
+
+def shown(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names for a screen: what cannot be printed is escaped, what is long is cut.
+
+    Two that would look alike have their place (from 1) behind them.
+    """
+    clean = [_printable(name) for name in names]
+    short = [_cut(name, LONGEST) for name in clean]
+    seen = Counter(short)
+    marked = [
+        _marked(name, i) if seen[cut] > 1 else cut
+        for i, (name, cut) in enumerate(zip(clean, short, strict=True), 1)
+    ]
+    if len(set(marked)) < len(marked):  # a mark that another is really called
+        marked = [_marked(name, i) for i, name in enumerate(clean, 1)]
+    return tuple(marked)
+
+
+def places(
+    key: str, given: Sequence[int | str], names: Sequence[str], numbers: Sequence[int]
+) -> list[int]:
+    """Return the places, from 0, of owners that are called by name or number.
+
+    A text is a name first, else a number, unless names themselves look like numbers: facility 13,
+    which is not there, is not owner 13.
+
+    Parameters
+    ----------
+    key : str
+        The field, for the faults.
+    given : sequence of int or str
+    names : sequence of str
+        Of all owners; without members where they have none.
+    numbers : sequence of int
+        Of all owners, ascending.
+
+    Raises
+    ------
+    SpecError
+        With one fault for each that there is not, with the nearest names.
+    """
+    found, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
+    words = not any(map(_is_number, names))
+    for each in given:
+        named = [place for place, name in enumerate(names) if name == each]
+        number = each if isinstance(each, int) else int(each) if words and _is_number(each) else 0
+        if len(named) > 1:
+            whose = ", ".join(str(numbers[place]) for place in named[:_NEAR])
+            allowed = f"several owners are called so: allowed are their numbers, {whose}"
+            wrong.append(Fault(key, show(each), allowed))
+        elif len(named) == 1:
+            found.append(named[0])
+        elif number in by_number:
+            found.append(by_number[number])
+        else:
+            wrong.append(Fault(key, show(each), _nearest(str(each), names, numbers)))
+    twice = [place for place, times in Counter(found).items() if times > 1]
+    if len(twice) > 0:
+        wrong.append(Fault(key, f"owner {numbers[twice[0]]} twice", "allowed is every owner once"))
+    if len(wrong) > 0:
+        raise SpecError(wrong)
+    return sorted(found)
+
+
+def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
+    if len(names) == 0:
+        gaps = numbers[-1] - numbers[0] >= len(numbers)
+        known = ", ".join(map(str, numbers)) if gaps else f"{numbers[0]} to {numbers[-1]}"
+        return f"allowed are owner numbers {known}: these owners have no names"
+    folded = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(given.casefold(), folded, n=_NEAR, cutoff=0.5)
+    near += [name for name in folded if given.casefold() in name and name not in near]
+    some = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
+    told = ", ".join(_cut(_printable(name), _WHOLE) for name in some)
+    return f"{'nearest' if near else 'some of the'} names: {told}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _printable(name: str) -> str:
+    """Return a name without control characters, turns of direction, and breaks of lines."""
+    spaced = " ".join(name.split()) or "(blank)"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
+
+
+def _cut(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def _marked(name: str, number: int) -> str:
+    mark = f" #{number}"
+    return f"{_cut(name, LONGEST - len(mark))}{mark}"

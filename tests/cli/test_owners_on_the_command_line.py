@@ -1,0 +1,159 @@
+"""``--only``, ``--without`` and ``--save``: who takes part, and a choice that is kept and run."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.cli.options import who
+from tests.cli.command import Command
+
+pytestmark = pytest.mark.usefixtures("here")
+BANKS = """
+schema = 1
+id = "small-banks"
+[run]
+replicates = 100
+updates = 60
+record_every = 60
+[owners]
+count = 3
+records = [400, 900, 300]
+names = ["Harbour", "Valley", 'Kröger "& Sons"']
+[data]
+kind = "gaussian"
+features = 3
+[model]
+kind = "ridge"
+regularisation = 0.1
+[algorithm]
+kind = "async-gossip"
+rho = 30.0
+[privacy]
+epsilon = [1.0, 2.0, 0.5]
+sensitivity = { kind = "declared", bound = 5.0 }
+"""
+TABLE = """
+schema = 1
+id = "own"
+[run]
+updates = 20
+record_every = 20
+[data]
+kind = "table"
+path = "t.csv"
+target = "y"
+features = 2
+public_records = 20
+preprocessing = "pca"
+owner_column = "who"
+[model]
+kind = "ridge"
+regularisation = 0.1
+[algorithm]
+kind = "async-gossip"
+rho = 3.0
+[privacy]
+epsilon = 5.0
+sensitivity = { kind = "declared", bound = 50.0 }
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "banks.toml").write_text(BANKS, encoding="utf-8")
+    (tmp_path / "table.toml").write_text(TABLE, encoding="utf-8")
+    draws = np.random.default_rng(1).normal(size=(140, 3))
+    table = pd.DataFrame(draws, columns=["a", "b", "y"])
+    table.assign(who=["Harbour", "Valley"] * 70).to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path
+
+
+def test_owners_are_called_by_name_or_number(command: Command) -> None:
+    command.done("run", "banks.toml", "--replicates", "1", "--only", 'Kröger "& Sons"', "--only",
+                 "1", "--out", "some")  # fmt: skip
+    assert pd.read_parquet("some/owners.parquet")["owner"].tolist() == [1, 3]
+    command.done("run", "banks.toml", "--replicates", "1", "--without", "Valley", "--out", "rest")
+    said = [json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("some", "rest")]
+    assert said[0]["digest"] == said[1]["digest"]
+    shown = command.done("forecast", "banks.toml", "--without", "2").out
+    assert "owners that profit" in shown
+    assert "2 (Valley)" not in shown
+    assert '3 (Kröger "& Sons")' in shown
+
+
+def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command: Command) -> None:
+    for asked in ("run", "forecast", "sweep"):
+        said = command(asked, "banks.toml", "--only", "Vally")
+        assert said.code == 2
+        assert said.lines == ["banks.toml: owners.only: given 'Vally'; nearest names: Valley"]
+    said = command("run", "banks.toml", "--only", "1", "--without", "2")
+    assert said.code == 2
+    assert said.lines == ["asyncdp: Invalid value: allowed is one of --only and --without"]
+
+
+def test_a_name_is_quoted_as_toml_reads_it() -> None:
+    names = ['"', "\\", "\x1b", "ü", "😀"]
+    [setting] = who(names, [])
+    assert tomllib.loads(setting)["owners"]["only"] == names
+
+
+def figure(line: str) -> str:
+    """Return the simulated ψ in a line of advice."""
+    return line.partition(": ψ ")[2].partition(" ")[0]
+
+
+def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -> None:
+    told = command.done("forecast", "banks.toml", "--invite", "--save", "best.toml").out
+    assert told.splitlines()[-1] == "saved     best.toml; to run it: asyncdp run best.toml"
+    saved = tomllib.loads(Path("best.toml").read_text(encoding="utf-8"))
+    assert "chosen_from" not in saved
+    assert "(Valley)" in told
+    command.done("run", "best.toml", "--out", "result")
+    psi = json.loads(Path("result/manifest.json").read_text())["summary"]["psi_final"]["mean"]
+    assert f"{psi:.4g}" == figure(told)
+
+
+def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
+    market = ("--market", "1,1,1", "--target", "0.5")
+    told = command.done("forecast", "banks.toml", *market, "--save", "bought.toml").out
+    epsilon = tomllib.loads(Path("bought.toml").read_text())["privacy"]["epsilon"]
+    assert told.splitlines()[1].startswith(f"owner 2 (Valley): ε = {epsilon[1]:.4g} for ")
+    told = command.done("forecast", "banks.toml", "--tune", "--save", "tuned.toml").out
+    tuned = tomllib.loads(Path("tuned.toml").read_text())
+    assert f"T = {tuned['run']['updates']}" in told.splitlines()[0]
+    command.done("check", "bought.toml", "tuned.toml")
+
+
+def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
+    why = "settings chosen from private records, not accounted"
+    command.done("forecast", "table.toml", "--tune", "--private", "--save", "tuned.toml")
+    assert 'chosen_from = "private rows"' in Path("tuned.toml").read_text()
+    assert f"not private, no finite ε: {why}" in command.done("check", "tuned.toml").out
+    said = command.done("run", "tuned.toml", "--out", "result")
+    assert f"because              {why}" in said.out
+    label = json.loads(Path("result/manifest.json").read_text())["label"]
+    assert label.startswith("NOT PRIVATE as claimed (")
+    assert f": {why}" in label
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--save", "x.toml"), "--save goes with one of --invite, --tune and --market"),
+        (("--invite", "--tune", "--save", "x.toml"), "--save goes with one of --invite, --tune"),
+        (("--tune", "--save", "banks.toml"), "--save: given an existing path, banks.toml; allowed"),
+        (("--tune", "--save", "no/x.toml"), "--save: given no/x.toml; allowed is a file in a fold"),
+    ],
+)
+def test_where_nothing_can_be_saved_nothing_is_sought(
+    command: Command, arguments: tuple[str, ...], said: str
+) -> None:
+    found = command("forecast", "banks.toml", *arguments)
+    assert found.code == 2
+    assert len(found.lines) == 1
+    assert said in found.err

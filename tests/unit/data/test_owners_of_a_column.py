@@ -1,0 +1,110 @@
+"""Owners of a column: it is read alone, and says what the whole table says."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from asyncdp_sim.data import FraudData, TableData
+from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.scenario import load
+from asyncdp_sim.streams import Streams
+
+WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
+SCENARIO = """
+schema = 1
+id = "derived"
+[run]
+updates = 5
+[data]
+kind = "table"
+path = "t.csv"
+target = "y"
+features = 1
+public_records = 1
+owner_column = "who"
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "clip", bound = 1.0 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    table = pd.DataFrame({"x": range(9), "who": WHO, "y": range(9)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    cards = {"V1": range(9), "Amount": range(9), "Class": [0, 1] * 4 + [0], "who": WHO}
+    pd.DataFrame(cards).to_parquet(tmp_path / "cards.parquet")
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [
+        ({"owner_column": "who"}, ("A", "B", "C")),
+        ({"split": {"column": "who"}}, ("A", "B", "C")),
+        ({"split": {"column": "who", "least": 3}}, ("B",)),
+        ({"split": {"column": "who"}, "public_overlap": True}, ("A", "B", "C", "only public")),
+        ({}, ()),
+    ],
+)
+def test_it_is_what_the_whole_table_says(
+    folder: Path, fields: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    given: dict[str, Any] = {"public_records": 1, "features": 1, **fields}
+    kinds: list[DataKind] = [TableData(path=str(folder / "t.csv"), target="y", **given)]
+    if "owner_column" not in fields:
+        kinds.append(FraudData(path=str(folder / "cards.parquet"), **given))
+    for spec in kinds:
+        assert spec.owner_names() == names
+        if len(names) > 0:
+            assert spec.build(len(names), None, Streams(1)).owner_names == names
+
+
+def test_a_missing_column_is_named_with_the_nearest(folder: Path) -> None:
+    spec = TableData(
+        path=str(folder / "t.csv"), target="y", features=1, public_records=1, owner_column="whom"
+    )
+    with pytest.raises(DataError, match=r"data.owner_column: given a column 'whom'; nearest col"):
+        spec.owner_names()
+
+
+def test_a_scenario_need_not_count_its_owners(folder: Path) -> None:
+    scenario, _ = load(folder / "s.toml")
+    assert scenario.owners.count == 3
+    assert scenario.plain()["owners"]["count"] == 3
+    text = SCENARIO.replace('owner_column = "who"', 'split = { column = "who", least = 3 }')
+    (folder / "least.toml").write_text(text, encoding="utf-8")
+    assert load(folder / "least.toml")[0].owners.count == 1
+
+
+def test_names_count_themselves(folder: Path) -> None:
+    text = SCENARIO.replace('owner_column = "who"\n', "")
+    text += '[owners]\nrecords = 2\nnames = ["A", "B"]\n'
+    (folder / "named.toml").write_text(text, encoding="utf-8")
+    assert load(folder / "named.toml")[0].owners.count == 2
+
+
+def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder: Path) -> None:
+    (folder / "t.csv").unlink()
+    assert load(folder / "s.toml", ["owners.count=7"])[0].owners.count == 7
+    with pytest.raises(DataError, match=r"s.toml: data.path: given '.*t.csv'; there is no such f"):
+        load(folder / "s.toml")
+
+
+def test_what_is_wrong_besides_is_said_as_ever(folder: Path) -> None:
+    with pytest.raises(SpecError, match=r"data.features: given 0; allowed is a whole number ≥ 1"):
+        load(folder / "s.toml", ["data.features=0"])
+    text = SCENARIO.replace('owner_column = "who"\n', "")
+    (folder / "bare.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match="owners: given nothing; this field is required"):
+        load(folder / "bare.toml")
