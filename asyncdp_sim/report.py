@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.faults import show
+from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
 from asyncdp_sim.privacy.manifest_facts import reasons, stated_delta
 from asyncdp_sim.result import read_manifest
@@ -80,6 +81,7 @@ def _run(manifest: Mapping[str, Any]) -> list[str]:
             f"{_figure(psi['q75'])}, mean {_figure(psi['mean'])}",
         ),
         *_honest(figures),
+        *_scores(figures, manifest.get("target_unit")),
         ("budget spent", _spent(figures)),
         *_label(manifest),
     ]
@@ -146,6 +148,21 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         noisy = "" if parts["noise_se"] is None else f" ± {_figure(parts['noise_se'])}"
         why = [] if parts["reason"] is None else [f"({parts['reason']})"]
         yield "mean ψ is made of", " ".join([", ".join(known) + noisy, *why]).strip()
+
+
+def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str, str]]:
+    """Yield a row for each score on held-out rows: of the private models, θ*, owners alone."""
+    for score in SCORES:
+        final = figures.get(f"held_out_{score.name}")
+        if final is None:
+            continue
+        alone = figures.get(f"held_out_{score.name}_alone")
+        yield (
+            f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
+            f"median {_figure(final['median'])}, of θ* "
+            f"{_figure(figures[f'held_out_{score.name}_optimum'])}"
+            + ("" if alone is None else f", of owners alone {_figure(alone)}"),
+        )
 
 
 _WHERE_THERE_IS_ANY = {

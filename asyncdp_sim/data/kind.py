@@ -34,6 +34,11 @@ class DataKind(Kind):
         """Where the records come from, in words."""
 
     @property
+    def target_unit(self) -> str | None:
+        """The unit of an error in the target, in words; None where none is known."""
+        return None
+
+    @property
     def split_column(self) -> str | None:
         """The column whose values are the owners, who have as many records as it says, if any."""
         return None

@@ -1,14 +1,15 @@
 """Scores of models on held-out rows, which nothing was trained on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.void import blank, only_labels, void
+from asyncdp_sim.data.void import Void, blank, only_labels, void
 from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
+from asyncdp_sim.measures.scores import Score, scores_of
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
@@ -28,6 +29,8 @@ class HeldOut:
         How many rows they stand for, ≥ 0; m unless the loss is squared.
     loss : Loss
         φ.
+    known : tuple of array
+        Rows (k, p) that have a target, and their targets (k,), which scores are of.
     predict : callable
         From rows (m, p) and a model to predictions z (m,); θᵀx by default.
     """
@@ -36,23 +39,48 @@ class HeldOut:
     targets: Array
     records: int
     loss: Loss
+    known: tuple[Array, Array]
     predict: Predict = np.matmul
 
     @classmethod
     def of(
-        cls, features: Array, targets: Array, loss: Loss, predict: Predict = np.matmul
+        cls,
+        features: Array,
+        targets: Array,
+        loss: Loss,
+        predict: Predict = np.matmul,
+        nothing: Void | None = None,
     ) -> "HeldOut":
         """Return the judge over rows (m, p) and their targets (m,).
+
+        Those of ``nothing`` have none: they count in the mean loss, and in no score.
 
         Under a linear model's squared loss the triangular factor of (X, y) stands for the rows:
         ‖y − Xθ‖ = ‖r − Rθ‖, with p + 1 rows at most and without cancellation.
         """
-        records = len(targets)
+        records, known = len(targets), (features, targets)
+        if nothing is not None and nothing.any():
+            known = features[~nothing], targets[~nothing]
         linear = predict is np.matmul
         if linear and isinstance(loss, Squared) and records > features.shape[1] + 1:
             factor = np.asarray(np.linalg.qr(np.column_stack([features, targets]), mode="r"))
             features, targets = np.asfortranarray(factor[:, :-1]), factor[:, -1].copy()
-        return cls(features, targets, records, loss, predict)
+        return cls(features, targets, records, loss, known, predict)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """What is said of predictions besides their mean loss."""
+        return scores_of(self.loss)
+
+    def scored(self, models: Array) -> dict[Score, Array]:
+        """Return the scores of models (J, p), (J,) each; NaN without rows that have a target."""
+        return tabulated(self.scores, (self.judged(model) for model in models))
+
+    def judged(self, model: Array) -> tuple[Array, Array]:
+        """Return predictions and targets of the rows that have one, for a model (p,)."""
+        features, targets = self.known
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            return self.predict(features, model), targets
 
     def mean_loss(self, models: Array) -> Array:
         """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without rows."""
@@ -103,8 +131,17 @@ def held_out(
     features = blank(model.design(features), nothing)
     predict = np.matmul if model.linear else model.predictions
     pairs = zip(features, targets, strict=True)
-    each = [HeldOut.of(x, y, model.phi, predict) for x, y in pairs]
+    each = [
+        HeldOut.of(x, y, model.phi, predict, none)
+        for (x, y), none in zip(pairs, nothing, strict=True)
+    ]
     return tuple(each), _together(each)
+
+
+def tabulated(scores: Sequence[Score], judged: Iterable[tuple[Array, Array]]) -> dict[Score, Array]:
+    """Return scores of pairs of predictions and targets, one after the other; NaN of no rows."""
+    found = [[score.of(z, y) for score in scores] for z, y in judged]
+    return dict(zip(scores, np.array(found).reshape(-1, len(scores)).T, strict=True))
 
 
 def _together(each: Sequence[HeldOut]) -> HeldOut:
@@ -112,5 +149,6 @@ def _together(each: Sequence[HeldOut]) -> HeldOut:
     x = np.concatenate([one.features for one in each])
     y = np.concatenate([one.targets for one in each])
     records = sum(one.records for one in each)
-    known = HeldOut.of(np.asfortranarray(x), y, each[0].loss, each[0].predict)
-    return replace(known, records=records)
+    rows, targets = (np.concatenate(parts) for parts in zip(*(e.known for e in each), strict=True))
+    joined = HeldOut.of(np.asfortranarray(x), y, each[0].loss, each[0].predict)
+    return replace(joined, records=records, known=(np.asfortranarray(rows), targets))

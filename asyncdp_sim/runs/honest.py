@@ -1,6 +1,6 @@
 """Honest comparison of the private model: on rows that it has not seen, and with owners alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy.typing as npt
 from asyncdp_sim.data.void import blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
+from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs.account import spread
-from asyncdp_sim.runs.held_out import HeldOut
+from asyncdp_sim.runs.held_out import HeldOut, tabulated
 from asyncdp_sim.runs.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -72,10 +73,14 @@ def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[
         each["held_out_records"] = _records(judges)
         each["held_out_loss"] = np.stack([one.mean_loss(models) for one in judges], axis=1)
         each["held_out_optimum"] = np.array([one.mean_loss(optimum)[0] for one in judges])
+        each |= _named(judges[0].scores, [one.scored(models) for one in judges])
+        each |= _named(judges[0].scores, [one.scored(optimum) for one in judges], "_optimum")
     if alone is not None:
         each["psi_alone"] = _psi(problem.task.objective, alone)
     if alone is not None and len(judges) > 0:
         each["held_out_alone"] = _own(judges, alone)
+        own = [one.scored(theta[None]) for one, theta in zip(judges, alone, strict=True)]
+        each |= _named(judges[0].scores, own, "_alone")
     shape = (len(models), problem.task.objective.n_owners)
     return {name: np.broadcast_to(values, shape).ravel() for name, values in each.items()}
 
@@ -87,7 +92,8 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
     held-out rows, ``held_out_optimum`` that loss of θ*, ``held_out_alone`` that of each row under
     its owner's θ_i*. ``profits_psi`` counts the owners for whom the mean of the final ψ is below
     ψ(θ_i*), ``profits_held_out`` those on whose own held-out rows the final models do better than
-    θ_i*, in the mean over replicates.
+    θ_i*, in the mean over replicates. Each of :mod:`~asyncdp_sim.measures.scores` has three figures
+    too: ``held_out_rmse`` over replicates, ``held_out_rmse_optimum``, ``held_out_rmse_alone``.
 
     Parameters
     ----------
@@ -99,6 +105,10 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
     if together is not None:
         found["held_out_final"] = spread(together.mean_loss(models))
         found["held_out_optimum"] = float(together.mean_loss(objective.optimum[None])[0])
+        for score, values in together.scored(models).items():
+            found[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
+        for score, (value,) in together.scored(objective.optimum[None]).items():
+            found[f"held_out_{score.name}_optimum"] = float(value)
     if alone is not None:
         gains = _psi(objective, alone) > _psi(objective, models).mean()
         found["profits_psi"] = int(np.count_nonzero(gains))
@@ -108,6 +118,10 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
         final = np.array([one.mean_loss(models).mean() for one in judges])
         found["held_out_alone"] = float(own @ _records(judges) / together.records)
         found["profits_held_out"] = int(np.count_nonzero(own > final))
+        pairs = [one.judged(theta) for one, theta in zip(problem.held_out, alone, strict=True)]
+        z, y = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        for score, (value,) in tabulated(together.scores, [(z, y)]).items():
+            found[f"held_out_{score.name}_alone"] = float(value)
     return found
 
 
@@ -122,6 +136,14 @@ def _own(judges: Sequence[HeldOut], alone: Array) -> Array:
     """Return the loss of θ_i* on owner i's held-out rows, shape (N,); NaN where it has none."""
     pairs = zip(judges, alone, strict=True)
     return np.array([one.mean_loss(theta[None])[0] for one, theta in pairs])
+
+
+def _named(
+    scores: Sequence[Score], found: Sequence[Mapping[Score, Array]], behind: str = ""
+) -> dict[str, Array]:
+    """Return scores of each owner, (J, N) by name, or (N,) where there is one model."""
+    columns = {s: np.stack([each[s] for each in found], axis=1) for s in scores}
+    return {f"held_out_{score.name}{behind}": values for score, values in columns.items()}
 
 
 def _records(judges: Sequence[HeldOut]) -> npt.NDArray[np.int64]:

@@ -31,7 +31,8 @@ CURVE = np.dtype(
 )
 """ψ and f of θ_L at k = 0, the multiples of ``record_every``, and the last k of a replicate.
 
-Where rows are held out, ``held_out_loss`` follows, and ``held_out_error`` of models that classify.
+Where rows are held out, ``held_out_loss`` follows, ``held_out_error`` of models that classify, and
+the :mod:`~asyncdp_sim.measures.scores` that the model has.
 """
 
 Numbers = Sequence[int]
@@ -183,7 +184,7 @@ def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArra
     found = {"held_out_loss": judge.mean_loss(models)}
     if judge.loss.classifies:
         found["held_out_error"] = judge.error_rate(models)
-    return found
+    return found | {f"held_out_{s.name}": each for s, each in judge.scored(models).items()}
 
 
 def _joined(parts: Sequence[Learned]) -> Learned:

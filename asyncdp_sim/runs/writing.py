@@ -99,4 +99,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "warning_fields": [each.content() for each in outcome.notices],
         "summary": outcome.summary,
     }
+    unit = outcome.scenario.data.target_unit
+    if problem.task.held_out is not None and unit is not None:
+        content["target_unit"] = unit
     return content | {"label": label([content]).text}

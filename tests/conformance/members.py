@@ -118,6 +118,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("one-hot", "values"): [None],
     ("ordinal", "order"): [None],
     ("date", "format"): [None],
+    ("table", "unit"): [None],
     ("gaussian", "labels"): [True],
     ("staircase", "gamma"): [None],
     **{("dirichlet", name): [None] for name in ("groups", "rows")},
@@ -127,7 +128,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
 """What is no bad number for the field of this member."""
 OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
 """Fields that may be absent in every member that has them."""
-TEXTS = ("path", "public_path", "target", "column", "owner_column")
+TEXTS = ("path", "public_path", "target", "column", "owner_column", "unit")
 
 _LAW = exponential(1.0)
 _NO_TIME: list[dict[str, Any]] = [

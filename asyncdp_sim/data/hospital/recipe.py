@@ -44,6 +44,11 @@ class HospitalData(DeclaredData):
     kind: Literal["hospital"] = "hospital"
     encoding: Encoding = "plain"
 
+    @property
+    @override
+    def target_unit(self) -> str:
+        return "days"
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

@@ -46,6 +46,11 @@ class LendingData(DeclaredData):
     encoding: Encoding = "plain"
     drift: bool = False
 
+    @property
+    @override
+    def target_unit(self) -> str:
+        return "percentage points"
+
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

@@ -48,6 +48,8 @@ class TableData(TableRecipe):
     owner_column : str, optional
         Each distinct value is one owner; the same as ``split = { column = … }``. The column is
         not a feature.
+    unit : str, optional
+        The target's unit ("days"), in which errors on held-out rows are told.
     drop : list of str
         Columns that are no features; the same as ``columns = { NAME = "drop" }``.
     columns : table
@@ -69,6 +71,7 @@ class TableData(TableRecipe):
     public_path: str | None = None
     target: str
     owner_column: str | None = None
+    unit: str | None = None
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
     columns: dict[str, Encoding] = Field(default={})
     separator: Literal[",", ";", "\t", "|"] | None = None
@@ -106,6 +109,11 @@ class TableData(TableRecipe):
     @override
     def unsound(self) -> str | None:
         return PRIVATE_CHOICE if self.chosen_from == "private rows" else None
+
+    @property
+    @override
+    def target_unit(self) -> str | None:
+        return self.unit
 
     @property
     @override

@@ -6,7 +6,7 @@ import numpy as np
 
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.runs import held_out, profit, psi_split
+from asyncdp_sim.figures.runs import errors, held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import Line
 
 
@@ -27,10 +27,11 @@ def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list
     moved = [line for line in lines if line.result.summary["updates"] > 0]
     finite = [line for line in moved if line.result.mean_psi < np.inf]
     drawn = []
-    same = _of_the_same_owners(finite)
+    same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
-        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
+        ("profit", "profits_psi", profit.by_owner, same, others),
+        ("errors", "profits_held_out", errors.by_owner, same, others),
         ("parts", "psi_split", psi_split.stacked, finite, "ψ is infinite, or nothing was updated"),
     ):
         asked = [line for line in lines if key in line.result.summary]

@@ -24,6 +24,7 @@ class HuberLoss:
 
     delta: float
     classifies: bool = False
+    logit: bool = False
     curvature: float | None = 1.0
 
     def value(self, z: Array, y: Array) -> Array:

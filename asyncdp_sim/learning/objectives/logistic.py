@@ -19,6 +19,7 @@ class LogisticLoss:
     """
 
     classifies: bool = True
+    logit: bool = True
     curvature: float | None = 0.25
 
     def value(self, z: Array, y: Array) -> Array:

@@ -34,6 +34,10 @@ class Loss(Protocol):
         """Whether targets are labels −1 and 1."""
 
     @property
+    def logit(self) -> bool:
+        """Whether z is the logarithm of the odds of label 1."""
+
+    @property
     def curvature(self) -> float | None:
         """Sup of φ'' in z; None where φ is not smooth."""
 

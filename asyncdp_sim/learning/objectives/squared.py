@@ -13,6 +13,7 @@ class Squared:
     """φ(z, y) = (y − z)², φ' = 2(z − y), φ'' = 2."""
 
     classifies: bool = False
+    logit: bool = False
     curvature: float | None = 2.0
 
     def value(self, z: Array, y: Array) -> Array:

@@ -19,6 +19,7 @@ class Hinge:
     """
 
     classifies: bool = True
+    logit: bool = False
     curvature: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
-from asyncdp_sim.figures.runs import held_out, honest, profit, psi_split
+from asyncdp_sim.figures.runs import errors, held_out, honest, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.result import read_table
 from asyncdp_sim.scenario import load
@@ -42,7 +42,7 @@ sensitivity = { kind = "declared", bound = 5.0 }
 [sweep]
 "privacy.epsilon" = [20.0, 200.0]
 """
-PICTURES = (held_out.curves, profit.by_owner, psi_split.stacked)
+PICTURES = (held_out.curves, profit.by_owner, errors.by_owner, psi_split.stacked)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,23 @@ def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
     assert table["records"].tolist() == [15, 30, 60] * 2
 
 
+def test_errors_are_in_the_targets_unit(lines: list[Line]) -> None:
+    named = []
+    for line in lines:
+        known = line.result.manifest | {"target_unit": "days"}
+        named.append(Line(type(line.result)(line.result.directory, known), line.name))
+    picture = errors.by_owner(named)
+    assert "RMSE (days)" in texts(picture)
+    assert "RMSE" in texts(errors.by_owner(lines))
+    table = picture.table
+    for line in lines:
+        owners = read_table(line.result.directory, "owners").groupby("owner")
+        for name in ("held_out_rmse", "held_out_rmse_alone", "held_out_rmse_optimum"):
+            drawn = table[name][table["line"] == line.name]
+            np.testing.assert_allclose(drawn, owners[name].mean(), rtol=1e-12)
+    assert "marker lies below its cross" in picture.caption
+
+
 def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[Line]) -> None:
     picture = psi_split.stacked(lines)
     total = sum(picture.table[name] for name in psi_split.PARTS)
@@ -142,11 +159,11 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[Line]) -> 
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
     drawn = honest.figures([lost, lines[1]], notes)
-    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "parts"]
-    assert [len(results) for _, results in drawn] == [2, 1, 1]
+    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "errors", "parts"]
+    assert [len(results) for _, results in drawn] == [2, 1, 1, 1]
     assert [note.partition(":")[0] for note in notes] == [
-        "1 of 2 results in profit", "1 of 2 results in parts",
-    ]  # fmt: skip
+        f"1 of 2 results in {name}" for name in ("profit", "errors", "parts")
+    ]
     notes.clear()
     assert honest.figures([changed(lines[0], updates=0)], notes) == []
-    assert len(notes) == 3
+    assert len(notes) == 4

@@ -47,6 +47,12 @@ def naive(outcome, owner, theta):
     return np.mean([(y - theta @ x) ** 2 for x, y in pairs])
 
 
+def missed(outcome, owner, theta):
+    """Return the errors of a model on an owner's held-out rows."""
+    held = outcome.dataset
+    return held.held_out_features[owner] @ theta - held.held_out_targets[owner]
+
+
 def test_a_triangular_factor_stands_for_the_rows():
     generator = np.random.default_rng(1)
     x, models = generator.normal(size=(50, 4)), generator.normal(size=(3, 4))
@@ -69,19 +75,25 @@ def test_errors_of_classifiers_count_a_zero_half():
 
 def test_the_curve_holds_the_loss_on_all_held_out_rows(outcome, directory):
     curve = read_table(directory, "curve")
-    assert list(curve.columns)[-2:] == ["fitness", "held_out_loss"]
+    assert list(curve.columns)[-4:] == ["fitness", "held_out_loss", "held_out_rmse", "held_out_mae"]
     sizes = [len(y) for y in outcome.dataset.held_out_targets]
     assert sizes == [6, 4, 5]
     for replicate, theta in enumerate(outcome.learned.models, start=1):
         losses = [naive(outcome, owner, theta) for owner in range(3)]
         last = curve[curve["replicate"] == replicate].iloc[-1]
         assert last["held_out_loss"] == pytest.approx(np.average(losses, weights=sizes))
+        assert last["held_out_rmse"] == pytest.approx(np.sqrt(last["held_out_loss"]))
+        apart = [missed(outcome, owner, theta) for owner in range(3)]
+        assert last["held_out_mae"] == pytest.approx(np.abs(np.concatenate(apart)).mean())
 
 
 def test_owners_hold_their_own_losses(outcome, directory):
     owners = read_table(directory, "owners").set_index(["replicate", "owner"])
-    assert list(owners.columns)[-5:] == [
-        "held_out_records", "held_out_loss", "held_out_optimum", "psi_alone", "held_out_alone",
+    first = list(owners.columns).index("held_out_records")
+    assert list(owners.columns)[first:] == [
+        "held_out_records", "held_out_loss", "held_out_optimum",
+        "held_out_rmse", "held_out_mae", "held_out_rmse_optimum", "held_out_mae_optimum",
+        "psi_alone", "held_out_alone", "held_out_rmse_alone", "held_out_mae_alone",
     ]  # fmt: skip
     objective = outcome.problem.task.objective
     for (replicate, owner), row in owners.iterrows():
@@ -94,6 +106,10 @@ def test_owners_hold_their_own_losses(outcome, directory):
         }
         for name, theta in models.items():
             assert row[name] == pytest.approx(naive(outcome, mine, theta)), name
+            error, behind = missed(outcome, mine, theta), name.removeprefix("held_out")
+            behind = behind.removeprefix("_loss")
+            assert row[f"held_out_rmse{behind}"] == pytest.approx(np.sqrt(np.mean(error**2)))
+            assert row[f"held_out_mae{behind}"] == pytest.approx(np.abs(error).mean())
         psi = objective.relative_fitness(outcome.alone[mine])
         assert row["psi_alone"] == pytest.approx(float(psi))
 
@@ -141,13 +157,22 @@ def test_the_summary_says_who_profits(outcome):
     final = [np.mean([naive(outcome, i, theta) for theta in models]) for i in range(3)]
     assert figures["profits_held_out"] == np.count_nonzero(np.array(own) > final)
     assert figures["held_out_alone"] == pytest.approx(np.average(own, weights=[6, 4, 5]))
+    errors = np.concatenate([missed(outcome, i, outcome.alone[i]) for i in range(3)])
+    assert figures["held_out_rmse_alone"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert figures["held_out_mae_alone"] == pytest.approx(np.abs(errors).mean())
+    best = np.concatenate([missed(outcome, i, objective.optimum) for i in range(3)])
+    assert figures["held_out_mae_optimum"] == pytest.approx(np.abs(best).mean())
 
 
 def test_the_report_says_it_in_words(directory):
     said = "\n".join(report(directory))
     for words in ("held-out loss ", "of owners alone", "owners that profit ", "mean ψ is made of"):
         assert words in said
+    assert "held-out RMSE  " in said
     figures = read_manifest(directory)["summary"]
+    private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
+    row = f"median {private['median']:.4g}, of θ* {best:.4g}, of owners alone {own:.4g}"
+    assert row in said
     assert f"{figures['profits_psi']} by ψ, {figures['profits_held_out']} by their own" in said
 
 

@@ -1,0 +1,56 @@
+"""Scores of predictions: by hand, of rows without a target, of models that diverged."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.learning.objectives import LogisticLoss
+from asyncdp_sim.learning.objectives.huber import HuberLoss
+from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.objectives.svm import Hinge
+from asyncdp_sim.measures.scores import ACCURACY, AUC, LOG_LOSS, MAE, RMSE, SCORES, scores_of
+from asyncdp_sim.runs.held_out import HeldOut
+
+Z, Y = np.array([2.0, -1.0, 0.0, 0.5]), np.array([1.0, 1.0, -1.0, -1.0])
+
+
+def test_each_by_hand():
+    assert RMSE.of(Z, Y) == pytest.approx(np.sqrt((1 + 4 + 1 + 2.25) / 4))
+    assert MAE.of(Z, Y) == pytest.approx((1 + 2 + 1 + 1.5) / 4)
+    assert ACCURACY.of(Z, Y) == (1 + 0 + 0.5 + 0) / 4
+    assert AUC.of(Z, Y) == (2 + 0) / 4
+    odds = np.exp(Z)
+    assert LOG_LOSS.of(Z, Y) == pytest.approx(
+        -np.mean(np.log(np.where(Y > 0, odds / (1 + odds), 1 / (1 + odds))))
+    )
+
+
+def test_auc_counts_pairs():
+    generator = np.random.default_rng(3)
+    z, y = generator.integers(0, 6, 60).astype(float), generator.choice([-1.0, 1.0], 60)
+    pairs = [(a > b) + (a == b) / 2 for a, b in product(z[y > 0], z[y < 0])]
+    assert AUC.of(z, y) == pytest.approx(np.mean(pairs))
+    assert np.isnan(AUC.of(z, np.ones(60)))
+
+
+def test_models_have_the_scores_that_mean_something():
+    assert scores_of(SQUARED) == scores_of(HuberLoss(1.0)) == (RMSE, MAE)
+    assert scores_of(LogisticLoss()) == (ACCURACY, AUC, LOG_LOSS)
+    assert scores_of(Hinge()) == (ACCURACY, AUC)  # a margin is no logarithm of odds
+
+
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
+def test_no_rows_and_divergence(score):
+    assert np.isnan(score.of(np.zeros(0), np.zeros(0)))
+    worst = 0.0 if score.more_is_better else np.inf
+    assert score.of(np.array([np.nan, 1.0]), np.array([1.0, -1.0])) == worst
+
+
+def test_rows_without_a_target_count_in_no_score():
+    """In the mean loss they do, as records that contribute nothing."""
+    x, y = np.array([[1.0], [2.0], [0.0]]), np.array([1.0, 1.0, 0.0])
+    judge = HeldOut.of(x, y, SQUARED, nothing=np.array([False, False, True]))
+    model = np.array([[2.0]])
+    assert judge.scored(model)[RMSE] == pytest.approx([np.sqrt((1 + 9) / 2)])
+    assert judge.mean_loss(model) == pytest.approx([10 / 3])
