@@ -254,6 +254,8 @@ def forecast_command(
 ) -> None:
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.forecasts.advice import error_words, errors
+    from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
@@ -295,9 +297,26 @@ def forecast_command(
             )  # fmt: skip
         typer.echo("\n".join(told))
         return
-    with blaming(file), _stderr().status(f"forecasting {scenario.id}"):
-        found = forecast(scenario, **data, target=target, workers=workers)
-    typer.echo(words.as_json(found) if as_json else "\n".join(words.lines(found)))
+    base = scenario.base()
+    with blaming(file), _stderr().status(f"forecasting {scenario.id}") as shown:
+        known = population(base, moments, private=private)
+        given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
+        found, worth, others = forecast(base, **data, **given), None, list[errors.Change]()
+        if base.data.holds_out:
+            worth = errors.errors(
+                known, workers=workers,
+                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+            )  # fmt: skip
+            if not worth.profits(worth.given).any():
+                others = errors.changes(known, worth, workers=workers)
+    if as_json:
+        table = None if worth is None else errors.as_table(worth, others)
+        typer.echo(words.as_json(found, table))
+        return
+    told = words.lines(found)
+    if worth is not None:
+        told += ["", *error_words.lines(worth, others)]
+    typer.echo("\n".join(told))
 
 
 @app.command("audit")

@@ -66,6 +66,11 @@ class GaussianData(DataKind):
 
     @property
     @override
+    def holds_out(self) -> bool:
+        return self.held_out > 0
+
+    @property
+    @override
     def origin(self) -> str:
         return SYNTHETIC
 

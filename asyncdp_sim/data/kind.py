@@ -59,6 +59,11 @@ class DataKind(Kind):
         return self.split_column is not None
 
     @property
+    def holds_out(self) -> bool:
+        """Whether some of every owner's rows are kept apart from training."""
+        return False
+
+    @property
     def no_labels(self) -> bool:
         """Whether it is plain before any record is there that targets are no labels."""
         return False

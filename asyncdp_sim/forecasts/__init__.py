@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
@@ -103,6 +104,7 @@ def forecast(
     target: float | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
+    dataset: Dataset | None = None,
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
 
@@ -126,6 +128,8 @@ def forecast(
         records (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`).
     workers : int
         Processes for runs, ≥ 1.
+    dataset : Dataset, optional
+        The records, where they are at hand already.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def forecast(
         If a real table has no twin and may not be read, or a data file is not what the scenario
         says.
     """
-    known = population(scenario.base(), moments, private=private)
+    known = population(scenario.base(), moments, private=private, dataset=dataset)
     found = moment_forecast(known, heterogeneity)
     if isinstance(found, MomentForecast):
         said = _by_moments(known, found, target)

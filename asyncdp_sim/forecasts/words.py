@@ -1,7 +1,7 @@
 """A forecast on the screen and as JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
@@ -92,9 +92,11 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
     return [("diverges", f"without noise ψ grows {grows}: take shorter steps")]
 
 
-def as_json(found: Forecast) -> str:
-    """Return the forecast as JSON; what is infinite stands as the text "inf"."""
+def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
+    """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
     raw = asdict(found)
+    if errors is not None:
+        raw["errors"] = errors
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"

@@ -95,6 +95,11 @@ class TableRecipe(DataKind):
 
     @property
     @override
+    def holds_out(self) -> bool:
+        return self.held_out > 0
+
+    @property
+    @override
     def origin(self) -> str:
         if self.path is None:
             return f"{SYNTHETIC} twin of {self.kind}"

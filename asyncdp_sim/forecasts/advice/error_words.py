@@ -1,0 +1,127 @@
+"""What joining is worth to every owner, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from asyncdp_sim.forecasts.advice.errors import Change, Errors
+from asyncdp_sim.words import number
+
+MOST = 5
+"""Owners of each sort that are told one by one."""
+
+
+def sentences(found: Errors) -> list[str]:
+    """Return who profits, who loses and by how much; those with the most to gain or lose first."""
+    at = found.given
+    gains, wins, losses = found.gain(at), found.profits(at), found.loses(at)
+    order = np.argsort(-gains, kind="stable")
+    told = [_count(found)]
+    for who, tell in ((wins, _wins), (losses, _loses), (~(wins | losses), _open)):
+        some = [int(i) for i in order if who[i]]
+        if who is losses:
+            some = some[::-1]
+        told += [tell(found, owner) for owner in some[:MOST]]
+        more = len(some) - MOST
+        told += [f"and {more} more of that kind"] if more > 0 else []
+    return told
+
+
+def change_sentences(found: Errors, changes: Sequence[Change]) -> list[str]:
+    """Return what was tried where nobody profits, and who would then; nothing if nothing was."""
+    if len(changes) == 0:
+        return []
+    total = len(found.names)
+    tried = [f"- {each.words}: {each.profits} of {total} would profit" for each in changes]
+    return ["nobody is shown to profit; tried instead, all else being as it is:", *tried]
+
+
+def _count(found: Errors) -> str:
+    at, total = found.given, len(found.names)
+    wins, losses = int(found.profits(at).sum()), int(found.loses(at).sum())
+    budgets = _budgets(found)
+    return (
+        f"{wins} of {total} owners are shown to profit{budgets}, {losses} to lose, "
+        f"{total - wins - losses} are not told apart from either ({found.joined.shape[1]} runs)"
+    )
+
+
+def _budgets(found: Errors) -> str:
+    finite = sorted({float(e) for e in found.epsilon if np.isfinite(e)})
+    if len(finite) == 0:
+        return " without privacy"
+    if len(finite) == 1:
+        return f" at ε = {number(finite[0])}"
+    return f" at ε = {number(finite[0])} to {number(finite[-1])}"
+
+
+def _wins(found: Errors, owner: int) -> str:
+    needed = found.needed(owner)
+    known = needed is not None and np.isfinite(needed)
+    since = f"; it gains from {_from(found, owner)} on" if known else ""
+    return f"{_versus(found, owner)}{since}"
+
+
+def _loses(found: Errors, owner: int) -> str:
+    return f"{_versus(found, owner)}; {_why(found, owner)}"
+
+
+def _open(found: Errors, owner: int) -> str:
+    half = float(found.half_width(found.given)[owner])
+    return f"{_versus(found, owner)}: no difference is shown (± {_short(half)})"
+
+
+def _from(found: Errors, owner: int) -> str:
+    needed = found.needed(owner)
+    if needed == 0.0:
+        return f"ε = {number(found.factors[0] * float(found.epsilon[owner]))} (the least tried)"
+    return f"about ε = {number(needed or 0.0)}"
+
+
+def _why(found: Errors, owner: int) -> str:
+    """Say from which ε on it gains, if any, its records, and what all could reach together."""
+    records = f"it has {number(int(found.records[owner]))} records of its own"
+    best = f"the best model of all records, without noise, {_reaches(found, owner)}"
+    needed = found.needed(owner)
+    if needed is not None and np.isfinite(needed):
+        return f"it gains from {_from(found, owner)} on ({records})"
+    if len(found.factors) == 1:
+        return f"{best} ({records})"
+    largest = number(found.factors[-1] * float(found.epsilon[owner]))
+    return f"it does not gain at any ε up to {largest}; {best} ({records})"
+
+
+def _versus(found: Errors, owner: int) -> str:
+    joined, alone = (float(found.joined[found.given][:, owner].mean()), float(found.alone[owner]))
+    name, unit = found.names[owner], f" {found.unit}" if found.unit else ""
+    if found.score.more_is_better:
+        return f"{name} is right in {joined:.1%} instead of {alone:.1%} of cases"
+    return f"{name} errs by {_short(joined)}{unit} instead of {_short(alone)}"
+
+
+def _reaches(found: Errors, owner: int) -> str:
+    together = float(found.together[owner])
+    if found.score.more_is_better:
+        return f"would be right in {together:.1%}"
+    return f"would err by {_short(together)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else number(value)
+
+
+def lines(found: Errors, changes: Sequence[Change]) -> Iterator[str]:
+    """Yield all of it, and what it assumes."""
+    yield from sentences(found)
+    yield from change_sentences(found, changes)
+    measure = (
+        "the share of labels that are right" if found.score.more_is_better
+        else "the root mean square error"
+    )  # fmt: skip
+    yield (
+        f"that is {measure} on rows that each owner keeps apart, of the last model; networks and "
+        "noise are the same for all budgets, and alone means the owner's own optimum without noise"
+    )
+
+
+__all__ = ["lines", "sentences"]
