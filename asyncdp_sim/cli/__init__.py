@@ -255,7 +255,7 @@ def forecast_command(
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.advice import error_words, errors
-    from asyncdp_sim.forecasts.population import population
+    from asyncdp_sim.forecasts.population import Moments, population
     from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
@@ -275,7 +275,7 @@ def forecast_command(
     prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
     scenario = _load(file, settings, allow_code)
-    moments = "own" if own else "common" if common else None
+    moments: Moments = "own" if own else "common" if common else None
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
     if every:
