@@ -1,7 +1,7 @@
 """The family of data: what the rest of the house asks of a member."""
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
@@ -77,8 +77,11 @@ class DataKind(Kind):
         """Why one private record has a say in what becomes of others; None where it has none."""
         return None
 
+    twin_words: ClassVar[str] = "the table's synthetic twin"
+    """What is drawn in place of a table that is not read."""
+
     def twin(self) -> Self | None:
-        """Return data that are drawn in place of these; None where there is no law to draw from."""
+        """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
 
     @abstractmethod

@@ -93,12 +93,10 @@ def population(
     elif path is not None:
         data = scenario.data.twin()
         if data is None:
-            allowed = (
-                f"a forecast of {scenario.data.kind} data, which have no twin, needs --private"
-            )
+            allowed = f"a forecast of {scenario.data.kind} data without public rows needs --private"
             raise DataError([Fault("data.path", repr(path), allowed)])
         scenario = scenario.model_copy(update={"data": data})
-        words = "the table's synthetic twin"
+        words = data.twin_words
     dataset = build_dataset(scenario) if dataset is None else dataset
     problem = prepare(scenario, dataset)
     own, judge = problem.task.objective, None

@@ -103,7 +103,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(
 ) -> None:
     said = command("forecast", "table.toml")
     assert said.code == 2
-    assert "a forecast of table data, which have no twin, needs --private" in said.err
+    assert "a forecast of table data without public rows needs --private" in said.err
     shown = command.done("forecast", "table.toml", "--private").out
     assert "uses private data, not for release" in shown
 

@@ -113,6 +113,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     **{(kind, "public_overlap"): [True] for kind in ("lending", "hospital", "fraud", "table")},
     ("lending", "drift"): [True],
     ("table", "owner_column"): [None],
+    ("table", "resampled"): [True],
     **{("table", f): [None] for f in ("public_path", "separator", "decimal", "charset")},
     ("table", "chosen_from"): [None],
     ("one-hot", "values"): [None],

@@ -20,6 +20,7 @@ from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
+from asyncdp_sim.data.tables.resampling import resampled
 from asyncdp_sim.data.tables.splitting import ByColumn, InOrder, SplitKind
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
@@ -64,7 +65,13 @@ class TableData(TableRecipe):
     chosen_from : {"public rows", "private rows"}, optional
         What these settings were chosen from. Nobody pays for what they tell of private rows, which
         every label says.
+    resampled : bool
+        Whether every private row is one that is drawn from the public rows, with replacement, from
+        the stream ``("data", "resampled")``: of the private rows no more is used than whose they
+        are. Owners are then alike but for their numbers of records.
     """
+
+    twin_words = "rows drawn from the table's public ones, as if all owners were alike"
 
     kind: Literal["table"] = "table"
     path: str
@@ -78,6 +85,7 @@ class TableData(TableRecipe):
     decimal: Literal[".", ","] | None = None
     charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
     chosen_from: Literal["public rows", "private rows"] | None = None
+    resampled: bool = False
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())  # columns are a table, which has no hash
@@ -102,6 +110,16 @@ class TableData(TableRecipe):
 
     @property
     @override
+    def target_unit(self) -> str | None:
+        return self.unit
+
+    @property
+    @override
+    def synthetic(self) -> bool:
+        return self.resampled
+
+    @property
+    @override
     def public_file(self) -> str:
         return self.path if self.public_path is None else self.public_path
 
@@ -109,11 +127,6 @@ class TableData(TableRecipe):
     @override
     def unsound(self) -> str | None:
         return PRIVATE_CHOICE if self.chosen_from == "private rows" else None
-
-    @property
-    @override
-    def target_unit(self) -> str | None:
-        return self.unit
 
     @property
     @override
@@ -126,8 +139,10 @@ class TableData(TableRecipe):
         return self.target
 
     @override
-    def twin(self) -> None:
-        return
+    def twin(self) -> Self | None:
+        if self.public_records == 0:
+            return None
+        return self.model_copy(update={"resampled": True})
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -189,6 +204,8 @@ class TableData(TableRecipe):
         )
         key = "data.split" if self.owner_column is None else "data.owner_column"
         self._require_columns(frame, key)
+        if self.resampled:
+            frame = resampled(frame, self.public_records, self.split.of_column, streams)
         frame = self._replaced(frame, swap)
         gathering = Gathering()
         table = self._encoded(frame, gathering)
@@ -198,7 +215,7 @@ class TableData(TableRecipe):
             n_owners,
             records,
             streams,
-            source_of(self.path),
+            None if self.resampled else source_of(self.path),
             swap,
             gathering,
         )

@@ -150,7 +150,8 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]
-    names = known.dataset.owner_names or tuple(f"owner {i + 1}" for i in range(len(judges)))
+    who = known.participants
+    names = who.shown or tuple(f"owner {number}" for number in who.numbers)
     return Errors(
         names=names,
         records=problem.task.objective.records,
