@@ -23,6 +23,22 @@ HELD_OUT = 0.2
 
 
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
+    """Return the lines of a ``[data]`` block and what it was chosen from.
+
+    Raises
+    ------
+    DataError
+        If no feature is left, or the target has no numbers.
+    """
+    return [*commented(chosen_from(look)), "", *data_lines(look, folder)]
+
+
+def chosen_from(look: TableLook) -> tuple[str, str]:
+    """Return the line above all tables that says what settings were chosen from."""
+    return f"chosen_from = {text(look.basis)}", "what these settings were chosen from"
+
+
+def data_lines(look: TableLook, folder: Path | None = None) -> list[str]:
     """Return the lines of a ``[data]`` block, whose paths load from ``folder``.
 
     Raises
@@ -41,6 +57,7 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
     if public is not None:
         yield f"public_path = {text(public)}", f"{look.public} rows, no owner's"
     yield f"target = {text(look.target)}", "the column to predict"
+    yield '# unit = "days"', "its unit, in which errors are told: yours to say"
     if not look.path.endswith(".parquet"):
         yield f"separator = {text(look.form.separator)}", "between cells"
         yield f"decimal = {text(look.form.decimal)}", "before fractions"
@@ -56,7 +73,6 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
     features, most = n_features(look)
     yield f"features = {features}", f"of {most} independent columns among the public rows"
     yield f"held_out = {HELD_OUT}", "share of every owner's rows that models are judged by"
-    yield f"chosen_from = {text(look.basis)}", "what these lines were chosen from"
 
 
 def _columns(look: TableLook) -> Iterator[tuple[str, str]]:

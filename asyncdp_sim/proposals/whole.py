@@ -1,7 +1,7 @@
 """A whole scenario around a table: owners, clip bound, step and length, each with its reason.
 
-Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on a stand-in: every owner
-has as many records as the table says, drawn with replacement from the public rows.
+Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on rows drawn from the public
+ones (:mod:`~asyncdp_sim.data.tables.resampling`): every owner has as many as the table says.
 """
 
 import re
@@ -15,8 +15,14 @@ import numpy as np
 from asyncdp_sim.data.look.table import TableLook
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.proposals.block import LEAST_RECORDS, block, commented, text
-from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.proposals.block import (
+    LEAST_RECORDS,
+    chosen_from,
+    commented,
+    data_lines,
+    text,
+)
 from asyncdp_sim.scenario import Scenario, load
 
 OWNERS = 10
@@ -29,7 +35,7 @@ ROUNDS = (1, 2, 4, 8, 16)
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen by the stand-in."""
+    """What is chosen on rows drawn from the public ones."""
 
     rho: float = 1.0
     updates: int = 1
@@ -67,7 +73,7 @@ def whole(
         given, allowed = f"{look.rows} rows", f"allowed are owners of {LEAST_RECORDS} records"
         raise SpecError([Fault("--owner", given, allowed)], look.path)
     choice = _chosen(look, epsilon, sizes, tell)
-    return _lines(look, epsilon, sizes, choice, block(look, folder))
+    return _lines(look, epsilon, sizes, choice, data_lines(look, folder))
 
 
 def _lines(
@@ -79,7 +85,11 @@ def _lines(
         said = f"values of {look.owner!r} with records enough"
     records = [] if look.owner is not None else [(f"records = {sizes[0]}", "of each")]
     return [
-        *commented(("schema = 1", ""), (f"id = {text(name or 'table')}", "")),
+        *commented(
+            ("schema = 1", ""),
+            (f"id = {text(name or 'table')}", ""),
+            chosen_from(look),
+        ),
         "",
         "[run]",
         *commented(
@@ -121,14 +131,13 @@ def _lines(
 def _chosen(
     look: TableLook, epsilon: float, sizes: list[int], tell: Callable[[str], None]
 ) -> Choice:
-    """Return the best step and length on the stand-in, and a bound for its gradients."""
+    """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
     said = f"{look.public} public rows drawn anew for each owner"
     rounds = ROUNDS[len(ROUNDS) // 2]
     start = Choice(updates=rounds * len(sizes), answers=2 * rounds, said=said)
     with TemporaryDirectory() as place:
-        there = _stand_in(look, sizes, Path(place))
-        scenario = _scenario(there, epsilon, sizes, start)
-        drawn = build_dataset(scenario)
+        scenario = _scenario(look, epsilon, sizes, start, Path(place))
+        drawn = population(scenario, "own", private=False).dataset
         gradients = [
             2 * np.abs(y) * np.abs(x).sum(axis=1)
             for x, y in zip(drawn.features, drawn.targets, strict=True)
@@ -136,38 +145,17 @@ def _chosen(
         bound = float(np.nanmedian(np.concatenate(gradients)))
         start = replace(start, bound=float(f"{bound:.3g}"))
         tell("tuning ρ and T")
-        scenario = _scenario(there, epsilon, sizes, start)
+        scenario = _scenario(look, epsilon, sizes, start, Path(place))
         lengths = tuple(each * len(sizes) for each in ROUNDS)
-        found = tune(scenario, private=True, lengths=lengths, replicates=RUNS, tell=tell)
+        found = tune(scenario, lengths=lengths, replicates=RUNS, tell=tell)
     best = found.best.setting
     return replace(start, rho=best.rho, updates=best.updates, answers=best.answers)
 
 
-def _scenario(look: TableLook, epsilon: float, sizes: list[int], choice: Choice) -> Scenario:
-    folder = Path(look.path).parent
+def _scenario(
+    look: TableLook, epsilon: float, sizes: list[int], choice: Choice, folder: Path
+) -> Scenario:
     file = folder / "scenario.toml"
-    lines = _lines(look, epsilon, sizes, choice, block(look, folder))
+    lines = _lines(look, epsilon, sizes, choice, data_lines(look, folder))
     file.write_text("\n".join(lines), encoding="utf-8")
     return load(file)[0]
-
-
-def _stand_in(look: TableLook, sizes: list[int], folder: Path) -> TableLook:
-    """Return a table like the one looked at, of public rows alone; its file is in ``folder``."""
-    import pandas as pd
-
-    public = look.seen.tail(look.public).reset_index(drop=True)
-    drawn = np.random.default_rng(SEED).integers(len(public), size=sum(sizes))
-    rows = pd.concat([public.take(drawn), public], ignore_index=True)
-    if look.owner is not None:
-        whose = np.repeat(np.arange(len(sizes)), sizes).astype(float)
-        rows[look.owner] = np.concatenate([whose, np.full(len(public), np.nan)])
-    parquet = look.path.endswith(".parquet")
-    path = folder / ("table.parquet" if parquet else "table.csv")
-    if parquet:
-        rows.to_parquet(path, index=False)
-    else:
-        how = {"sep": look.form.separator, "encoding": look.form.charset}
-        rows.to_csv(path, index=False, **how)
-    owners = dict(zip(map(str, range(len(sizes))), sizes, strict=True))
-    named = owners if look.owner is not None else {}
-    return replace(look, path=str(path), public_path=None, owners=named, rows=len(rows))

@@ -101,7 +101,10 @@ def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
 def test_private_records_are_read_only_where_that_is_asked_for(
     command: Command,
 ) -> None:
-    said = command("forecast", "table.toml")
+    public = command.done("forecast", "table.toml").out
+    assert "rows drawn from the table's public ones, as if all owners were alike" in public
+    none = ("data.public_records=0", 'data.preprocessing="none"', "data.features=2")
+    said = command("forecast", "table.toml", *(word for path in none for word in ("--set", path)))
     assert said.code == 2
     assert "a forecast of table data without public rows needs --private" in said.err
     shown = command.done("forecast", "table.toml", "--private").out

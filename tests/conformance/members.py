@@ -115,7 +115,6 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("table", "owner_column"): [None],
     ("table", "resampled"): [True],
     **{("table", f): [None] for f in ("public_path", "separator", "decimal", "charset")},
-    ("table", "chosen_from"): [None],
     ("one-hot", "values"): [None],
     ("ordinal", "order"): [None],
     ("date", "format"): [None],
@@ -238,7 +237,6 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
             (9, {"separator": "::"}),
             (9, {"decimal": ";"}),
             (9, {"charset": "ebcdic"}),
-            (9, {"chosen_from": "a hat"}),
             (0, {"columns": {"x": "one-hot"}, "preprocessing": "none"}),
         )
     ],

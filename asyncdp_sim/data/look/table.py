@@ -61,7 +61,7 @@ class TableLook:
 
     @property
     def basis(self) -> str:
-        """What types and encodings were chosen from, as ``data.chosen_from`` says it."""
+        """What types and encodings were chosen from, as ``chosen_from`` says it."""
         return "private rows" if self.private else "public rows"
 
     def lines(self) -> list[str]:

@@ -31,8 +31,6 @@ from asyncdp_sim.streams import Scope, Streams
 if TYPE_CHECKING:
     import pandas as pd
 
-PRIVATE_CHOICE = "settings chosen from private records, not accounted"
-
 
 class TableData(TableRecipe):
     """A table from a file.
@@ -62,9 +60,6 @@ class TableData(TableRecipe):
         What stands before fractions in a CSV; absent, as its public rows show.
     charset : {"utf-8", "utf-16", "cp1252"}, optional
         By which bytes of a CSV are text; absent, as its header and public rows show.
-    chosen_from : {"public rows", "private rows"}, optional
-        What these settings were chosen from. Nobody pays for what they tell of private rows, which
-        every label says.
     resampled : bool
         Whether every private row is one that is drawn from the public rows, with replacement, from
         the stream ``("data", "resampled")``: of the private rows no more is used than whose they
@@ -84,7 +79,6 @@ class TableData(TableRecipe):
     separator: Literal[",", ";", "\t", "|"] | None = None
     decimal: Literal[".", ","] | None = None
     charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
-    chosen_from: Literal["public rows", "private rows"] | None = None
     resampled: bool = False
 
     def __hash__(self) -> int:
@@ -100,7 +94,7 @@ class TableData(TableRecipe):
             cls(**asked, public_records=0, preprocessing=AsTheyAre(), owner_column="who"),
             cls(**asked, public_records=9, split=ByColumn(column="who"), drop=("z",)),
             cls(**asked, public_records=9, public_path="public.csv", **form),
-            cls(**asked, public_records=9, columns={"x": Ordinal()}, chosen_from="private rows"),
+            cls(**asked, public_records=9, columns={"x": Ordinal()}, unit="days"),
         )
 
     @property
@@ -122,11 +116,6 @@ class TableData(TableRecipe):
     @override
     def public_file(self) -> str:
         return self.path if self.public_path is None else self.public_path
-
-    @property
-    @override
-    def unsound(self) -> str | None:
-        return PRIVATE_CHOICE if self.chosen_from == "private rows" else None
 
     @property
     @override

@@ -174,12 +174,6 @@ def test_public_rows_that_do_not_do(tmp_path):
         build(spec(tmp_path / "t.csv", public_path=str(tmp_path / "none.csv")))
 
 
-def test_a_choice_from_private_rows_is_no_guarantee(tmp_path):
-    assert spec(tmp_path / "t.csv").unsound is None
-    chosen = spec(tmp_path / "t.csv", chosen_from="private rows")
-    assert chosen.unsound == "settings chosen from private records, not accounted"
-
-
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
