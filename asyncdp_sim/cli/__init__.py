@@ -254,8 +254,9 @@ def forecast_command(
 ) -> None:
     """Say how good, how soon, and who profits, without training on private records."""
     from asyncdp_sim.forecasts import forecast, grid, words
-    from asyncdp_sim.forecasts.advice import error_words, errors
     from asyncdp_sim.forecasts.population import Moments, population
+    from asyncdp_sim.forecasts.worth import errors
+    from asyncdp_sim.forecasts.worth import words as worth_words
     from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
@@ -315,7 +316,7 @@ def forecast_command(
         return
     told = words.lines(found)
     if worth is not None:
-        told += ["", *error_words.lines(worth, others)]
+        told += ["", *worth_words.lines(worth, others)]
     typer.echo("\n".join(told))
 
 

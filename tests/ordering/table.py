@@ -152,6 +152,7 @@ def _presence(availability: Spec, n_owners: int) -> list[str]:
     said = [
         f"{name} {value.get('value', value['kind']) if isinstance(value, dict) else _plain(value)}"
         for name, value in fields.items()
+        if value is not None
     ]
     return [f"presence  {kind} {', '.join(said)}"]
 

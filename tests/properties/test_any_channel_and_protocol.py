@@ -281,7 +281,7 @@ def test_what_is_withheld_is_neither_released_nor_charged() -> None:
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=200)
+    @settings(FIXED, max_examples=300)
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})

@@ -1,4 +1,4 @@
-"""What joining is worth in the target's own unit: figures, sentences, and that both are true."""
+"""Worth of joining in the target's own unit: figures, sentences, and that both are true."""
 
 import json
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts.advice.error_words import lines, sentences
-from asyncdp_sim.forecasts.advice.errors import FACTORS, RUNS, Change, Errors, changes, errors
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.worth.errors import FACTORS, RUNS, Change, Errors, changes, errors
+from asyncdp_sim.forecasts.worth.words import lines, sentences
 from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario

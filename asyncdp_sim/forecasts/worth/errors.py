@@ -1,4 +1,4 @@
-"""What joining is worth to every owner, in the target's own unit, by simulated runs.
+"""Errors of private models on each owner's rows beside those of its own, by simulated runs.
 
 An owner's own model θ_i* and the private models are judged on the rows that the owner has kept
 apart (``data.held_out``). Budgets are those of the scenario times some factors, networks and

@@ -1,10 +1,10 @@
-"""What joining is worth to every owner, in sentences."""
+"""Sentences on what joining is worth to every owner."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from asyncdp_sim.forecasts.advice.errors import Change, Errors
+from asyncdp_sim.forecasts.worth.errors import Change, Errors
 from asyncdp_sim.words import number
 
 MOST = 5

@@ -1,0 +1,1 @@
+"""Worth of joining for every owner, in the target's own unit."""
