@@ -1,4 +1,4 @@
-"""``docs/own-table.md``: what it shows comes out, and no private row has a say in it."""
+"""``docs/tutorial-own-table.md``: what it shows comes out, and no private row has a say in it."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.cli.pages import FOLDER, commands, fenced, missing
 
-PAGE = FOLDER.parent / "own-table.md"
+PAGE = FOLDER.parent / "tutorial-own-table.md"
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_its_commands_print_what_it_shows(command: Command, here: Path) -> None:
     told = [
         each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})
     ]
-    assert len(told) == 5
+    assert len(told) == 8
     for each in told:
         said = command(*each.arguments)
         printed = (said.out + said.err).splitlines()

@@ -25,8 +25,10 @@ from asyncdp_sim.scenario import Scenario
 Array = npt.NDArray[np.float64]
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Times the scenario's budgets, in ascending order."""
-RUNS, FEWEST = 40, 10
-"""Runs of each choice at most, and at least however long they take."""
+BEYOND = (30.0, 100.0, 1000.0)
+"""Times the budgets that are tried besides, up to the first where somebody profits."""
+RUNS = 40
+"""Runs of each choice, at most."""
 DELTA = 1e-6
 MOST_RECORDS = 1_000_000
 """Records that are drawn, all owners together, to see what more of them would change."""
@@ -167,11 +169,14 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
 
 def changes(known: Population, found: Errors, *, workers: int = 1) -> list[Change]:
     """Return what would make somebody profit where nobody does: each by runs, with its number."""
-    told = []
+    told, runs = list[Change](), found.joined.shape[1]
     for at in range(found.given + 1, len(found.factors)):
-        profits = int(found.profits(at).sum())
-        told.append(Change(f"budgets {found.factors[at]:g} times as large", profits))
-    runs = found.joined.shape[1]
+        told.append(_larger(found.factors[at], int(found.profits(at).sum())))
+    for factor in BEYOND if len(told) > 0 else ():
+        if told[-1].profits > 0:
+            break
+        profits = _tried(_times(known.scenario, factor), known, runs, workers)
+        told.append(_larger(factor, profits))
     for words, scenario in _others(known.scenario):
         try:
             gained = _tried(scenario, known, runs, workers)
@@ -179,6 +184,10 @@ def changes(known: Population, found: Errors, *, workers: int = 1) -> list[Chang
             continue
         told.append(Change(words, gained))
     return told
+
+
+def _larger(factor: float, profits: int) -> Change:
+    return Change(f"budgets {factor:g} times as large", profits)
 
 
 def _tried(scenario: Scenario, known: Population, runs: int, workers: int) -> int:
