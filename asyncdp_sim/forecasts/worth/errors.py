@@ -20,7 +20,7 @@ from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 
 Array = npt.NDArray[np.float64]
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -152,10 +152,8 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]
-    who = known.participants
-    names = who.shown or tuple(f"owner {number}" for number in who.numbers)
     return Errors(
-        names=names,
+        names=_names(known.participants),
         records=problem.task.objective.records,
         score=score,
         unit=known.scenario.data.target_unit if score.in_units else None,
@@ -164,6 +162,16 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
         joined=np.stack(found),
         alone=np.array([score.of(*j.judged(own)) for j, own in zip(judges, alone, strict=True)]),
         together=np.array([score.of(*judge.judged(best)) for judge in judges]),
+    )
+
+
+def _names(who: Participants) -> tuple[str, ...]:
+    """Return what sentences call the owners: their names, if these say more than a number."""
+    names = who.shown or ("",) * len(who.numbers)
+    worded = (any(map(str.isalpha, name)) for name in names)
+    return tuple(
+        name if is_word else who.said(place)
+        for place, (name, is_word) in enumerate(zip(names, worded, strict=True))
     )
 
 
