@@ -40,5 +40,6 @@ def test_commands_named_are_commands():
         text=True,
         check=True,
     ).stdout
-    assert named == {"run", "sweep", "check", "forecast", "audit", "replay", "import"}
+    commands = {"run", "sweep", "check", "forecast", "audit", "replay", "import", "data"}
+    assert named == commands
     assert all(name in listed for name in named)
