@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
 from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.splitting import require_records
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import NonNegative
 from asyncdp_sim.streams import Scope, Streams

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.splits import Split
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.data.tables.splitting import Split
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm

@@ -349,7 +349,7 @@ MUTANTS = (
         ("tests/unit/data/test_data_preprocessing.py",),
     ),
     Mutant(
-        "asyncdp_sim/data/tables/splitting.py",
+        "asyncdp_sim/data/splits/by_column.py",
         "for value, rows in groups.items() if len(rows) >= least}",
         "for value, rows in groups.items() if len(rows) > least}",
         "owners with just enough rows are none",
@@ -600,7 +600,7 @@ MUTANTS = (
         ("tests/unit/network/test_intervals.py",),
     ),
     Mutant(
-        "asyncdp_sim/data/tables/splitting.py",
+        "asyncdp_sim/data/splits/dirichlet.py",
         'number = streams.generator("data", "split", "rows").random(count)',
         'number = streams.generator("data", "split", "rows").random(count)[np.argsort(group)]',
         "rows draw in the order of their groups, so that one moves others",

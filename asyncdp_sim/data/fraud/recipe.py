@@ -16,9 +16,9 @@ from asyncdp_sim.data.fraud.columns import (
     with_log_amount,
 )
 from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
+from asyncdp_sim.data.splits import Shuffled, ValuesOf
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.splitting import Shuffled, ValuesOf
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
-from asyncdp_sim.data.tables.splitting import ByColumn, ValuesOf, require_records
+from asyncdp_sim.data.splits import ByColumn, ValuesOf, require_records
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.streams import Scope, Streams

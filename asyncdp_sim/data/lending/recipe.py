@@ -13,9 +13,9 @@ from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
 from asyncdp_sim.data.lending.twin import twin_table
+from asyncdp_sim.data.splits import ByColumn, Shuffled, ValuesOf
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table
-from asyncdp_sim.data.tables.splitting import ByColumn, Shuffled, ValuesOf
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.streams import Scope, Streams

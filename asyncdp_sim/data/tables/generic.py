@@ -13,6 +13,7 @@ from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind
 from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm
@@ -21,7 +22,6 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
 from asyncdp_sim.data.tables.resampling import resampled
-from asyncdp_sim.data.tables.splitting import ByColumn, InOrder, SplitKind
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault

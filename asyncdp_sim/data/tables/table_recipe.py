@@ -23,11 +23,8 @@ from asyncdp_sim.data.dataset import (
     take,
 )
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.data.tables.gathering import Gathering
-from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
-from asyncdp_sim.data.tables.splitting import (
+from asyncdp_sim.data.splits import (
+    Asked,
     InOrder,
     Owned,
     Split,
@@ -35,6 +32,10 @@ from asyncdp_sim.data.tables.splitting import (
     ValuesOf,
     require_records,
 )
+from asyncdp_sim.data.tables.gathering import Gathering
+from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
 from asyncdp_sim.data.void import LARGEST, beyond, set_aside
 from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
@@ -230,12 +231,15 @@ class TableRecipe(DataKind):
             gathering.end()
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
-        who = (values_of, available, held_back, n_owners, records, streams)
+        asked = Asked(
+            values_of, available, held_back, n_owners, records, streams,
+            table.target, table.target[first_public:],
+        )  # fmt: skip
         with gathering:
             if swap is not None and self.split.by_target:
                 owned = self._owned_before(n_owners, records, streams)
             else:
-                owned = self.split.owned(*who, table.target, table.target[first_public:])
+                owned = self.split.owned(asked)
         with gathering:
             public, known = self._public(table, first_public)
             projection = self._projection(public, known)

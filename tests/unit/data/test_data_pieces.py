@@ -7,9 +7,9 @@ from discharges import many as discharges
 from loans import many
 
 from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
+from asyncdp_sim.data.splits import Shuffled
 from asyncdp_sim.data.tables import csv_chunks
 from asyncdp_sim.data.tables.csv_chunks import read_csv
-from asyncdp_sim.data.tables.splitting import Shuffled
 from asyncdp_sim.streams import Streams
 
 COLUMNS = {

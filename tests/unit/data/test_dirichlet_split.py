@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.splits import Asked, Dirichlet
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.splitting import Dirichlet
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
@@ -15,8 +15,8 @@ N, ROWS, PUBLIC = 4, 400, 100
 
 
 def dealt(split, target, known, n=N, seed=1):
-    owned = split.owned(None, len(target), len(known), n, None, Streams(seed), target, known)
-    return owned.rows
+    asked = Asked(None, len(target), len(known), n, None, Streams(seed), target, known)
+    return split.owned(asked).rows
 
 
 def owners(rows, count):

@@ -1,0 +1,152 @@
+"""The split by a column: each of its values is an owner."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from typing_extensions import override
+
+from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
+
+
+class ByColumn(SplitKind):
+    """One owner per distinct value of a column of the table, in sorted order of the values.
+
+    Attributes
+    ----------
+    column : str
+    least : int
+        Values with fewer rows than this (≥ 1) are no owners.
+    """
+
+    kind: Literal["by-column"] = "by-column"
+    column: str
+    least: Annotated[int, Field(ge=1)] = 1
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(column="who"), cls(column="who", least=2))
+
+    @model_serializer(mode="wrap")
+    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in table(self).items() if name != "kind"}
+
+    @property
+    @override
+    def of_column(self) -> str:
+        return self.column
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return tuple(map(name_of, _in_order(_groups(values, self.least)[0])))
+
+    @override
+    def owned(self, asked: Asked) -> Owned:
+        values = asked.values_of(self.column)[: asked.available]
+        how = (asked.n_owners, asked.records, self.least)
+        rows, notes = rows_by_value(self.column, values, *how)
+        return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
+
+
+def name_of(value: object) -> str:
+    """Return a value as text; a whole number that was read as a fraction without its zero."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def rows_by_value(
+    column: str,
+    values: Sequence[object],
+    n_owners: int,
+    records: Sequence[int] | None,
+    least: int = 1,
+) -> tuple[list[Rows], tuple[str, ...]]:
+    """Return each owner's row numbers when every distinct value of a column is an owner.
+
+    Parameters
+    ----------
+    column : str
+        The column's name, for the error's text.
+    values : sequence
+        The column over the rows that owners may hold; None where it is empty.
+    n_owners : int
+        The number of owners that the scenario states.
+    records : sequence of int, optional
+        If given, owner i keeps the first n_i of its rows.
+    least : int
+        Values with fewer rows are no owners.
+
+    Returns
+    -------
+    tuple
+        Rows per owner, in sorted order of the values (numbers before texts), and notes.
+
+    Raises
+    ------
+    DataError
+        On ``owners.count`` when it is not the number of distinct values; on ``owners.records``
+        when an owner has fewer rows than that.
+    """
+    groups, too_few = _groups(values, least)
+    unowned = sum(value is None for value in values)
+    if len(groups) != n_owners:
+        enough = f" with at least {least} rows" if least > 1 else ""
+        allowed = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
+        raise DataError([Fault("owners.count", str(n_owners), allowed)])
+    names = _in_order(groups)
+    rows = [np.array(groups[name], dtype=np.int64) for name in names]
+    notes = [
+        Counted(
+            "Each of the {values} values of {column!r} is one owner, in sorted order.",
+            values=len(groups),
+            column=column,
+        )
+    ]
+    if too_few > 0:
+        notes.append(
+            Counted(
+                "{values} values of {column!r} have fewer than {least} rows: no owners.",
+                values=too_few,
+                column=column,
+                least=least,
+            )
+        )
+    if unowned > 0:
+        notes.append(
+            Counted(
+                "{rows} rows without a value of {column!r} belong to no owner.",
+                rows=unowned,
+                column=column,
+            )
+        )
+    if records is not None:
+        short = [
+            Fault(
+                "owners.records", f"{n} for owner {i + 1}", f"{column} {name!r} has {len(r)} rows"
+            )
+            for i, (n, r, name) in enumerate(zip(records, rows, names, strict=True))
+            if n > len(r)
+        ]
+        if short:
+            raise DataError(short)
+        rows = [r[:n] for r, n in zip(rows, records, strict=True)]
+    return rows, tuple(notes)
+
+
+def _groups(values: Sequence[object], least: int) -> tuple[dict[object, list[int]], int]:
+    """Return the rows of each value that has enough, and how many values have too few."""
+    groups: dict[object, list[int]] = {}
+    for row, value in enumerate(values):
+        if value is not None:
+            groups.setdefault(value, []).append(row)
+    enough = {value: rows for value, rows in groups.items() if len(rows) >= least}
+    return enough, len(groups) - len(enough)
+
+
+def _in_order(groups: Iterable[object]) -> list[Any]:
+    """Return values in sorted order, numbers before texts."""
+    return sorted(groups, key=lambda v: (isinstance(v, str), v))

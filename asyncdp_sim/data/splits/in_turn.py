@@ -1,0 +1,61 @@
+"""Splits by which owners take as many rows as they have records, one after the other."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Literal, Self
+
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, require_records
+from asyncdp_sim.streams import Scope, Streams
+
+
+class InTurn(SplitKind):
+    """Owners take as many rows as they have records, one after the other."""
+
+    @abstractmethod
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        """Return the order in which rows are taken."""
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return ()
+
+    @override
+    def owned(self, asked: Asked) -> Owned:
+        wanted = require_records(asked.records, asked.n_owners)
+        asked.require_rows(sum(wanted))
+        order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)
+        return Owned([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
+
+
+class InOrder(InTurn):
+    """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
+
+    kind: Literal["in-order"] = "in-order"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return np.arange(available)
+
+
+class Shuffled(InTurn):
+    """Blocks of a permutation that is drawn from the stream ``("data", "split")``."""
+
+    kind: Literal["shuffled"] = "shuffled"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return streams.generator("data", "split").permutation(available)

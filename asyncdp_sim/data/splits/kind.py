@@ -1,0 +1,137 @@
+"""The family of splits: what says which rows of a table are whose."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.streams import Scope, Streams
+
+ValuesOf = Callable[[str], Sequence[object]]
+"""From a column of a table to its raw values, None where empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A table whose rows are to be given to owners.
+
+    Attributes
+    ----------
+    values_of : callable
+        From a column to its raw values, None where empty.
+    available : int
+        Rows 0…available−1 may be given to owners.
+    public : int
+        Public rows held back from the owners; for the error's text.
+    n_owners : int
+    records : sequence of int, optional
+    streams : Streams or Scope
+    target, known : array
+        Targets of all rows, NaN where there is none, and of the public ones.
+    """
+
+    values_of: ValuesOf
+    available: int
+    public: int
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    target: Array
+    known: Array
+
+    def require_rows(self, needed: int) -> None:
+        """Refuse more records than there are rows for owners, besides those that are public.
+
+        Raises
+        ------
+        DataError
+            On ``owners.records``.
+        """
+        if needed > self.available:
+            held = change = ""
+            if self.public > 0:
+                held = f", and {self.public} more are public"
+                change = ", or data.public_records, or set data.public_overlap = true"
+            allowed = (
+                f"more records than the table has: owners can share {self.available} rows{held}; "
+                f"lower owners.records or owners.count{change}"
+            )
+            raise DataError([Fault("owners.records", f"{needed} in all", allowed)])
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Which rows of a table are whose.
+
+    Attributes
+    ----------
+    rows : list of NDArray
+        Row numbers, owner by owner.
+    names : tuple of str
+        What the table calls the owners; without members where it does not.
+    notes : tuple of str
+        For the user.
+    """
+
+    rows: list[Rows]
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class SplitKind(Kind):
+    """A way to give the rows of a table to owners."""
+
+    @property
+    def of_column(self) -> str | None:
+        """The column whose values are the owners; None where no column says whose a row is."""
+        return None
+
+    @property
+    def by_target(self) -> bool:
+        """Whether a row's own target has a say in whose it is."""
+        return False
+
+    @property
+    def says_records(self) -> bool:
+        """Whether it says how many records each owner has."""
+        return self.of_column is not None or self.by_target
+
+    @property
+    def shared_rows(self) -> int | None:
+        """How many rows it shares out; None where the scenario or the table says so."""
+        return None
+
+    @abstractmethod
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        """Return the owners' names by a column's values over the rows that owners may hold."""
+
+    @abstractmethod
+    def owned(self, asked: Asked) -> Owned:
+        """Return which rows are whose.
+
+        Raises
+        ------
+        DataError
+            On ``owners.records`` or ``owners.count``, where the table does not have them.
+        """
+
+
+def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:
+    """Return the records per owner, refusing their absence.
+
+    Raises
+    ------
+    DataError
+        On ``owners.records``, when absent or not one number ≥ 1 per owner.
+    """
+    if records is None:
+        allowed = "this field is required unless data.split names a column"
+        raise DataError([Fault("owners.records", "nothing", allowed)])
+    if len(records) != n_owners:
+        allowed = f"allowed is one number, or {n_owners} (one per owner)"
+        raise DataError([Fault("owners.records", f"{len(records)} numbers", allowed)])
+    if min(records) < 1:
+        raise DataError([Fault("owners.records", str(min(records)), "allowed is a number ≥ 1")])
+    return records
