@@ -1,0 +1,80 @@
+"""A table in which a stand-in's rows have taken the place of the private ones."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.splits import Asked, Owned, SplitKind
+from asyncdp_sim.data.stand_ins import Known, StandInKind
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.streams import Scope, Streams
+
+
+def private_rows(total: int, public: int) -> int:
+    """Return how many rows come before the public ones.
+
+    Raises
+    ------
+    DataError
+        On ``data.public_records``, where there are fewer rows.
+    """
+    if public > total:
+        allowed = f"allowed is at most {total}, the number of rows of the table"
+        raise DataError([Fault("data.public_records", str(public), allowed)])
+    return total - public
+
+
+def replaced(
+    stand_in: StandInKind,
+    split: SplitKind,
+    public: Encoded,
+    projection: Projection,
+    asked: Asked,
+    first: int,
+    apart: bool,
+    streams: Streams | Scope,
+) -> tuple[Encoded, tuple[str, ...]]:
+    """Return a table of features, public rows last, and what the stand-in leaves out.
+
+    Parameters
+    ----------
+    stand_in : StandInKind
+    split : SplitKind
+        Tells whose rows public ones are like.
+    public : Encoded
+        The public rows.
+    projection : Projection
+        What makes features of them.
+    asked : Asked
+        How rows are given to owners; not used where a row's target has a say in that.
+    first : int
+        The first public row, from 0: so many are private.
+    apart : bool
+        Whether public rows are in a file of their own.
+    streams : Streams or Scope
+    """
+    features, targets = projection.features(public.matrix), projection.targets(public.target)
+    count = len(targets)
+    whose = Owned([]) if split.by_target else split.owned(asked)
+    rows = [each[each < first] for each in whose.rows]
+    like = split.likened(whose, asked.values_of, first, count, apart)
+    sizes = tuple(map(len, rows))
+    known = Known(
+        features,
+        targets,
+        like,
+        sizes,
+        whose.names,
+        first - sum(sizes),
+        last=not apart and count > 0,
+    )
+    drawn = stand_in.drawn(known, streams)
+    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
+    left = np.ones(first, dtype=bool)
+    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
+        x[places], y[places], left[places] = each_x, each_y, False
+    x[:first][left], y[:first][left] = drawn.others
+    x[first:], y[first:] = features, targets
+    return replace(public, matrix=x, target=y), drawn.doubts
