@@ -88,13 +88,12 @@ def may_be_off(
     if data.uncertain is None:
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
-    worked = _moments_apply(known, heterogeneity)
-    itself, traces = _figures(known, heterogeneity, worked, runs, None, workers)
+    itself, traces = _figures(known, heterogeneity, runs, None, workers)
     others = []
     for number in range(1, redraws + 1):
         redrawn = scenario.model_copy(update={"data": data.redrawn(number)})
         there = population(redrawn, moments, private=False)
-        others.append(_figures(there, heterogeneity, worked, runs, traces, workers)[0])
+        others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors = [_half_width(column, own) for column, own in zip(
         np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip
@@ -118,10 +117,6 @@ def _half_width(values: Array, itself: float) -> float:
     return float(stdtrit(len(values), 0.975)) * spread
 
 
-def _moments_apply(known: Population, heterogeneity: float | None) -> bool:
-    return _by_moments(known, heterogeneity) is not None
-
-
 def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
     """Return the expected ψ by second moments; None where they do not apply."""
     found = exact(known, Recursions())
@@ -134,13 +129,12 @@ def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
 def _figures(
     known: Population,
     heterogeneity: float | None,
-    worked: bool,
     runs: int,
     traces: Sequence[Trace] | None,
     workers: int,
 ) -> tuple[_Figures, Sequence[Trace] | None]:
     """Return ψ, by moments where these apply, and errors, by runs; and the runs' networks."""
-    psi = _by_moments(known, heterogeneity) if worked else None
+    psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
         return _Figures(psi, np.zeros(0)), traces
     quick = {"record_every": known.scenario.run.updates, "alone": False, "split": False}

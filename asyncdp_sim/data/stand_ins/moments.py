@@ -68,21 +68,21 @@ class DeclaredMoments(StandInKind):
         weight /= weight.sum()
         floor = float(np.sqrt(np.square(weight) @ np.square(deviation)))
         mean, raised = mended(np.einsum("k,kij->ij", weight, matrices), floor)
-        shares, variance = _shares(mean, matrices, deviation, weight)
+        shares, own = _shares(mean, matrices, deviation, weight)
         called = known.names or tuple(str(i + 1) for i in range(len(known.sizes)))
         entries = {o.name: k for k, o in enumerate(release.owners) if o.name is not None}
         owners = []
         for i, (name, size) in enumerate(zip(called, known.sizes, strict=True)):
             matrix, k = mean, entries.get(name)
             if k is not None and shares[k] > 0:
-                own = mean + shares[k] * (matrices[k] - mean)
-                matrix, _ = mended(own, float(shares[k] * deviation[k]))
+                its = mean + shares[k] * (matrices[k] - mean)
+                matrix, _ = mended(its, float(shares[k] * deviation[k]))
             generator = streams.generator("data", "owner", i + 1, "stand-in")
             owners.append(gaussian_rows(matrix, size, generator))
         generator = streams.generator("data", "stand-in", "others")
         others = gaussian_rows(mean, known.others, generator)
         unnamed = sum(name not in entries for name in called)
-        return Drawn(owners, others, _doubts(release, raised, p + 1, unnamed, variance))
+        return Drawn(owners, others, _doubts(release, raised, p + 1, unnamed, own))
 
 
 def noise(law: str, deviation: float, size: int, generator: np.random.Generator) -> Array:
@@ -124,8 +124,8 @@ def gaussian_rows(
     return np.asarray(made[:, :-1]), np.asarray(made[:, -1])
 
 
-def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tuple[Array, float]:
-    """Return λ_k of each entry, and τ²/f(θ*)."""
+def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tuple[Array, str]:
+    """Return λ_k of each entry, and τ²/f(θ*) in words."""
     inverse = np.linalg.pinv(mean[:-1, :-1], hermitian=True)
     theta = inverse @ mean[:-1, -1]
     slopes = matrices[:, :-1, -1] - matrices[:, :-1, :-1] @ theta
@@ -133,14 +133,13 @@ def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tu
     distance = np.einsum("ka,ab,kb->k", slopes, inverse, slopes)
     # each number of a slope r − Cθ has the noise of one number of r and of p numbers of C
     chance = np.square(deviation) * (1 + theta @ theta) * float(np.trace(inverse))
-    found = apart(distance, chance, weight)
+    found = apart(distance, chance, weight, len(theta))
     least = float(mean[-1, -1] - mean[-1, :-1] @ theta)
-    return found.shares, found.variance / least if least > 0 else 0.0
+    scale = 1 / least if least > 0 else 0.0
+    return found.shares, f"{found.variance * scale:.3g} ± {found.half_width * scale:.2g}"
 
 
-def _doubts(
-    release: Release, raised: int, size: int, unnamed: int, variance: float
-) -> tuple[str, ...]:
+def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) -> tuple[str, ...]:
     """Say what the release is, and what is not in the ±."""
     told = [
         f"the moments are {release.words}, spent beside what a run will spend",
@@ -161,6 +160,6 @@ def _doubts(
     else:
         told.append(
             "owners are taken to be as unlike as their moments show beyond noise: own truths τ² = "
-            f"{variance:.3g} apart"
+            f"{own} apart, of which the ± is not in that of ψ where τ² is 0"
         )
     return tuple(told)

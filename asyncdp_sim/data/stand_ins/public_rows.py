@@ -18,6 +18,7 @@ class _Unlike:
     """How unlike owners are by the public rows: τ²/f(θ*), and λ_i of each, 0 where none is seen."""
 
     variance: float
+    half_width: float
     shares: Array
     seen: int
 
@@ -81,7 +82,7 @@ def _unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> _Unli
     seen = np.flatnonzero(counts)
     total = int(counts.sum())
     if len(seen) < 2 or total <= len(seen):
-        return _Unlike(0.0, shares, len(seen))
+        return _Unlike(0.0, 0.0, shares, len(seen))
     inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
     error = y - x @ (inverse @ (x.T @ y / len(y)))
     slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
@@ -92,10 +93,11 @@ def _unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> _Unli
     distance = np.einsum("ia,ab,ib->i", own, inverse, own)
     among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
     within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
-    found = apart(distance, within / counts[seen], counts[seen] / total)
+    found = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
     shares[seen] = found.shares
     least = float(np.mean(np.square(error)))
-    return _Unlike(found.variance / least if least > 0 else 0.0, shares, len(seen))
+    scale = 1 / least if least > 0 else 0.0
+    return _Unlike(found.variance * scale, found.half_width * scale, shares, len(seen))
 
 
 def _alike(known: Known, unlike: _Unlike) -> tuple[str, ...]:
@@ -113,7 +115,8 @@ def _alike(known: Known, unlike: _Unlike) -> tuple[str, ...]:
         else "stretches of the public file show beyond chance, as if it stood in the table's order"
     )
     told = [
-        f"owners are taken to be as unlike as {how}: own truths τ² = {unlike.variance:.3g} apart"
+        f"owners are taken to be as unlike as {how}: own truths τ² = "
+        f"{unlike.variance:.3g} ± {unlike.half_width:.2g} apart"
     ]
     without = len(known.sizes) - unlike.seen
     if without > 0:
