@@ -1,6 +1,7 @@
 """The family of data: what the rest of the house asks of a member."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Self
 
 from asyncdp_sim.data.dataset import Dataset
@@ -91,9 +92,15 @@ class DataKind(Kind):
         """What may be drawn again of these data to see how far they may be off, in words."""
         return None
 
-    def redrawn(self, number: int) -> Self:  # noqa: ARG002
-        """Return the same data with that drawn again, for the ``number``-th time, from 1."""
-        return self
+    def redraws(
+        self,
+        count: int,  # noqa: ARG002
+        n_owners: int,  # noqa: ARG002
+        records: tuple[int, ...] | None,  # noqa: ARG002
+        streams: Streams,  # noqa: ARG002
+    ) -> Iterator[Dataset]:
+        """Yield the records with that drawn again, ``count`` times; none where nothing is."""
+        return iter(())
 
     @abstractmethod
     def build(

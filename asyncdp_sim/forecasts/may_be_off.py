@@ -12,6 +12,7 @@ from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_f
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.runs import run
+from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -90,9 +91,9 @@ def may_be_off(
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     itself, traces = _figures(known, heterogeneity, runs, None, workers)
     others = []
-    for number in range(1, redraws + 1):
-        redrawn = scenario.model_copy(update={"data": data.redrawn(number)})
-        there = population(redrawn, moments, private=False)
+    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    for redrawn in data.redraws(redraws, *how):
+        there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
         others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors = [_half_width(column, own) for column, own in zip(

@@ -21,7 +21,7 @@ from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.on_stand_in import private_rows, replaced
+from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre, Projection
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
@@ -160,11 +160,6 @@ class TableData(TableRecipe):
     def uncertain(self) -> str | None:
         return self.stand_in.uncertain if self.from_stand_in else None
 
-    @override
-    def redrawn(self, number: int) -> Self:
-        stand_in = self.stand_in.model_copy(update={"redrawn": number})
-        return self.model_copy(update={"stand_in": stand_in})
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
         found = list(self._faults())
@@ -218,15 +213,9 @@ class TableData(TableRecipe):
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         self._require_owners(n_owners, records)
-        spare = {*self._dropped, self.split.of_column} - {self.target}
-        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
-        frame = with_public_rows(
-            self.path, self.public_path, self.public_records, self.form, spare, texts
-        )
-        key = "data.split" if self.owner_column is None else "data.owner_column"
-        self._require_columns(frame, key)
         if self.from_stand_in:
-            return self._stood_in(frame, key, n_owners, records, streams, swap)
+            return self._stood_in(self._ground(), n_owners, records, streams, swap)
+        frame, key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
         table = self._encoded(frame, gathering)
@@ -241,33 +230,59 @@ class TableData(TableRecipe):
             gathering,
         )
 
+    @override
+    def redraws(
+        self, count: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> Iterator[Dataset]:
+        data = self.model_copy(update={"split": self._by_column})
+        ground = data._ground()
+        for number in range(1, count + 1):
+            stand_in = self.stand_in.model_copy(update={"redrawn": number})
+            drawn = data.model_copy(update={"stand_in": stand_in})
+            yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
+
+    @property
+    def _split_key(self) -> str:
+        return "data.split" if self.owner_column is None else "data.owner_column"
+
+    def _frame(self) -> "pd.DataFrame":
+        """Read the table, public rows last."""
+        spare = {*self._dropped, self.split.of_column} - {self.target}
+        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
+        how = (self.path, self.public_path, self.public_records, self.form, spare, texts)
+        frame = with_public_rows(*how)
+        self._require_columns(frame, self._split_key)
+        return frame
+
+    def _ground(self) -> Ground:
+        """Return what stand-ins are drawn from: the public rows, and what they decide."""
+        frame, gathering = self._frame(), Gathering()
+        first = private_rows(len(frame), self.public_records)
+        public = self._encoded(frame.iloc[first:].reset_index(drop=True), gathering)
+        gathering.end()
+        projection = self._projection(*self._public(public, 0))
+        return Ground(frame, first, public, projection, self.public_path is not None)
+
     def _stood_in(
         self,
-        frame: "pd.DataFrame",
-        key: str,
+        ground: Ground,
         n_owners: int,
         records: tuple[int, ...] | None,
         streams: Streams | Scope,
         swap: Swap | None,
     ) -> Dataset:
         """Return records of which the private ones are the stand-in's."""
-        gathering, first = Gathering(), private_rows(len(frame), self.public_records)
 
         def values_of(column: str) -> Sequence[object]:
-            return raw_values(frame, column, key)
+            return raw_values(ground.frame, column, self._split_key)
 
-        public = self._encoded(frame.iloc[first:].reset_index(drop=True), gathering)
-        gathering.end()
-        projection = self._projection(*self._public(public, 0))
         held_back = 0 if self.public_overlap else self.public_records
-        unknown = np.zeros(len(frame) - held_back)
+        unknown = np.zeros(len(ground.frame) - held_back)
         asked = Asked(
             values_of, len(unknown), held_back, n_owners, records, streams.afresh(), unknown,
             unknown,
         )  # fmt: skip
-        apart = self.public_path is not None
-        how = (self.stand_in, self.split, public, projection, asked, first, apart, streams)
-        table, doubts = replaced(*how)
+        table, doubts = replaced(self.stand_in, self.split, ground, asked, streams)
         made = self._dataset(
             table if swap is None else swap.in_table(table),
             values_of,
@@ -276,7 +291,7 @@ class TableData(TableRecipe):
             streams,
             None,
             swap,
-            given=Projection(None, None, 0.0, projection.notes),
+            given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)
 
@@ -289,7 +304,7 @@ class TableData(TableRecipe):
 
     @override
     def _column(self, name: str) -> Sequence[object]:
-        key = "data.split" if self.owner_column is None else "data.owner_column"
+        key = self._split_key
         require_column(name, column_names(self.path, form=self.form), key)
         return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
 

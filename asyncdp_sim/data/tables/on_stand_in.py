@@ -1,6 +1,7 @@
 """A table in which a stand-in's rows have taken the place of the private ones."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from asyncdp_sim.data.stand_ins import Known, StandInKind
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def private_rows(total: int, public: int) -> int:
@@ -26,14 +30,37 @@ def private_rows(total: int, public: int) -> int:
     return total - public
 
 
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What stand-ins for a table's private rows are drawn from.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        All rows, public ones last; of the private ones only the column that says whose they are
+        is looked at.
+    first : int
+        The first public row, from 0: so many are private.
+    public : Encoded
+        The public rows.
+    projection : Projection
+        What makes features of them.
+    apart : bool
+        Whether public rows are in a file of their own.
+    """
+
+    frame: "pd.DataFrame"
+    first: int
+    public: Encoded
+    projection: Projection
+    apart: bool
+
+
 def replaced(
     stand_in: StandInKind,
     split: SplitKind,
-    public: Encoded,
-    projection: Projection,
+    ground: Ground,
     asked: Asked,
-    first: int,
-    apart: bool,
     streams: Streams | Scope,
 ) -> tuple[Encoded, tuple[str, ...]]:
     """Return a table of features, public rows last, and what the stand-in leaves out.
@@ -43,23 +70,17 @@ def replaced(
     stand_in : StandInKind
     split : SplitKind
         Tells whose rows public ones are like.
-    public : Encoded
-        The public rows.
-    projection : Projection
-        What makes features of them.
+    ground : Ground
     asked : Asked
         How rows are given to owners; not used where a row's target has a say in that.
-    first : int
-        The first public row, from 0: so many are private.
-    apart : bool
-        Whether public rows are in a file of their own.
     streams : Streams or Scope
     """
+    public, projection, first = ground.public, ground.projection, ground.first
     features, targets = projection.features(public.matrix), projection.targets(public.target)
     count = len(targets)
     whose = Owned([]) if split.by_target else split.owned(asked)
     rows = [each[each < first] for each in whose.rows]
-    like = split.likened(whose, asked.values_of, first, count, apart)
+    like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
     known = Known(
         features,
@@ -68,7 +89,7 @@ def replaced(
         sizes,
         whose.names,
         first - sum(sizes),
-        last=not apart and count > 0,
+        last=not ground.apart and count > 0,
     )
     drawn = stand_in.drawn(known, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
