@@ -160,6 +160,6 @@ def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) ->
     else:
         told.append(
             "owners are taken to be as unlike as their moments show beyond noise: own truths τ² = "
-            f"{own} apart, of which the ± is not in that of ψ where τ² is 0"
+            f"{own} apart"
         )
     return tuple(told)
