@@ -1,4 +1,4 @@
-"""How far a forecast from a stand-in may be off: its spread over what is uncertain, drawn again."""
+"""The ± of a forecast from a stand-in: its spread over what is uncertain, drawn again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

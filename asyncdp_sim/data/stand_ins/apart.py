@@ -1,4 +1,4 @@
-"""How unlike owners are taken to be: as much as what is known of them shows beyond chance."""
+"""Owners taken to be as unlike as what is known of them shows beyond chance."""
 
 from dataclasses import dataclass
 
