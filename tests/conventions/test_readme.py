@@ -32,7 +32,7 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 
 def test_commands_named_are_commands():
-    named = set(re.findall(r"`asyncdp ([\w-]+)", README))
+    named = set(re.findall(r"`asyncdp (\w[\w-]*)", README))
     listed = subprocess.run(
         [sys.executable, "-m", "asyncdp_sim", "--help"],
         cwd=ROOT,
