@@ -141,8 +141,9 @@ def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tu
 
 def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) -> tuple[str, ...]:
     """Say what the release is, and what is not in the ±."""
+    spent = "" if release.law == "none" else ", spent beside what a run will spend"
     told = [
-        f"the moments are {release.words}, spent beside what a run will spend",
+        f"the moments are {release.words}{spent}",
         f"each record was scaled down to {release.norm} norm {release.bound:g} before, and "
         "moments tell no law: Gaussian rows stand in, which is not in the ±",
     ]

@@ -258,6 +258,8 @@ class TableData(TableRecipe):
         """Return what stand-ins are drawn from: the public rows, and what they decide."""
         frame, gathering = self._frame(), Gathering()
         first = private_rows(len(frame), self.public_records)
+        if self.public_records == 0:
+            return Ground.without_public_rows(frame, self.features)
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), gathering)
         gathering.end()
         projection = self._projection(*self._public(public, 0))

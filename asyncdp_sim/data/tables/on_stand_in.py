@@ -55,6 +55,13 @@ class Ground:
     projection: Projection
     apart: bool
 
+    @classmethod
+    def without_public_rows(cls, frame: "pd.DataFrame", features: int) -> "Ground":
+        """Return what is known of a table without public rows: whose its rows are."""
+        names = tuple(f"feature {i + 1}" for i in range(features))
+        nothing = Encoded(np.zeros((0, features)), np.zeros(0), names)
+        return cls(frame, len(frame), nothing, Projection(None, None, 0.0), apart=False)
+
 
 def replaced(
     stand_in: StandInKind,

@@ -87,6 +87,9 @@ def test_moments_without_noise_forecast_what_the_records_do(folder):
     off = found.may_be_off
     assert off.psi_half_width == pytest.approx(0.0, abs=1e-9)
     assert off.left_out[0].startswith("the moments are second moments without noise, which are not")
+    bare = {"public_path": None, "public_records": 0, "preprocessing": "none", "drop": ["who"]}
+    without = forecast(scenario(folder, file).replace(data=bare), redraws=1)  # nothing public
+    assert without.psi == pytest.approx(truth.psi, rel=1e-9)
     alike = forecast(scenario(folder), redraws=1)  # public rows do not tell that owners are unlike
     assert alike.noise_free < 0.5 * truth.noise_free
     assert alike.may_be_off.left_out[0].startswith("owners are taken to be alike")
