@@ -118,6 +118,11 @@ def _alike(known: Known, unlike: _Unlike) -> tuple[str, ...]:
         f"owners are taken to be as unlike as {how}: own truths τ² = "
         f"{unlike.variance:.3g} ± {unlike.half_width:.2g} apart"
     ]
+    if len(known.names) == 0:
+        told.append(
+            "if the public file stands in another order than the table, what sets owners apart is "
+            "left out, and is not in the ±"
+        )
     without = len(known.sizes) - unlike.seen
     if without > 0:
         told.append(f"{without} owners without a public row of their own are as all together")

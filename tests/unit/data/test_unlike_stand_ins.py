@@ -69,6 +69,7 @@ def test_a_public_file_in_the_order_of_the_table_tells_how_unlike_owners_are(tmp
     assert "stretches of the public file show beyond chance" in doubts[0]
     told = float(doubts[0].split("τ² = ")[1].split(" ")[0])
     assert (told > 0.2) == (drift > 0)
+    assert doubts[1].startswith("if the public file stands in another order than the table")
     shuffled, _ = truths(table(tmp_path, private, public.sample(frac=1, random_state=1)).twin())
     assert shuffled < 0.12  # whatever the table is, an order that tells nothing makes nobody unlike
     if drift > 0:
