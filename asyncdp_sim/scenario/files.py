@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import outside
-from asyncdp_sim.data import DataSpec
-from asyncdp_sim.errors import Fault, SpecError, blaming
+from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
+from asyncdp_sim.scenario.counting import count_owners
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
@@ -50,8 +50,9 @@ def load(
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
         require_code(raw, allowed=allow_code)
-        _count(raw)
+        counted = count_owners(raw)
         scenario: Scenario = parse(Scenario, raw)
+        scenario = scenario.counting_in_cells() if counted else scenario
         scenario.base()
         _check_grid(scenario)
     return scenario, notes
@@ -194,30 +195,6 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
         raise SpecError(named) from None
 
 
-def _count(raw: Raw) -> None:
-    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
-
-    Only then is the table read, and of it that column; what is wrong with the data otherwise is
-    said with all other faults.
-
-    Raises
-    ------
-    DataError
-        If the table cannot be read.
-    """
-    owners = raw.get("owners", {})
-    if not isinstance(owners, dict) or "count" in owners:
-        return
-    names = owners.get("names")
-    if names is None:
-        try:
-            names = parse(DataSpec, raw.get("data")).owner_names()
-        except SpecError:
-            return
-    if isinstance(names, list | tuple) and len(names) > 0:
-        raw["owners"] = owners | {"count": len(names)}
-
-
 def _check_grid(scenario: Scenario) -> None:
     """Check every cell of a sweep, so that none fails half-way; each fault is told once."""
     found: dict[Fault, None] = {}
@@ -225,7 +202,7 @@ def _check_grid(scenario: Scenario) -> None:
     for chosen in grid:
         try:
             scenario.cell(chosen)
-        except SpecError as error:
+        except (SpecError, DataError) as error:
             found |= dict.fromkeys(fault.under("sweep") for fault in error.faults)
         if len(found) >= _MOST_FAULTS:
             break

@@ -147,7 +147,7 @@ class Owners(Spec):
     ----------
     count : int
         N ≥ 1. In a scenario file it may be absent where ``names`` say it, or a column of a table
-        whose values are the owners.
+        whose values are the owners; each cell of a sweep over other data then counts its own.
     records : int, list or table, optional
         n_i ≥ 1 per owner, or ``{ mean = 500, cv = 1.0 }``, the mean and coefficient of variation of
         a lognormal law that they are drawn from; absent where the data are split by a column or by
@@ -163,6 +163,9 @@ class Owners(Spec):
         In results, once ``only`` and ``without`` are worked out: the participants' numbers, and how
         many owners there are in all. ``count`` and lists are then of the participants, ``records``
         of all.
+    counted : str, optional
+        In sweeps, "in-each-cell": ``count`` is that of the base, and cells with other data or names
+        count their owners themselves, as far as these say how many there are.
     names : list of str, optional
         What the owners are called, one name each, all different; absent where the data are split
         by a column, whose values are the names.
@@ -176,6 +179,7 @@ class Owners(Spec):
     score_on: Literal["everybody"] | None = None
     numbers: Several[Count] | None = None
     of: Count | None = None
+    counted: Literal["in-each-cell"] | None = None
 
     @property
     def whole(self) -> int:
