@@ -93,23 +93,22 @@ class Dataset:
         """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
 
-    def of_owners(self, places: Sequence[int], *, judged_by_all: bool) -> "Dataset":
+    def of_owners(self, places: Sequence[int], judging: Iterable[int] = ()) -> "Dataset":
         """Return the records of some of the owners, at these places (from 0).
 
         Parameters
         ----------
         places : sequence of int
-        judged_by_all : bool
-            Whether the records of the others stay for f, θ* and ψ, as rows of no owner.
+        judging : iterable of int
+            Places of owners whose records stay for f, θ* and ψ, of others as rows of no owner.
         """
         features, targets = self.unowned_features, self.unowned_targets
-        if judged_by_all:
-            rest = sorted(set(range(len(self.targets))) - set(places))
+        rest = sorted({*judging} - {*places})
+        if len(rest) > 0:
             x, y = ([each[i] for i in rest] for each in (self.features, self.targets))
             if features is not None and targets is not None:
                 x, y = [*x, features], [*y, targets]
-            if len(x) > 0:
-                features, targets = np.concatenate(x), np.concatenate(y)
+            features, targets = np.concatenate(x), np.concatenate(y)
 
         def some(each: tuple[_E, ...]) -> tuple[_E, ...]:
             return tuple(each[i] for i in places) if len(each) > 0 else ()

@@ -293,8 +293,8 @@ class Scenario(Spec):
         numbers = self.owners.numbers
         if numbers is None:
             return everybody
-        judged_by_all = self.owners.score_on == "everybody"
-        return everybody.of_owners([i - 1 for i in numbers], judged_by_all=judged_by_all)
+        judging = (i - 1 for i in self.owners.judging)
+        return everybody.of_owners([i - 1 for i in numbers], judging)
 
     def participants(self, names: tuple[str, ...]) -> Participants:
         """Return who takes part, a table's column having these names where they have others."""
@@ -388,10 +388,11 @@ class Scenario(Spec):
     def _taking_part(self) -> "Scenario":
         """Return the scenario of those who take part alone: its lists are theirs."""
         owners = self.owners
-        if owners.only is None and owners.without is None:
+        if not owners.named:
             return self
-        chosen = owners.chosen(self.names_read())
-        return picked(self, chosen).replace(owners=owners.taking_part(chosen))
+        names = self.names_read()
+        chosen = owners.chosen(names)
+        return picked(self, chosen).replace(owners=owners.taking_part(chosen, names))
 
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield the swept values of each cell of the grid, last path fastest; none without one."""
