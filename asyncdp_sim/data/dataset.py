@@ -7,6 +7,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data.tables.file_rows import FileRows
+
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
@@ -70,7 +72,10 @@ class Dataset:
     owner_names : tuple of str
         Owner i's value of the column that the table is split by; without members where none is.
     public_targets : NDArray, optional
-        Targets of the public rows, (m,), which anybody may look at; None where there are none.
+        Targets of the public rows, the table's last, (m,), which anybody may look at: NaN where
+        there is none; None where no row is public.
+    file_rows : FileRows, optional
+        Where the table's rows stand in its files; None where no file is read.
     """
 
     features: tuple[Array, ...]
@@ -87,11 +92,16 @@ class Dataset:
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
     public_targets: Array | None = None
+    file_rows: FileRows | None = None
 
     @property
     def records(self) -> tuple[int, ...]:
         """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
+
+    def row_name(self, row: int) -> str:
+        """Return what a table's row (from 0) is called: as its file counts it, from 1."""
+        return f"row {row + 1}" if self.file_rows is None else self.file_rows.said(row)
 
     def of_owners(self, places: Sequence[int], judging: Iterable[int] = ()) -> "Dataset":
         """Return the records of some of the owners, at these places (from 0).

@@ -96,6 +96,10 @@ CASES = {
         changed(4, "b,secret,é,1").decode().encode("latin-1"),
         PATH + "row 4, column 'pay', is not UTF-8 text; …",
     ),
+    "not of its charset behind blank lines and a cell of two lines": case(
+        changed(4, "b,secret,é,1").decode().replace("a,30,", '\n\n"a\nb",30,').encode("latin-1"),
+        PATH + "row 4, column 'pay', is not UTF-8 text; …",
+    ),
     "a header not of its charset": case(
         table("who,âge,pay,rate").decode().encode("latin-1"),
         PATH + "the header is not UTF-8 text; …",
@@ -147,7 +151,7 @@ CASES = {
         target='"rat"', drop='["name"]', columns='{ wage = "number" }',
     ),
     "a target of texts": case(
-        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10); …",
+        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10 of t.csv); …",
     ),
     "a target of nothing": case(
         table(private=[line[:-1] for line in PRIVATE], public=[line[:-1] for line in PUBLIC]),
@@ -158,12 +162,12 @@ CASES = {
     ),
     "a public number too large": case(
         changed(9, ",1e153,2,3"),
-        "data.public_records: given 4, with 1e+153 in column 'age' of row 9; allowed are public "
-        "rows of numbers up to 1e+50",
+        "data.public_records: given 4, with 1e+153 in column 'age' of row 9 of t.csv; allowed are "
+        "public rows of numbers up to 1e+50",
     ),
     "a public target too large": case(
         changed(12, ",1,2,-1e60"),
-        "data.public_records: given 4, with 1e+60 in the target of row 12; …",
+        "data.public_records: given 4, with 1e+60 in the target of row 12 of t.csv; …",
     ),
     "fewer rows than records": case(
         table(),
@@ -204,13 +208,23 @@ CASES = {
         columns='{ age = "drop", pay = "drop" }',
     ),
     "several things at once": case(
-        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10); …",
+        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10 of t.csv); …",
         "owners.records: given 18 in all; …", "data.features: given 4; allowed is at most 2, …",
         records="records = 9", features="4",
     ),
     "no labels": case(
-        table(), "data.target: given the value 0 in public row 1; allowed are labels -1 and 1 with "
-        "model.kind = logistic", model=LABELS,
+        table(), "data.target: given the value 0 in public row 9 of t.csv; allowed are labels -1 "
+        "and 1 with model.kind = logistic", model=LABELS,
+    ),
+    "no labels among public rows of their own": case(
+        table(), "data.target: given the value 2 in public row 3 of p.csv; …", model=LABELS,
+        public_path='"p.csv"', public=table(private=[], public=["a,1,2,1", ",2,3,", "b,3,5,2",
+                                                                 "c,5,8,1", "d,8,13,-1"]),
+    ),
+    "a target of texts in its own file": case(
+        table(), "data.target: given the text column 'rate' (row 2 of p.csv); …",
+        public_path='"p.csv"', public=table(private=[], public=[",1,2,3", ",2,3,much", *PUBLIC]),
+        public_records="5",
     ),
     "a share held out of too few rows": case(
         table(), "data.held_out: given 0.1, which is less than half a row of every owner; …",
@@ -234,7 +248,7 @@ CASES = {
     ),
     "a public number too large in its own file": case(
         table(),
-        "data.public_records: given 4, with 1e+153 in column 'age' of row 13; …",
+        "data.public_records: given 4, with 1e+153 in column 'age' of row 1 of p.csv; …",
         public_path='"p.csv"', public=table(private=[], public=[",1e153,2,3", *PUBLIC[1:]]),
     ),
 }  # fmt: skip

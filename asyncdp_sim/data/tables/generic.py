@@ -17,6 +17,7 @@ from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind
 from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre
@@ -188,7 +189,7 @@ class TableData(TableRecipe):
         self._require_owners(n_owners, records)
         spare = {*self._dropped, self.split.of_column} - {self.target}
         texts = [name for name, encoding in self.columns.items() if encoding.as_written]
-        frame = with_public_rows(
+        frame, places = with_public_rows(
             self.path, self.public_path, self.public_records, self.form, spare, texts
         )
         key = "data.split" if self.owner_column is None else "data.owner_column"
@@ -197,7 +198,7 @@ class TableData(TableRecipe):
             frame = resampled(frame, self.public_records, self.split.of_column, streams)
         frame = self._replaced(frame, swap)
         gathering = Gathering()
-        table = self._encoded(frame, gathering)
+        table = self._encoded(frame, places, gathering)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
@@ -206,6 +207,7 @@ class TableData(TableRecipe):
             streams,
             None if self.resampled else source_of(self.path),
             swap,
+            places,
             gathering,
         )
 
@@ -232,7 +234,7 @@ class TableData(TableRecipe):
         """Columns of which no feature is made."""
         return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
 
-    def _encoded(self, frame: "pd.DataFrame", gathering: Gathering) -> Encoded:
+    def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
         how = (self.columns, first_public, self.form.decimal)
@@ -240,7 +242,7 @@ class TableData(TableRecipe):
         names = [name for name in frame.columns if name not in excluded]
         target = np.zeros(len(frame))
         with gathering:
-            target = target_of(frame, self.target, *how)
+            target = target_of(frame, self.target, places, *how)
         matrix, made, notes = encoded(frame, names, *how)
         if len(made) == 0:
             allowed = "at least one must be a feature"
