@@ -190,8 +190,9 @@ class TableData(TableRecipe):
         spare = {*self._dropped, self.split.of_column} - {self.target}
         texts = [name for name, encoding in self.columns.items() if encoding.as_written]
         frame, places = with_public_rows(
-            self.path, self.public_path, self.public_records, self.form, spare, texts
-        )
+            self.path, self.public_path, self.public_records, self.form, spare, texts,
+            unused=self._dropped - {self.target, self.split.of_column},
+        )  # fmt: skip
         key = "data.split" if self.owner_column is None else "data.owner_column"
         self._require_columns(frame, key)
         if self.resampled:
