@@ -48,6 +48,9 @@ def changed(row: int, line: str) -> bytes:
     return table(private=rows, public=[])
 
 
+RIDGE = 'kind = "ridge"\nregularisation = 1e-2'
+
+
 @dataclass(frozen=True)
 class Case:
     """A table and its scenario, and what is said; of a line that ends in … the beginning."""
@@ -57,7 +60,7 @@ class Case:
     data: dict[str, str] = field(default_factory=dict)
     name: str = "t.csv"
     public: bytes | None = None
-    model: str = 'kind = "ridge"\nregularisation = 1e-2'
+    model: str = RIDGE
     records: str = "records = 4"
 
 
@@ -104,6 +107,28 @@ CASES = {
         table("who,âge,pay,rate").decode().encode("latin-1"),
         PATH + "the header is not UTF-8 text; …",
         charset='"utf-8"',
+    ),
+    "one feature and it is dropped": case(
+        b"who,rate\na,1\nb,2\nc,3\nd,5\n", "data.drop: given all columns; at least one must be …",
+        records="records = 1", public_records="2",
+    ),
+    "one column alone": case(
+        b"rate\n1\n2\n3\n5\n", "data.drop: given all columns; at least one must be a feature",
+        records="records = 1", public_records="2", drop="[]",
+    ),
+    "a null byte in a public target": case(
+        changed(10, ",1,2,\x00"), "data.target: given the text column 'rate' (row 10 of t.csv); …"
+    ),
+    "a null byte and a turn of the terminal in the header": case(
+        table("who,a\x00g\x1b[31me,pay,rate"),
+        "data.drop: given a column 'age'; nearest columns: rate, a\\x00g\\x1b[31me",
+        drop='["who", "age"]',
+    ),
+    "a quote in the header that does not end": case(
+        table('who,age,"pay,rate'), PATH + "the file cannot be read (…"
+    ),
+    "a quote in a public row that does not end": case(
+        changed(11, ',1,"2,3'), PATH + "the file cannot be read (…"
     ),
     "a quote that does not end": case(
         changed(3, 'a,31,"secret,1'), PATH + "the file cannot be read (…"
@@ -254,6 +279,17 @@ CASES = {
 }  # fmt: skip
 
 
+LET_PASS = {
+    "a private row of another separator": (changed(3, "a;31;secret;1"), "without a target: 1."),
+    "a private row that is too short": (changed(3, "a,31"), "1 missing"),
+    "a null byte in a private cell": (changed(3, "a,31,sec\x00ret,1"), "1 missing"),
+    "a public row that is too short": (changed(10, ",1"), "1 missing"),
+    "a private number that no float reaches": (changed(3, "a,1e400,2,1"), "1 missing"),
+    "a public number that no float reaches": (changed(9, ",1e400,2,3"), "1 missing"),
+}
+"""What is a cell's own matter, and the note that says so."""
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -287,3 +323,16 @@ def test_check_and_run_say_the_same_in_one_line_each(
     assert leaked(ran.err) == []
     assert "secret" not in ran.err
     assert not (here / "out").exists()
+
+
+def test_what_is_a_cells_own_matter_is_a_note(command: Command, here: Path) -> None:
+    data = 'target = "rate"\nfeatures = 2\npublic_records = 4\ndrop = ["who"]'
+    how = {"path": "t.csv", "data": data, "model": RIDGE, "records": "records = 4"}
+    (here / "s.toml").write_text(SCENARIO.format(**how), encoding="utf-8")
+    for name, (content, note) in LET_PASS.items():
+        (here / "t.csv").write_bytes(content)
+        said = command("check", "s.toml")
+        told = [line for line in said.out.splitlines() if line.startswith("  table:")]
+        assert (said.code, said.lines) == (0, []), name
+        assert any(note in line for line in told), (name, told)
+        assert "ret" not in "".join(told)
