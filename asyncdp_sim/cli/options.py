@@ -2,9 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from asyncdp_sim.cli.screen import note
+
+if TYPE_CHECKING:
+    from asyncdp_sim.scenario import Scenario
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default=False)]
 
@@ -153,3 +158,13 @@ def who(only: list[str], without: list[str]) -> list[str]:
         for key, names in named.items()
         if len(names) > 0
     ]
+
+
+def load_scenario(file: Path, settings: list[str], allow_code: bool) -> "Scenario":
+    """Load a scenario and print what its settings changed beside what they say."""
+    from asyncdp_sim.scenario import load
+
+    scenario, notes = load(file, settings, allow_code=allow_code)
+    for said in notes:
+        note(said)
+    return scenario

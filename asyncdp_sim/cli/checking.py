@@ -1,0 +1,43 @@
+"""``asyncdp check``: scenarios validated, and described in words."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from asyncdp_sim.cli.options import AllowCode, load_scenario
+from asyncdp_sim.errors import InputError, blaming
+
+if TYPE_CHECKING:
+    from asyncdp_sim.scenario import Scenario
+
+
+def check_command(
+    files: Annotated[list[Path], typer.Argument(help="Scenario files.")],
+    allow_code: AllowCode = False,
+) -> None:
+    """Validate scenarios and their tables; say what they mean, and what theory predicts."""
+    from asyncdp_sim.describe import describe
+
+    faulty = []
+    for file in files:
+        try:
+            with blaming(file):
+                scenario = load_scenario(file, [], allow_code)
+                lines = [*describe(scenario), *_of_tables(scenario)]
+        except InputError as error:
+            faulty += error.lines()
+        else:
+            typer.echo("\n".join([f"{file}: valid", *(f"  {line}" for line in lines)]))
+    if len(faulty) > 0:
+        typer.echo("\n".join(faulty), err=True)
+        raise typer.Exit(2)
+
+
+def _of_tables(scenario: "Scenario") -> list[str]:
+    """Open the tables of a scenario, if it has any, and return what they are to it."""
+    if not scenario.reads_a_file:
+        return []
+    from asyncdp_sim.runs.table_check import table_lines
+
+    return table_lines(scenario)

@@ -1,0 +1,193 @@
+"""``asyncdp forecast``: how good, how soon, who profits, and what to change."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from asyncdp_sim.cli.options import (
+    AllowCode,
+    File,
+    Only,
+    Settings,
+    Without,
+    Workers,
+    load_scenario,
+    not_negative,
+    positive,
+    price_list,
+    who,
+)
+from asyncdp_sim.cli.screen import note, stderr
+from asyncdp_sim.errors import blaming
+
+if TYPE_CHECKING:
+    from asyncdp_sim.scenario import Scenario
+
+
+def forecast_command(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[
+        bool, typer.Option("--sweep", help="Every cell of the sweep, by exact moments.")
+    ] = False,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", parser=positive, help="A ψ to be reached.", show_default=False),
+    ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Take each owner's own second moments.")
+    ] = False,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common",
+            help="Take the same second moments for all owners: the default with --private alone.",
+        ),
+    ] = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Read a real table's private records: not for release."),
+    ] = False,
+    inviting: Annotated[
+        bool,
+        typer.Option("--invite", help="Whom to invite, by runs, and what each adds."),
+    ] = False,
+    tuning: Annotated[bool, typer.Option("--tune", help="The best ρ and T, by runs.")] = False,
+    market: Annotated[
+        str | None,
+        typer.Option(
+            "--market",
+            metavar="C1,C2,…",
+            help="Prices per ε: the cheapest budgets that reach --target.",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="FILE",
+            help="A new file for the scenario that --invite, --tune or --market ends with.",
+            show_default=False,
+        ),
+    ] = None,
+    heterogeneity: Annotated[
+        float | None,
+        typer.Option(
+            "--heterogeneity",
+            parser=not_negative,
+            help="τ², ψ of owners' own truths, with common moments; else as found.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Workers = 1,
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
+    settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
+) -> None:
+    """Say how good, how soon, and who profits, without training on private records."""
+    from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.forecasts.population import Moments, population
+    from asyncdp_sim.forecasts.worth import errors
+    from asyncdp_sim.forecasts.worth import words as worth_words
+    from asyncdp_sim.scenario import require_new
+
+    advising = inviting or tuning or market is not None
+    if every and (advising or target is not None):
+        wrong = "--sweep goes with none of --invite, --tune, --market and --target"
+        raise typer.BadParameter(wrong)
+    if advising and as_json:
+        raise typer.BadParameter("--json goes with none of --invite, --tune and --market")
+    if own and common:
+        raise typer.BadParameter("allowed is one of --own and --common")
+    if (inviting or tuning) and (own or heterogeneity is not None):
+        raise typer.BadParameter("--own and --heterogeneity go with neither --invite nor --tune")
+    if market is not None and target is None:
+        raise typer.BadParameter("--market needs --target, the ψ to be reached")
+    if save is not None and inviting + tuning + (market is not None) != 1:
+        raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
+    prices = None if market is None else price_list(market)
+    settings = [*settings, *who(only, without)]
+    scenario = load_scenario(file, settings, allow_code)
+    moments: Moments = "own" if own else "common" if common else None
+    data: Any = {"moments": moments, "private": private}
+    data["heterogeneity"] = heterogeneity
+    if every:
+        with blaming(file), stderr().status(f"forecasting {scenario.id}"):
+            points = grid(scenario, **data)
+        typer.echo(words.grid_json(points) if as_json else "\n".join(words.grid_lines(points)))
+        return
+    if len(scenario.sweep) > 0:
+        note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
+    if save is not None:
+        require_new(save)
+    if advising:
+        named = shlex.join([str(file), *(part for path in settings for part in ("--set", path))])
+        with blaming(file), stderr().status(f"forecasting {scenario.id}") as shown:
+            told = _advice(
+                scenario.base(), data, inviting, tuning, prices, target, named, save,
+                workers=workers,
+                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+            )  # fmt: skip
+        typer.echo("\n".join(told))
+        return
+    base = scenario.base()
+    with blaming(file), stderr().status(f"forecasting {scenario.id}") as shown:
+        known = population(base, moments, private=private)
+        given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
+        found, worth, others = forecast(base, **data, **given), None, list[errors.Change]()
+        if base.data.holds_out:
+            worth = errors.errors(
+                known, workers=workers,
+                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+            )  # fmt: skip
+            if not worth.profits(worth.given).any():
+                others = errors.changes(known, worth, workers=workers)
+    if as_json:
+        table = None if worth is None else errors.as_table(worth, others)
+        typer.echo(words.as_json(found, table))
+        return
+    told = words.lines(found)
+    if worth is not None:
+        told += ["", *worth_words.lines(worth, others)]
+    typer.echo("\n".join(told))
+
+
+def _advice(
+    scenario: "Scenario",
+    data: dict[str, Any],
+    inviting: bool,
+    tuning: bool,
+    prices: tuple[float, ...] | None,
+    target: float | None,
+    named: str,
+    save: Path | None,
+    **how: Any,
+) -> list[str]:
+    """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for.
+
+    The scenario that one of them ends with is saved, where that is asked for.
+    """
+    from asyncdp_sim.forecasts.advice.buying import buy
+    from asyncdp_sim.forecasts.advice.invite import invite
+    from asyncdp_sim.forecasts.advice.tune import tune
+    from asyncdp_sim.scenario import save_new
+
+    private = data["private"]
+    found: list[Any] = []
+    if inviting:
+        found.append(invite(scenario, private=private, **how))
+    if tuning:
+        found.append(tune(scenario, private=private, **how))
+    if prices is not None and target is not None:
+        known: Any = data["moments"] or "own"  # budgets are bought owner by owner
+        bought = buy(scenario, prices, target, moments=known, private=private, **how)
+        found.append(bought)
+    told = [line for each in found for line in each.lines(named)]
+    if save is not None:
+        save_new(found[0].scenario, save)
+        told.append(f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}")
+    return told

@@ -1,0 +1,28 @@
+"""``asyncdp replay``: a result made again from its manifest."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from asyncdp_sim.cli.options import AllowCode, Workers
+from asyncdp_sim.cli.screen import note
+
+
+def replay_command(
+    directory: Annotated[Path, typer.Argument(help="Of a result or a sweep.", metavar="DIR")],
+    workers: Workers = 1,
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", help="Where a table lies now: data.path=…", metavar="PATH=VALUE"),
+    ] = [],  # noqa: B006
+    allow_code: AllowCode = False,
+) -> None:
+    """Make a result or a sweep again from its manifest, and compare all of it."""
+    from asyncdp_sim.sweeps import reproduce_all
+
+    results = reproduce_all(
+        directory, workers=workers, settings=settings, allow_code=allow_code, on_note=note
+    )
+    which = "" if results == 1 else f" in {results} cells"
+    typer.echo(f"{directory}: reproduced (manifest, scenario and every table agree{which})")

@@ -1,0 +1,96 @@
+"""``asyncdp sweep``: the grid of a scenario's sweep."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from asyncdp_sim.cli.options import (
+    AllowCode,
+    Only,
+    Place,
+    Settings,
+    Without,
+    Workers,
+    load_scenario,
+    who,
+)
+from asyncdp_sim.cli.screen import show_result, stderr
+from asyncdp_sim.errors import blaming
+
+
+def sweep_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario file (TOML), or the directory of a sweep, to go on with.",
+            show_default=False,
+        ),
+    ],
+    out: Place = None,
+    workers: Workers = 1,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Of a Dask scheduler, whose workers all reach DIR.",
+            show_default=False,
+        ),
+    ] = None,
+    only_status: Annotated[
+        bool, typer.Option("--status", help="Say how far it has come, and run nothing.")
+    ] = False,
+    mixed_versions: Annotated[
+        bool,
+        typer.Option("--mixed-versions", help="Go on with what other versions have made."),
+    ] = False,
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
+    settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
+) -> None:
+    """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
+    from rich.progress import Progress
+
+    from asyncdp_sim.provenance import default_directory
+    from asyncdp_sim.sweeps import require_sweep, status, sweep
+
+    if file.is_dir():
+        if out is not None:
+            raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
+        require_sweep(file)
+        file, out = file / "scenario.toml", file
+    scenario = load_scenario(file, [*settings, *who(only, without)], allow_code)
+    with blaming(file):
+        place = default_directory(scenario) if out is None else out
+        if only_status:
+            typer.echo("\n".join(status(scenario, place).lines()))
+            return
+    ran = False
+
+    def told(_: object, total: int) -> None:
+        nonlocal ran
+        ran = True
+        progress.update(bar, advance=1, total=total)
+
+    progress = Progress(console=stderr(), disable=not sys.stderr.isatty())
+    with blaming(file), progress:
+        bar = progress.add_task(f"sweeping {scenario.id}", total=None)
+        found = sweep(
+            scenario,
+            place,
+            workers=workers,
+            address=address,
+            mixed_versions=mixed_versions,
+            on_cell=told,
+        )
+    if found.done > 0:
+        show_result(place, done=not ran)
+    if len(found.failed) > 0:
+        said = [f"{file}: {line}" for line in found.errors()]
+        if found.done == 0 and not place.exists():
+            said.append(f"{file}: no cell could be run, nothing is kept in {place}")
+        typer.echo("\n".join(said), err=True)
+        raise typer.Exit(2)
