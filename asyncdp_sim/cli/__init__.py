@@ -1,11 +1,13 @@
 """The command line: argument parsing, progress, tables on screen; a file a command."""
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+import asyncdp_sim
 from asyncdp_sim.cli.auditing import audit_command
+from asyncdp_sim.cli.catalogue import list_command, new_command
 from asyncdp_sim.cli.checking import check_command
 from asyncdp_sim.cli.forecasting import forecast_command
 from asyncdp_sim.cli.importing import import_command
@@ -23,21 +25,39 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 app = typer.Typer(
-    help="Simulate asynchronous networks that learn under differential privacy.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-app.command("import")(import_command)
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"asyncdp {asyncdp_sim.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which it is."),
+    ] = False,
+) -> None:
+    """Simulate asynchronous networks that learn under differential privacy."""
+
+
+app.command("list")(list_command)
+app.command("new")(new_command)
 app.command("run")(run_command)
 app.command("sweep")(sweep_command)
 app.command("check")(check_command)
-app.command("data")(data_command)
 app.command("forecast")(forecast_command)
 app.command("audit")(audit_command)
 app.command("replay")(replay_command)
 app.command("play-release")(play_release_command)
+app.command("data")(data_command)
+app.command("import")(import_command)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, load_scenario
+from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
 from asyncdp_sim.errors import InputError, blaming
 
 if TYPE_CHECKING:
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 
 def check_command(
-    files: Annotated[list[Path], typer.Argument(help="Scenario files.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="NAME|FILE…",
+            help="Scenarios of the catalogue (asyncdp list), or files (TOML).",
+            show_default=False,
+        ),
+    ],
+    settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
     """Validate scenarios and their tables; say what they mean, and what theory predicts."""
@@ -23,7 +31,7 @@ def check_command(
     for file in files:
         try:
             with blaming(file):
-                scenario = load_scenario(file, [], allow_code)
+                scenario = load_scenario(file, settings, allow_code)
                 lines = [*describe(scenario), *_of_tables(scenario)]
         except InputError as error:
             faulty += error.lines()

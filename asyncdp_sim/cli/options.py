@@ -11,7 +11,14 @@ from asyncdp_sim.cli.screen import note
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
 
-File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A scenario of the catalogue (asyncdp list), or a file (TOML).",
+        show_default=False,
+    ),
+]
 
 
 def directory(given: str | Path) -> Path:
@@ -161,10 +168,11 @@ def who(only: list[str], without: list[str]) -> list[str]:
 
 
 def load_scenario(file: Path, settings: list[str], allow_code: bool) -> "Scenario":
-    """Load a scenario and print what its settings changed beside what they say."""
+    """Load a scenario by file or name, and print what settings changed beside what they say."""
     from asyncdp_sim.scenario import load
+    from asyncdp_sim.scenario.catalogue import scenario_file
 
-    scenario, notes = load(file, settings, allow_code=allow_code)
+    scenario, notes = load(scenario_file(file), settings, allow_code=allow_code)
     for said in notes:
         note(said)
     return scenario

@@ -24,7 +24,8 @@ def sweep_command(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Scenario file (TOML), or the directory of a sweep, to go on with.",
+            metavar="NAME|FILE|DIR",
+            help="A scenario by name or file, or the directory of a sweep, to go on with.",
             show_default=False,
         ),
     ],

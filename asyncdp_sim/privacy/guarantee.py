@@ -182,6 +182,39 @@ def guarantee(
     return Guarantee(private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen)
 
 
+def foreseen(
+    privacy: Privacy,
+    n_owners: int,
+    n_features: int,
+    *,
+    timing: str | None,
+    unsound: Sequence[str],
+) -> bool | None:
+    """Return whether runs of these settings are private as claimed, unless records say otherwise.
+
+    Parameters
+    ----------
+    privacy : Privacy
+        What the scenario asks for.
+    n_owners, n_features : int
+        N and p.
+    timing : str, optional
+        What timing tells of records that nobody pays for.
+    unsound : sequence of str
+        Why private records have a say in what everybody sees.
+
+    Returns
+    -------
+    bool or None
+        None where the claim rests on a declared bound, or on what a mechanism says of itself.
+    """
+    moved = timing is not None or len(unsound) > 0
+    exposed = bool(np.isinf(privacy.asked(n_owners)).any())
+    if moved or exposed or len(_published(privacy, n_features)[0]) > 0:
+        return False
+    return None if privacy.on_trust or not privacy.mechanism.vouched else True
+
+
 def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
     """Return how many times as long as the bound record gradients are, ≥ 1, shape (N,)."""
     return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)

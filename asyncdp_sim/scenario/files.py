@@ -131,12 +131,23 @@ def save_new(scenario: Scenario, file: Path) -> None:
     SpecError
         On ``--save``, where it cannot be written.
     """
-    require_new(file)
+    write_new(dump(scenario, file.absolute().parent), file)
+
+
+def write_new(text: str, file: Path, option: str = "--save") -> None:
+    """Write a scenario's text into a file that does not exist yet.
+
+    Raises
+    ------
+    SpecError
+        On the option that names the file, where it cannot be written.
+    """
+    require_new(file, option)
     try:
-        file.write_text(dump(scenario, file.absolute().parent), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         said = f"a place that cannot be written ({error.strerror})"
-        raise SpecError([Fault("--save", said, "allowed is one that can")]) from None
+        raise SpecError([Fault(option, said, "allowed is one that can")]) from None
 
 
 def data_files(scenario: Scenario) -> list[str]:

@@ -1,0 +1,134 @@
+"""``asyncdp list`` and ``asyncdp new``; a name of the catalogue wherever a file goes."""
+
+import json
+import re
+import tomllib
+from importlib.metadata import version
+
+import pytest
+
+from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario.catalogue import catalogue, entry
+from asyncdp_sim.scenario.commented import commented
+from asyncdp_sim.words import SCREEN
+
+ENTRIES = catalogue()
+
+
+def text_of(found):
+    return found.file.read_text(encoding="utf-8")
+
+
+SMALL = ("--set", "run.updates=10", "--set", "run.replicates=2", "--set", "owners.records=300")
+
+
+def test_the_list_has_every_entry_and_fits_the_screen(command):
+    said = command.done("list").out
+    assert max(map(len, said.splitlines())) <= SCREEN
+    listed = re.findall(r"^  ([\w-]+) ", said, re.M)
+    assert sorted(listed) == [found.name for found in ENTRIES]
+    assert "\nFrom the papers: Async\n  async-02                  One owner at a time" in said
+    assert "  lending-sound             Three banks learn interest rates, privately\n" in said
+    assert said.endswith(
+        "Private as claimed where nothing else is said.\n"
+        "A name goes wherever a file does: asyncdp check lending-sound\n"
+        "A copy to change:                 asyncdp new lending-sound -o my.toml\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "private"),
+    [
+        ("lending-sound", "", True),
+        ("lending-timing", "NOT private", False),
+        ("collab-02", "private if its declared bound holds", None),
+        ("polar-server-graphs", "claims no ε", False),
+    ],
+)
+def test_what_the_list_says_of_privacy_is_what_runs_say(name, mark, private, command, tmp_path):
+    assert entry(name).privacy == mark
+    records = ("--set", "data.public_records=200") if "lend" in name or "coll" in name else ()
+    mild = ("--set", "algorithm.step=0.001") if name == "collab-02" else ()
+    command.done("run", name, *SMALL, *records, *mild, "--out", tmp_path / "r")
+    summary = json.loads((tmp_path / "r" / "manifest.json").read_text("utf-8"))["summary"]
+    if private is None:
+        assert summary["epsilon_at_least"]  # so that it is for the table's records alone to say
+    else:
+        assert summary["private"] is private
+
+
+def test_a_sweep_is_marked_for_each_of_its_cells():
+    assert entry("every-owner-a-learner").privacy == "in part NOT private"
+    learners = entry("every-owner-a-learner").as_it_is
+    private = [cell for cell in learners.grid() if "exact" not in str(cell)]
+    assert 0 < len(private) < len(list(learners.grid()))
+
+
+def test_comments_change_nothing_and_are_there():
+    """No entry names a file, so that a copy loads wherever it lies."""
+    assert not any(re.search(r"path\" ?=|^path ?=|path =", each) for each in map(text_of, ENTRIES))
+    for found in ENTRIES[::3]:
+        text, plain = commented(found.name), found.file.read_text(encoding="utf-8")
+        assert tomllib.loads(text) == tomllib.loads(plain), found.name
+        assert text.count("\n# ") > plain.count("\n# ") + 10, found.name
+    assert "# ε_i > 0 per owner over the whole run." in commented("lending-sound")
+
+
+def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a folder").mkdir()
+    said = command.done("new", "lending-timing", "-o", "a folder/my.toml")
+    assert said.out.splitlines()[-1] == "run it:          asyncdp run 'a folder/my.toml'"
+    again = command("new", "lending-timing", "-o", "a folder/my.toml")
+    assert again.code == 2
+    assert again.lines == [
+        "-o: given an existing path, a folder/my.toml; allowed is a file that does not exist yet"
+    ]
+    assert load(tmp_path / "a folder" / "my.toml")[0] == entry("lending-timing").as_it_is
+
+
+def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command.done("new")
+    [file] = tmp_path.iterdir()
+    assert file.name == "my-scenario.toml"
+    settings = [line for line in file.read_text("utf-8").splitlines() if " = " in line]
+    sections = [line for line in settings if not line.startswith('"')]
+    said = [line for line in sections if "#" not in line]
+    assert len(said) <= 8  # the rest say on their own line what they mean
+    command.done("new", "-o", "other.toml")
+    ran = command.done("run", "other.toml", "--set", "run.replicates=2").out
+    assert "private as claimed   yes (true ε 1)" in ran
+
+
+def test_an_unknown_name_lists_the_nearest(command):
+    said = command("check", "lending-sond")
+    assert (said.code, said.lines) == (
+        2,
+        [
+            "lending-sond: given no file, and no name in the catalogue; nearest are "
+            "lending-sound, lending-timing, lending-convergence; asyncdp list shows all"
+        ],
+    )
+
+
+def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(
+    command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert "owners: 3," in command.done("check", "lending-sound").out
+    little = ("--set", "owners.records=100", "--set", "data.public_records=100")
+    command.done("forecast", "collab-02", *little)
+    assert "results/lending-sound-" in command("sweep", "lending-sound", "--status").err
+    (tmp_path / "lending-sound").write_text(commented("hospital-sound"), encoding="utf-8")
+    assert "owners: 86," in command.done("check", "lending-sound").out
+
+
+def test_check_takes_settings(command):
+    said = command.done("check", "lending-timing", "hospital-sound", "--set", "run.updates=7")
+    assert said.out.count("T = 7 updates") == 2
+    assert command("check", "lending-timing", "--set", "run.updates=0").code == 2
+
+
+def test_the_version(command):
+    assert command.done("--version").out == f"asyncdp {version('asyncdp_sim')}\n"
