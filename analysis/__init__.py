@@ -1,1 +1,1 @@
-"""The figures of this project's own studies; ``python -m analysis DIR`` draws any result."""
+"""The figures of this project's own studies; ``asyncdp plot DIR`` draws any result."""

@@ -12,6 +12,7 @@ from asyncdp_sim.cli.checking import check_command
 from asyncdp_sim.cli.forecasting import forecast_command
 from asyncdp_sim.cli.importing import import_command
 from asyncdp_sim.cli.playing import play_release_command
+from asyncdp_sim.cli.plotting import plot_command
 from asyncdp_sim.cli.replaying import replay_command
 from asyncdp_sim.cli.running import run_command
 from asyncdp_sim.cli.sweeping import sweep_command
@@ -54,6 +55,7 @@ app.command("sweep")(sweep_command)
 app.command("check")(check_command)
 app.command("forecast")(forecast_command)
 app.command("audit")(audit_command)
+app.command("plot")(plot_command)
 app.command("replay")(replay_command)
 app.command("play-release")(play_release_command)
 app.command("data")(data_command)

@@ -133,6 +133,7 @@ AllowCode = Annotated[
     bool,
     typer.Option("--allow-code", help="Execute code that the scenario names (python:FILE:CLASS)."),
 ]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw its figures into DIR/figures.")]
 Settings = Annotated[
     list[str],
     typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),

@@ -9,6 +9,7 @@ from asyncdp_sim.cli.options import (
     File,
     Only,
     Out,
+    Plot,
     Settings,
     Without,
     Workers,
@@ -16,6 +17,7 @@ from asyncdp_sim.cli.options import (
     who,
     whole_number,
 )
+from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import note, show_result, stderr
 from asyncdp_sim.errors import blaming
 
@@ -36,6 +38,7 @@ def run_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
+    plotting: Plot = False,
 ) -> None:
     """Simulate one scenario and learn; write a result directory. A finished one is done."""
     from asyncdp_sim.provenance import default_directory
@@ -53,3 +56,5 @@ def run_command(
         if not done:
             write(run(scenario, workers=workers, events=events), directory)
     show_result(directory, done=done)
+    if plotting:
+        draw(directory)

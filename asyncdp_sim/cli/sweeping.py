@@ -10,12 +10,14 @@ from asyncdp_sim.cli.options import (
     AllowCode,
     Only,
     Place,
+    Plot,
     Settings,
     Without,
     Workers,
     load_scenario,
     who,
 )
+from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import show_result, stderr
 from asyncdp_sim.errors import blaming
 
@@ -51,6 +53,7 @@ def sweep_command(
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
+    plotting: Plot = False,
 ) -> None:
     """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
     from rich.progress import Progress
@@ -89,6 +92,8 @@ def sweep_command(
         )
     if found.done > 0:
         show_result(place, done=not ran)
+        if plotting:
+            draw(place)
     if len(found.failed) > 0:
         said = [f"{file}: {line}" for line in found.errors()]
         if found.done == 0 and not place.exists():

@@ -1,7 +1,7 @@
 """Pictures of results: reads result and sweep directories, draws, and never simulates.
 
 ``draw(directory)`` draws everything that applies into ``<directory>/figures``; from the shell,
-``python -m analysis DIR``. Nowhere else is matplotlib imported.
+``asyncdp plot DIR``. Nowhere else is matplotlib imported.
 """
 
 from asyncdp_sim.figures.draw import Drawing, draw, draw_all

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.__main__ import draw_forecast
 from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.named import draw_forecast
 from asyncdp_sim.forecasts import forecast, words
 from tests.verification.test_forecast import scenario
 

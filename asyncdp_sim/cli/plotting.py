@@ -1,0 +1,33 @@
+"""``asyncdp plot``: figures of results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from asyncdp_sim.cli.screen import note
+
+
+def plot_command(
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR…",
+            help="Of results or sweeps; or files that asyncdp forecast --json has printed.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Draw figures into DIR/figures, each beside the table of its numbers; print where they are."""
+    for place in places:
+        draw(place)
+
+
+def draw(place: Path) -> None:
+    """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
+    from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
+
+    drawing = draw_named(place)
+    typer.echo("\n".join(map(str, drawing.pictures)))
+    for said in drawing.notes:
+        note(f"{place}: not drawn: {said}")

@@ -1,0 +1,55 @@
+"""``asyncdp plot``, and ``--plot`` of what has been run."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.cli import plotting
+from tests.cli.scenes import SMALL
+
+OF_A_RUN = ["convergence-by-update", "convergence-by-time"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    return tmp_path
+
+
+def names(said):
+    return [line for line in said.out.splitlines() if line.endswith(".png")]
+
+
+def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
+    ran = command.done("run", "small.toml", "--out", "r", "--plot")
+    assert [f"r/figures/{name}.png" for name in OF_A_RUN] == names(ran)[:2]
+    assert ran.out.splitlines()[-1] == names(ran)[-1]
+    assert all((here / name).exists() for name in names(ran))
+    assert "note: r: not drawn: staleness: no answer was stale in r" in ran.lines
+    told = command.done("forecast", "small.toml", "--json").out
+    (here / "f.json").write_text(told, encoding="utf-8")
+    drawn = command.done("plot", "f.json")
+    assert drawn.out.splitlines() == names(drawn)
+    assert names(drawn)[0] == "f/forecast-over-time.png"
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_no_result_is_refused(command):
+    said = command("plot", "small.toml")
+    assert said.code == 2
+    [line] = said.lines
+    assert line.startswith("small.toml: ")
+    assert command("plot").code == 2
+
+
+def test_python_m_analysis_is_the_same(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(plotting, "draw", drawn.append)
+    monkeypatch.setattr(sys, "argv", ["analysis", "r", "s"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("analysis", run_name="__main__")
+    assert end.value.code in (None, 0)
+    assert drawn == [Path("r"), Path("s")]
