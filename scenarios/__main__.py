@@ -5,10 +5,12 @@ published; ``python -m scenarios verify async-05`` one of them.
 """
 
 import argparse
+import shlex
 import sys
 import time
 from pathlib import Path
 
+from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import Fault, InputError, SpecError
 from asyncdp_sim.figures import draw_all
 from asyncdp_sim.provenance import default_directory, described, digest
@@ -56,7 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("\n".join(error.lines()) + "\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
+        again = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        sys.stderr.write(f"interrupted; to go on: python -m scenarios {again}\n")
         return 130
     return 0
 
@@ -83,7 +86,7 @@ def verified(asked: argparse.Namespace) -> int:
     more = tuple(asked.set)
     found = verify(
         chosen, out, full=asked.full, workers=asked.workers, variants=asked.variant, more=more,
-        say=say,
+        say=say, watch=drawn,
     )  # fmt: skip
     say(*as_text(found), f"verdicts, tables and figures in {out}")
     return 3 if any(each.verdict == "fails" for each in found) else 0
@@ -99,11 +102,13 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     if finished and read_manifest(directory)["digest"] == digest(described(scenario)):
         say(f"{scenario.id}: the result is there already; drawing it")
     elif len(scenario.sweep) > 0:
-        sweep(scenario, directory, workers=workers)
+        with drawn() as progress:
+            sweep(scenario, directory, workers=workers, progress=progress)
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     else:
         require_free(directory)
-        write(run(scenario, workers=workers), directory)
+        with drawn() as progress:
+            write(run(scenario, workers=workers, progress=progress), directory)
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     say(*report(directory), *(f"note: {note}" for note in notes(directory)))
     drawing = draw_all(directory, published=FINAL_PSI.get(scenario.id))

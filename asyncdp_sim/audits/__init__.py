@@ -9,9 +9,10 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import audit_answer
-from asyncdp_sim.audits.whole_run import OnPart, audit_run
+from asyncdp_sim.audits.whole_run import audit_run
 from asyncdp_sim.audits.worst import made_up
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.progress import Progress, beginning, counted
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
@@ -71,7 +72,7 @@ def audit(
     runs: int,
     confidence: float,
     workers: int = 1,
-    on_part: OnPart | None = None,
+    progress: Progress | None = None,
 ) -> Audit:
     """Attack a scenario's mechanism, answer by answer, and the whole scenario end to end.
 
@@ -91,8 +92,8 @@ def audit(
         which all its (ε, δ) follow.
     workers : int
         Processes, ≥ 1; does not change the result.
-    on_part : callable, optional
-        Told how many runs are done, and of how many, from time to time.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -108,6 +109,7 @@ def audit(
         raise SpecError([Fault("privacy.mechanism", given, f"{allowed} claimed without noise")])
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
         raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
+    beginning(progress, "choosing records that differ")
     pairs = [neighbours(scenario)]
     if pairs[0].error is not None:  # nothing is left to be drawn
         ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
@@ -117,15 +119,17 @@ def audit(
         pairs.append(made.pair)
     doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict
     dataset, problem = build_dataset(scenario), pairs[0].first
+    beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
     with processes(workers) as run_map:
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
                 what=what, stream=stream, workers=workers, run_map=run_map,
-                on_part=_shifted(on_part, place, len(pairs)),
+                advance=advance,
             )
-            for place, (pair, (what, stream)) in enumerate(zip(pairs, _RUNS, strict=False))
+            for pair, (what, stream) in zip(pairs, _RUNS, strict=False)
         ]  # fmt: skip
     called = scenario.owners.participants
     facts = (
@@ -141,13 +145,6 @@ def audit(
 
 _RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
 """What attacks on runs are called, and their random streams."""
-
-
-def _shifted(on_part: OnPart | None, place: int, places: int) -> OnPart | None:
-    """Return who is told of all attacks in turn what one of them tells."""
-    if on_part is None:
-        return None
-    return lambda done, total: on_part(place * total + done, places * total)
 
 
 __all__ = ["Audit", "Check", "Fact", "audit"]

@@ -1,6 +1,6 @@
 """A scenario attacked end to end: many runs on each of two neighbouring datasets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,7 @@ from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.privacy.attack import Pair, attack, most_shown
+from asyncdp_sim.progress import Advance
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
@@ -28,9 +29,6 @@ _TOGETHER = 200
 """Runs whose answers are judged at once."""
 _PART = 100
 """Runs that a worker is given at once."""
-
-
-OnPart = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ def audit_run(
     stream: str = "run",
     workers: int = 1,
     run_map: Map,
-    on_part: OnPart | None = None,
+    advance: Advance | None = None,
 ) -> Attacked:
     """Attack everything that the owner of the differing record does in a whole run.
 
@@ -84,8 +82,8 @@ def audit_run(
         Processes, ≥ 1; does not change the result.
     run_map : callable
         A ``map`` over so many; see :func:`~asyncdp_sim.runs.workers.processes`.
-    on_part : callable, optional
-        Told how many runs are done, and of how many.
+    advance : callable, optional
+        Told how many more runs are done.
     """
     # what is seen of timing that depends on records is no function of Gaussian answers
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
@@ -97,9 +95,10 @@ def audit_run(
         found: list[_Part] = []
         for at in range(0, len(parts), workers):
             attacked = partial(_attacked, scenario, pair, stream, side)
-            found += run_map(attacked, parts[at : at + workers])
-            if on_part is not None:
-                on_part(side * runs + sum(each[0].shape[1] for each in found), 2 * runs)
+            some = parts[at : at + workers]
+            found += run_map(attacked, some)
+            if advance is not None:
+                advance(sum(map(len, some)))
         sides.append(np.concatenate([part[0] for part in found], axis=1))
         most = np.max([most, *(part[1] for part in found)], axis=0)
         short = max(short, *(part[2] for part in found))

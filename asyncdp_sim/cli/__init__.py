@@ -15,6 +15,7 @@ from asyncdp_sim.cli.playing import play_release_command
 from asyncdp_sim.cli.plotting import plot_command
 from asyncdp_sim.cli.replaying import replay_command
 from asyncdp_sim.cli.running import run_command
+from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
 from asyncdp_sim.cli.sweeping import sweep_command
 from asyncdp_sim.cli.table import data_command
 from asyncdp_sim.errors import InputError, ReplayError
@@ -64,8 +65,11 @@ app.command("import")(import_command)
 
 def main() -> None:
     """Run the command line; exit 0 done, 2 wrong input, 3 a check failed, 130 interrupted."""
+    interrupted = Interrupted(NOTHING_KEPT)
     try:
         code = app(standalone_mode=False)
+    except Interrupted as error:
+        interrupted, code = error, INTERRUPTED
     except InputError as error:
         typer.echo("\n".join(error.lines()), err=True)
         code = 2
@@ -80,5 +84,5 @@ def main() -> None:
         typer.echo("asyncdp: given more than fits in memory; lower owners.records or run", err=True)
         code = 2
     if code == INTERRUPTED:
-        typer.echo("interrupted", err=True)
+        typer.echo("\n".join(interrupted.lines()), err=True)
     sys.exit(code)

@@ -1,6 +1,5 @@
 """``asyncdp audit``: a scenario's privacy attacked."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -14,7 +13,8 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     open_share,
 )
-from asyncdp_sim.cli.screen import note, stderr
+from asyncdp_sim.cli.progress import drawn
+from asyncdp_sim.cli.screen import note_all
 from asyncdp_sim.errors import blaming
 
 
@@ -36,24 +36,21 @@ def audit_command(
     allow_code: AllowCode = False,
 ) -> None:
     """Attack a scenario's privacy: lower bounds on ε beside what it claims."""
-    from rich.progress import Progress
-
     from asyncdp_sim.audits import audit
 
-    scenario = load_scenario(file, settings, allow_code)
+    scenario, said = load_scenario(file, settings, allow_code)
     if len(scenario.sweep) > 0:
-        note(f"{file} has a sweep over {', '.join(scenario.sweep)}: attacking its base cell")
-    progress = Progress(console=stderr(), disable=not sys.stderr.isatty())
-    with blaming(file), progress:
-        bar = progress.add_task(f"attacking {scenario.id}", total=None)
+        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    with blaming(file), drawn() as progress:
         found = audit(
             scenario,
             answers=answers,
             runs=runs,
             confidence=confidence,
             workers=workers,
-            on_part=lambda done, total: progress.update(bar, completed=done, total=total),
+            progress=progress,
         )
     typer.echo("\n".join(found.lines()))
+    note_all(said)
     if found.exceeded:
         raise typer.Exit(3)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
+from asyncdp_sim.cli.screen import note_all
 from asyncdp_sim.errors import InputError, blaming
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ def check_command(
     for file in files:
         try:
             with blaming(file):
-                scenario = load_scenario(file, settings, allow_code)
+                scenario, said = load_scenario(file, settings, allow_code)
                 lines = [*describe(scenario), *_of_tables(scenario)]
         except InputError as error:
             faulty += error.lines()
         else:
             typer.echo("\n".join([f"{file}: valid", *(f"  {line}" for line in lines)]))
+            note_all(said)
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)
         raise typer.Exit(2)

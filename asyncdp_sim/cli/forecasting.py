@@ -13,13 +13,15 @@ from asyncdp_sim.cli.options import (
     Settings,
     Without,
     Workers,
+    as_options,
     load_scenario,
     not_negative,
     positive,
     price_list,
     who,
 )
-from asyncdp_sim.cli.screen import note, stderr
+from asyncdp_sim.cli.progress import drawn
+from asyncdp_sim.cli.screen import next_steps, note_all
 from asyncdp_sim.errors import blaming
 
 if TYPE_CHECKING:
@@ -111,49 +113,51 @@ def forecast_command(
         raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
     prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
-    scenario = load_scenario(file, settings, allow_code)
+    scenario, said = load_scenario(file, settings, allow_code)
     moments: Moments = "own" if own else "common" if common else None
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
     if every:
-        with blaming(file), stderr().status(f"forecasting {scenario.id}"):
+        with blaming(file):
             points = grid(scenario, **data)
         typer.echo(words.grid_json(points) if as_json else "\n".join(words.grid_lines(points)))
+        note_all(said)
         return
     if len(scenario.sweep) > 0:
-        note(f"{file} has a sweep over {', '.join(scenario.sweep)}: forecasting its base cell")
+        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     if save is not None:
         require_new(save)
     if advising:
-        named = shlex.join([str(file), *(part for path in settings for part in ("--set", path))])
-        with blaming(file), stderr().status(f"forecasting {scenario.id}") as shown:
+        named = shlex.join([str(file), *as_options(settings)])
+        with blaming(file), drawn() as progress:
             told = _advice(
                 scenario.base(), data, inviting, tuning, prices, target, named, save,
-                workers=workers,
-                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
+                workers=workers, progress=progress,
             )  # fmt: skip
         typer.echo("\n".join(told))
+        note_all(said)
         return
     base = scenario.base()
-    with blaming(file), stderr().status(f"forecasting {scenario.id}") as shown:
+    with blaming(file), drawn() as progress:
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
-        found, worth, others = forecast(base, **data, **given), None, list[errors.Change]()
+        found = forecast(base, **data, **given, progress=progress)
+        worth, others = None, list[errors.Change]()
         if base.data.holds_out:
-            worth = errors.errors(
-                known, workers=workers,
-                tell=lambda done: shown.update(f"forecasting {scenario.id}: {done}"),
-            )  # fmt: skip
+            worth = errors.errors(known, workers=workers, progress=progress)
             if not worth.profits(worth.given).any():
                 others = errors.changes(known, worth, workers=workers)
     if as_json:
         table = None if worth is None else errors.as_table(worth, others)
         typer.echo(words.as_json(found, table))
+        note_all(said)
         return
     told = words.lines(found)
     if worth is not None:
         told += ["", *worth_words.lines(worth, others)]
     typer.echo("\n".join(told))
+    note_all(said)
+    next_steps(("to run it", ["run", file, *as_options(settings)]))
 
 
 def _advice(

@@ -1,12 +1,11 @@
 """Options and arguments that several commands take, and their reading."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from asyncdp_sim.cli.screen import note
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
@@ -156,6 +155,11 @@ Without = Annotated[
 ]
 
 
+def as_options(settings: Sequence[str]) -> list[str]:
+    """Return settings as the words of a command."""
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 def who(only: list[str], without: list[str]) -> list[str]:
     """Return the settings that ``--only`` and ``--without`` stand for."""
     if len(only) > 0 and len(without) > 0:
@@ -168,12 +172,11 @@ def who(only: list[str], without: list[str]) -> list[str]:
     ]
 
 
-def load_scenario(file: Path, settings: list[str], allow_code: bool) -> "Scenario":
-    """Load a scenario by file or name, and print what settings changed beside what they say."""
+def load_scenario(
+    file: Path, settings: list[str], allow_code: bool
+) -> tuple["Scenario", list[str]]:
+    """Load a scenario by file or name; return it, and what settings changed beside their own."""
     from asyncdp_sim.scenario import load
     from asyncdp_sim.scenario.catalogue import scenario_file
 
-    scenario, notes = load(scenario_file(file), settings, allow_code=allow_code)
-    for said in notes:
-        note(said)
-    return scenario
+    return load(scenario_file(file), settings, allow_code=allow_code)

@@ -13,12 +13,14 @@ from asyncdp_sim.cli.options import (
     Settings,
     Without,
     Workers,
+    as_options,
     load_scenario,
     who,
     whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import note, show_result, stderr
+from asyncdp_sim.cli.progress import drawn
+from asyncdp_sim.cli.screen import next_steps, show_result
 from asyncdp_sim.errors import blaming
 
 
@@ -46,15 +48,21 @@ def run_command(
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
-    scenario = load_scenario(file, [*settings, *extra, *who(only, without)], allow_code)
-    if len(scenario.sweep) > 0:
-        note(f"{file} has a sweep over {', '.join(scenario.sweep)}: running its base cell")
+    settings = [*settings, *extra, *who(only, without)]
+    scenario, said = load_scenario(file, settings, allow_code)
+    swept = len(scenario.sweep) > 0
+    if swept:
+        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     scenario = scenario.base()
-    with blaming(file), stderr().status(f"running {scenario.id}"):
+    with blaming(file), drawn() as progress:
         directory = default_directory(scenario) if out is None else out
         done = finished(scenario, directory, events=events)
         if not done:
-            write(run(scenario, workers=workers, events=events), directory)
-    show_result(directory, done=done)
+            write(run(scenario, workers=workers, events=events, progress=progress), directory)
+    show_result(directory, said, done=done)
     if plotting:
         draw(directory)
+    further = [] if plotting else [("to see it", ["plot", directory])]
+    if swept:
+        further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
+    next_steps(*further, ("to make it again", ["replay", directory]))

@@ -1,12 +1,12 @@
 """Everything that several commands show: notes, and a result's figures."""
 
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def note(text: str) -> None:
@@ -14,19 +14,53 @@ def note(text: str) -> None:
     typer.echo(f"note: {text}", err=True)
 
 
-def stderr() -> "Console":
-    """Return the screen on which a command says how far it is."""
-    from rich.console import Console
+def note_all(notes: Sequence[str]) -> None:
+    """Print notes, each once, those on privacy first."""
+    for said in sorted(dict.fromkeys(notes), key=lambda said: "private" not in said):
+        note(said)
 
-    return Console(stderr=True)
+
+NOTHING_KEPT = "nothing is kept"
 
 
-def show_result(directory: Path, *, done: bool) -> None:
+class Interrupted(Exception):  # noqa: N818
+    """Ctrl-C, and what is kept."""
+
+    def lines(self) -> list[str]:
+        """Return what is kept, and the command that goes on with it."""
+        again = "to start again" if str(self) == NOTHING_KEPT else "to go on"
+        return [f"interrupted: {self}", f"{again}: {this_command()}"]
+
+
+def this_command() -> str:
+    """Return the command as it was given."""
+    return f"asyncdp {shlex.join(sys.argv[1:])}"
+
+
+@contextmanager
+def keeping(kept: Callable[[], str]) -> Iterator[None]:
+    """Say what is kept where Ctrl-C ends what is inside."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(kept()) from None
+
+
+def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
+    """Print commands that go on from here: what for, and their words."""
+    width = max(len(what) for what, _ in steps) + 1
+    for what, words in steps:
+        typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
+
+
+def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     """Print the figures that matter most, where they are, and every warning.
 
     Parameters
     ----------
     directory : Path
+    said : sequence of str
+        Further notes.
     done : bool
         Whether it was all there before, so that the command had nothing to do.
     """
@@ -34,5 +68,4 @@ def show_result(directory: Path, *, done: bool) -> None:
 
     before = ["finished before, nothing was left to do"] if done else []
     typer.echo("\n".join([*report(directory), *before, f"result in {directory}"]))
-    for said in notes(directory):
-        note(said)
+    note_all([*said, *notes(directory)])

@@ -1,6 +1,5 @@
 """``asyncdp sweep``: the grid of a scenario's sweep."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,8 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import show_result, stderr
+from asyncdp_sim.cli.progress import drawn
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show_result
 from asyncdp_sim.errors import blaming
 
 
@@ -56,8 +56,6 @@ def sweep_command(
     plotting: Plot = False,
 ) -> None:
     """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
-    from rich.progress import Progress
-
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 
@@ -66,7 +64,8 @@ def sweep_command(
             raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
         require_sweep(file)
         file, out = file / "scenario.toml", file
-    scenario = load_scenario(file, [*settings, *who(only, without)], allow_code)
+    settings = [*settings, *who(only, without)]
+    scenario, said = load_scenario(file, settings, allow_code)
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
@@ -74,29 +73,37 @@ def sweep_command(
             return
     ran = False
 
-    def told(_: object, total: int) -> None:
-        nonlocal ran
-        ran = True
-        progress.update(bar, advance=1, total=total)
+    def kept() -> str:
+        if not (place / "scenario.toml").exists():
+            return NOTHING_KEPT
+        come = status(scenario, place)
+        return f"{come.done} of {come.cells} cells are kept in {place}"
 
-    progress = Progress(console=stderr(), disable=not sys.stderr.isatty())
-    with blaming(file), progress:
-        bar = progress.add_task(f"sweeping {scenario.id}", total=None)
+    with blaming(file), keeping(kept), drawn() as progress:
+
+        def told(doing: str, done: float, total: float | None) -> None:
+            nonlocal ran
+            ran = True
+            if progress is not None:
+                progress(doing, done, total)
+
         found = sweep(
             scenario,
             place,
             workers=workers,
             address=address,
             mixed_versions=mixed_versions,
-            on_cell=told,
+            progress=told,
         )
     if found.done > 0:
-        show_result(place, done=not ran)
+        show_result(place, said, done=not ran)
         if plotting:
             draw(place)
+        further = [] if plotting else [("to see it", ["plot", place])]
+        next_steps(*further, ("to make it again", ["replay", place]))
     if len(found.failed) > 0:
-        said = [f"{file}: {line}" for line in found.errors()]
+        wrong = [f"{file}: {line}" for line in found.errors()]
         if found.done == 0 and not place.exists():
-            said.append(f"{file}: no cell could be run, nothing is kept in {place}")
-        typer.echo("\n".join(said), err=True)
+            wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
+        typer.echo("\n".join(wrong), err=True)
         raise typer.Exit(2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from asyncdp_sim.cli.options import charset_name, positive
+from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import DataError, Fault, blaming
 
 if TYPE_CHECKING:
@@ -79,8 +80,6 @@ _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
 
 def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> None:
     """Print a block, or write it or a scenario."""
-    from rich.console import Console
-
     from asyncdp_sim.proposals import block, whole
 
     if write is None:
@@ -93,8 +92,8 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
     if epsilon is None:
         lines, what = block(seen, folder), "a [data] block; --epsilon E writes a whole scenario"
     else:
-        with Console(stderr=True).status("tuning") as shown:
-            lines = whole(seen, epsilon, folder, lambda done: shown.update(f"tuning: {done}"))
+        with drawn() as progress:
+            lines = whole(seen, epsilon, folder, progress)
         what = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
     typer.echo(f"written: {write}, {what}")

@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import Simulated, simulated
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.scenario import Scenario
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -110,6 +111,7 @@ def forecast(
     workers: int = 1,
     dataset: Dataset | None = None,
     redraws: int = REDRAWS,
+    progress: Progress | None = None,
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
 
@@ -138,6 +140,8 @@ def forecast(
     redraws : int
         How often what is uncertain about a stand-in is drawn again, to say how far the forecast
         may be off; 0 for not at all.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -152,7 +156,7 @@ def forecast(
     else:
         doubts = [*found, *[RECORDS] * known.common]
         known = population(scenario.base(), "own", private=private, dataset=known.dataset)
-        said = _by_runs(known, doubts, target, workers)
+        said = _by_runs(known, doubts, target, workers, progress)
     off = None
     if redraws > 0:
         which: Moments = "own" if not known.common else "common"
@@ -189,8 +193,9 @@ def _by_runs(
     doubts: list[str],
     target: float | None,
     workers: int,
+    progress: Progress | None,
 ) -> Forecast:
-    found: Simulated = simulated(known, workers)
+    found: Simulated = simulated(known, workers, progress)
     mean = float(found.final.mean())
     return Forecast(
         psi=mean,

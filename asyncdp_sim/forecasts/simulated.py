@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.runs import run, run_without_noise
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ class Simulated:
         return half_width(self.ends)
 
 
-def simulated(population: Population, workers: int) -> Simulated:
+def simulated(population: Population, workers: int, progress: Progress | None = None) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks, and clip what those with noise clip.
@@ -59,8 +60,8 @@ def simulated(population: Population, workers: int) -> Simulated:
     scenario = population.scenario
     wanted = scenario.run.model_copy(update={"replicates": REPLICATES})
     scenario = scenario.model_copy(update={"run": wanted})
-    loud = run(scenario, workers=workers)
-    silent = run_without_noise(loud, workers=workers)
+    loud = run(scenario, workers=workers, progress=progress)
+    silent = run_without_noise(loud, workers=workers, progress=progress)
     return Simulated(
         final=_final(loud.learned.curve),
         psi=_mean(loud.learned.curve, "relative_fitness"),

@@ -11,6 +11,7 @@ from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import Reads, Watch
+from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
@@ -23,6 +24,8 @@ def replay(
     record_every: int,
     asks: Asks = "average",
     watch: Watch | None = None,
+    *,
+    advance: Advance | None = None,
 ) -> Trajectory:
     """Learn over traces, by the fused loop where there is one: to the bit, what folding gives.
 
@@ -43,6 +46,8 @@ def replay(
         Where gradients are taken.
     watch : Watch, optional
         Is shown the queries that were answered.
+    advance : callable, optional
+        Told how many more updates are done, of all replicates.
 
     Raises
     ------
@@ -51,12 +56,17 @@ def replay(
     """
     cell = CellTask(steps, reply, record_every, watch)
     if fused(traces, cell, asks) is not None:
-        return next(learn(traces, [cell], lambda: replicates))
-    return fold(traces, cell, replicates, asks)
+        return next(learn(traces, [cell], lambda: replicates, advance=advance))
+    return fold(traces, cell, replicates, asks, advance=advance)
 
 
 def fold(
-    traces: Sequence[Trace], cell: CellTask, replicates: Sequence[Scope], asks: Asks = "average"
+    traces: Sequence[Trace],
+    cell: CellTask,
+    replicates: Sequence[Scope],
+    asks: Asks = "average",
+    *,
+    advance: Advance | None = None,
 ) -> Trajectory:
     """Fold an algorithm over traces, answer by answer; the definition of :func:`replay`."""
     steps, reply, record_every = cell.steps, cell.reply, cell.record_every
@@ -92,6 +102,8 @@ def fold(
                     points = fresh if asks_average else steps.query(state, turn)
                 steps.apply(state, turn, points, found)
             steps.update(state, schedule.rows(k))
+            if advance is not None:
+                advance(int(np.count_nonzero(updates > k)))
             if (k + 1) % record_every == 0:
                 central[(k + 1) // record_every] = state.central
             if k + 1 in ends:

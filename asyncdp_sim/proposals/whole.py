@@ -5,7 +5,6 @@ public ones (:mod:`~asyncdp_sim.data.stand_ins.public_rows`): every owner has as
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from asyncdp_sim.data.look.table import TableLook
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.proposals.block import (
     LEAST_RECORDS,
     chosen_from,
@@ -45,7 +45,7 @@ class Choice:
 
 
 def whole(
-    look: TableLook, epsilon: float, folder: Path, tell: Callable[[str], None] = lambda _: None
+    look: TableLook, epsilon: float, folder: Path, progress: Progress | None = None
 ) -> list[str]:
     """Return the lines of a scenario, whose paths load from ``folder``.
 
@@ -56,8 +56,8 @@ def whole(
     epsilon : float
         ε of every owner.
     folder : Path
-    tell : callable
-        Is told how far it has come.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def whole(
     if len(sizes) == 0 or min(sizes) == 0:
         given, allowed = f"{look.rows} rows", f"allowed are owners of {LEAST_RECORDS} records"
         raise SpecError([Fault("--owner", given, allowed)], look.path)
-    choice = _chosen(look, epsilon, sizes, tell)
+    choice = _chosen(look, epsilon, sizes, progress)
     return _lines(look, epsilon, sizes, choice, data_lines(look, folder))
 
 
@@ -128,9 +128,7 @@ def _lines(
     ]
 
 
-def _chosen(
-    look: TableLook, epsilon: float, sizes: list[int], tell: Callable[[str], None]
-) -> Choice:
+def _chosen(look: TableLook, epsilon: float, sizes: list[int], progress: Progress | None) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
     said = f"{look.public} public rows drawn anew for each owner"
     rounds = ROUNDS[len(ROUNDS) // 2]
@@ -144,10 +142,9 @@ def _chosen(
         ]
         bound = float(np.nanmedian(np.concatenate(gradients)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        tell("tuning ρ and T")
         scenario = _scenario(look, epsilon, sizes, start, Path(place))
         lengths = tuple(each * len(sizes) for each in ROUNDS)
-        found = tune(scenario, lengths=lengths, replicates=RUNS, tell=tell)
+        found = tune(scenario, lengths=lengths, replicates=RUNS, progress=progress)
     best = found.best.setting
     return replace(start, rho=best.rho, updates=best.updates, answers=best.answers)
 

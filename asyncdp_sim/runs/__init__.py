@@ -7,6 +7,7 @@ from typing import Any
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
+from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs.finished import finished
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
@@ -30,6 +31,7 @@ def run(
     dataset: Dataset | None = None,
     traces: Sequence[Trace] | None = None,
     run_map: Map | None = None,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Simulate, learn and account; nothing is written.
 
@@ -48,6 +50,8 @@ def run(
     run_map : callable, optional
         A ``map`` over so many processes that are there already; see
         :func:`~asyncdp_sim.runs.workers.processes`.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -61,21 +65,27 @@ def run(
         one_thread(),
         nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
     ):
+        beginning(progress, "preparing records")
         ready = Ready.of(scenario, build_dataset(scenario) if dataset is None else dataset)
         task = ready.problem.task
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        told: dict[str, Any] = {"progress": progress}
         if scenario.run.learning == "live":
             network = scenario.network
-            traces, learned = live_all(network, task, seed, chosen, events=events, **pool)
+            traces, learned = live_all(network, task, seed, chosen, events=events, **told, **pool)
         else:
             if traces is None:
-                traces = simulate_all(scenario.network, seed, chosen, events=events, **pool)
-            learned = learn_all(task, seed, chosen, traces, **pool)
+                network = scenario.network
+                traces = simulate_all(network, seed, chosen, events=events, **told, **pool)
+            learned = learn_all(task, seed, chosen, traces, **told, **pool)
+        beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
         return ready.outcome(chosen, traces, behaved, learned, **pool)
 
 
-def run_without_noise(outcome: RunResult, *, workers: int = 1) -> Learned:
+def run_without_noise(
+    outcome: RunResult, *, workers: int = 1, progress: Progress | None = None
+) -> Learned:
     """Learn an outcome's replicates once more, with no noise on answers and all else as it was.
 
     Where learning is replayed it is over the same traces; where it is live, who talks to whom may
@@ -86,17 +96,21 @@ def run_without_noise(outcome: RunResult, *, workers: int = 1) -> Learned:
     outcome : RunResult
     workers : int
         Processes, ≥ 1; does not change the result.
+    progress : Progress, optional
+        Told how far it has come.
     """
     scenario, task = outcome.scenario, outcome.problem.task.without_noise()
     seed, numbers = scenario.run.seed, outcome.numbers
     with one_thread(), processes(workers) as mapped:
-        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
+        pool: dict[str, Any] = {"workers": workers, "run_map": mapped, "progress": progress}
         if scenario.run.learning == "live":
             return live_all(scenario.network, task, seed, numbers, events=False, **pool)[1]
         return learn_all(task, seed, numbers, outcome.traces, **pool)
 
 
-def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterator[RunResult]:
+def run_together(
+    all_ready: Sequence[Ready], traces: Sequence[Trace], progress: Progress | None = None
+) -> Iterator[RunResult]:
     """Learn scenarios that have one network over its traces, in this process.
 
     Parameters
@@ -105,6 +119,8 @@ def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterato
         At least one; none learns live.
     traces : sequence of Trace
         One per replicate, of all replicates.
+    progress : Progress, optional
+        Told how far it has come.
 
     Yields
     ------
@@ -115,7 +131,7 @@ def run_together(all_ready: Sequence[Ready], traces: Sequence[Trace]) -> Iterato
     numbers = all_numbers(scenario)
     with processes(1) as mapped:
         tasks = [each.problem.task for each in all_ready]
-        learned = learn_together(tasks, scenario.run.seed, numbers, traces)
+        learned = learn_together(tasks, scenario.run.seed, numbers, traces, progress)
         behaved = summarise(traces, scenario.network.airtime)
         for each, found in zip(all_ready, learned, strict=True):
             yield each.outcome(numbers, traces, behaved, found, workers=1, run_map=mapped)

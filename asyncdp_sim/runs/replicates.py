@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.progress import Advance, Progress, counted
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.streams import Scope, Streams
@@ -36,6 +38,10 @@ the :mod:`~asyncdp_sim.measures.scores` that the model has.
 """
 
 Numbers = Sequence[int]
+LEARNING = "learning: updates"
+"""What is told while models learn; it is updates that are counted."""
+_PIECES = 25
+"""Pieces of a worker's replicates, each of which is told when it is done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +73,52 @@ def blocks(count: int, workers: int) -> list[slice]:
 
 
 def simulate_all(
-    network: Network, seed: int, numbers: Numbers, *, events: bool, workers: int, run_map: Map
+    network: Network,
+    seed: int,
+    numbers: Numbers,
+    *,
+    events: bool,
+    workers: int,
+    run_map: Map,
+    progress: Progress | None = None,
 ) -> list[Trace]:
     """Simulate the network of every replicate; one trace per number."""
-    parts = [numbers[block] for block in blocks(len(numbers), workers)]
-    done = run_map(partial(_simulate_block, network, seed, events=events), parts)
+    parts = _pieces(numbers, workers, progress)
+    told = _told(progress, "simulating runs", [len(part) for part in parts])
+    done = run_map(partial(_simulate_block, network, seed, events=events), parts, **told)
     return [trace for part in done for trace in part]
 
 
 def learn_all(
-    task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace], *, workers: int, run_map: Map
+    task: Task,
+    seed: int,
+    numbers: Numbers,
+    traces: Sequence[Trace],
+    *,
+    workers: int,
+    run_map: Map,
+    progress: Progress | None = None,
 ) -> Learned:
     """Learn over recorded traces, each worker's replicates in lockstep."""
     parts = blocks(len(numbers), workers)
     replicates = [numbers[block] for block in parts]
     recorded = [traces[block] for block in parts]
-    return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded))
+    if len(parts) == 1:  # in this process, which can tell how far it is
+        advance = counted(progress, LEARNING, _updates(traces))
+        return _joined([_replay_block(task, seed, replicates[0], recorded[0], advance)])
+    told = _told(progress, LEARNING, [_updates(some) for some in recorded])
+    return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded, **told))
 
 
 def learn_together(
-    tasks: Sequence[Task], seed: int, numbers: Numbers, traces: Sequence[Trace]
+    tasks: Sequence[Task],
+    seed: int,
+    numbers: Numbers,
+    traces: Sequence[Trace],
+    progress: Progress | None = None,
 ) -> list[Learned]:
     """Learn several tasks over traces of one network, in this process: together, if they can."""
+    advance = counted(progress, LEARNING, len(tasks) * _updates(traces))
     watches = [_watch(task) for task in tasks]
     cells = [
         CellTask(task.steps, task.reply, task.record_every, watch)
@@ -96,7 +126,11 @@ def learn_together(
     ]
     found: dict[int, Learned] = {}
     for place, path in replay_together(
-        traces, cells, lambda: _scopes(seed, numbers, tasks[0].owner_numbers), tasks[0].asks
+        traces,
+        cells,
+        lambda: _scopes(seed, numbers, tasks[0].owner_numbers),
+        tasks[0].asks,
+        advance,
     ):
         found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
@@ -111,12 +145,32 @@ def live_all(
     events: bool,
     workers: int,
     run_map: Map,
+    progress: Progress | None = None,
 ) -> tuple[list[Trace], Learned]:
     """Simulate and learn in one, replicate by replicate."""
-    parts = [numbers[block] for block in blocks(len(numbers), workers)]
-    done = run_map(partial(_live_block, network, task, seed, events=events), parts)
+    parts = _pieces(numbers, workers, progress)
+    told = _told(progress, "simulating runs that learn", [len(part) for part in parts])
+    done = run_map(partial(_live_block, network, task, seed, events=events), parts, **told)
     traces = [trace for part, _ in done for trace in part]
     return traces, _joined([learned for _, learned in done])
+
+
+def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[Numbers]:
+    """Split replicates among workers, finer where somebody wants to know how far they are."""
+    each = 1 if progress is None else _PIECES
+    return [numbers[block] for block in blocks(len(numbers), each * workers)]
+
+
+def _told(progress: Progress | None, doing: str, sizes: Sequence[int]) -> dict[str, Any]:
+    """Return the argument of a map by which progress hears of each piece that is done."""
+    if progress is None:
+        return {}
+    advance = counted(progress, doing, sum(sizes))
+    return {"on_done": lambda place: advance(sizes[place])}
+
+
+def _updates(traces: Sequence[Trace]) -> int:
+    return sum(trace.n_updates for trace in traces)
 
 
 def _scopes(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None) -> list[Scope]:
@@ -128,10 +182,17 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
     return [simulate(network, scope, events=events) for scope in _scopes(seed, numbers)]
 
 
-def _replay_block(task: Task, seed: int, numbers: Numbers, traces: Sequence[Trace]) -> Learned:
+def _replay_block(
+    task: Task,
+    seed: int,
+    numbers: Numbers,
+    traces: Sequence[Trace],
+    advance: Advance | None = None,
+) -> Learned:
     scopes = _scopes(seed, numbers, task.owner_numbers)
     watch = _watch(task)
-    path = replay(traces, task.steps, task.reply, scopes, task.record_every, task.asks, watch)
+    how = (task.steps, task.reply, scopes, task.record_every, task.asks, watch)
+    path = replay(traces, *how, advance=advance)
     return _judged(task, path, traces, numbers, watch)
 
 
@@ -194,4 +255,12 @@ def _joined(parts: Sequence[Learned]) -> Learned:
     return Learned(**tables, met=Met.joined(met) if len(met) > 0 else None)
 
 
-__all__ = ["CURVE", "Learned", "learn_all", "learn_together", "live_all", "simulate_all"]
+__all__ = [
+    "CURVE",
+    "LEARNING",
+    "Learned",
+    "learn_all",
+    "learn_together",
+    "live_all",
+    "simulate_all",
+]

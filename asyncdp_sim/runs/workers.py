@@ -4,10 +4,10 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from threading import Thread
@@ -73,7 +73,20 @@ def executor(workers: int) -> Iterator[Executor]:
 def processes(workers: int) -> Iterator[Map]:
     """Give a ``map`` over this many processes (1: in this one)."""
     with executor(workers) as pool:
-        yield lambda function, *items: list(pool.map(function, *items))
+
+        def mapped(
+            function: Callable[..., Any],
+            *items: Sequence[Any],
+            on_done: Callable[[int], None] = lambda place: None,  # noqa: ARG005
+        ) -> list[Any]:
+            """Map, and tell the place of each piece as soon as it is done."""
+            waited: list[Future[Any]] = []
+            for place, given in enumerate(zip(*items, strict=True)):
+                waited.append(pool.submit(function, *given))
+                waited[-1].add_done_callback(partial(_tell, on_done, place))
+            return [each.result() for each in waited]
+
+        yield mapped
 
 
 @contextmanager
@@ -90,6 +103,10 @@ def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001
     Looking for them takes milliseconds, and only an import brings new ones.
     """
     return ThreadpoolController()
+
+
+def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
+    on_done(place)
 
 
 def _begin() -> None:

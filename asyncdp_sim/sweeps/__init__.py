@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ReplayError, ResultError
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.provenance import placeless
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
-from asyncdp_sim.runs.replicates import blocks
+from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulate_some
@@ -28,7 +29,8 @@ from asyncdp_sim.sweeps.standing import (
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
 
-OnCell = Callable[[Cell, int], None]
+CELLS = "running cells"
+"""What is told of a sweep; it is cells that are counted, and parts of them."""
 
 
 def sweep(
@@ -38,7 +40,7 @@ def sweep(
     workers: int = 1,
     address: str | None = None,
     mixed_versions: bool = False,
-    on_cell: OnCell = lambda cell, total: None,  # noqa: ARG005
+    progress: Progress | None = None,
 ) -> Status:
     """Run every cell of a scenario's grid into a sweep directory.
 
@@ -62,8 +64,9 @@ def sweep(
     mixed_versions : bool
         Whether cells and traces that other versions have made may stand beside those of these
         versions; the manifest then lists which is which.
-    on_cell : callable
-        Told of each finished cell and of the number of cells.
+    progress : Progress, optional
+        Told of each finished cell and of the number of cells; of parts of cells too, where all is
+        done in this process.
 
     Returns
     -------
@@ -93,12 +96,11 @@ def sweep(
             require_same_making(said, into, place, mixed_versions=mixed_versions)
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
-            for cell in cells:
-                if cell.name in finished:
-                    on_cell(cell, len(cells))
+            told = _Cells(progress, len(cells), len(cells) - len(todo))
+            inside = told.parts if count == 1 and address is None else None
             on_input = 0
-            for ended in _ended(pool, count, into, todo):
-                on_cell(cells[ended.number], len(cells))
+            for ended in _ended(pool, count, into, todo, inside):
+                told.another()
                 on_input += ended.on_input
             failed = errors(into)
             if on_input == len(cells):
@@ -106,6 +108,35 @@ def sweep(
                 return Status(len(cells), 0, failed, None)
             close(scenario, said, into, cells, failed)
     return status(scenario, place)
+
+
+class _Cells:
+    """Tells how many cells are finished; before the first, those that were already."""
+
+    def __init__(self, progress: Progress | None, total: int, finished: int) -> None:
+        self._progress, self._total, self._finished = progress, total, finished
+        if finished > 0:
+            self._tell(finished)
+
+    def another(self) -> None:
+        """Tell that another cell is finished."""
+        self._finished += 1
+        self._tell(self._finished)
+
+    def parts(self, count: int) -> Progress | None:
+        """Return who is told how far cells are that learn together, so many."""
+        if self._progress is None:
+            return None
+
+        def part(doing: str, done: float, total: float | None) -> None:
+            if doing == LEARNING and total is not None and 0 < done < total:
+                self._tell(self._finished + count * done / total)
+
+        return part
+
+    def _tell(self, done: float) -> None:
+        if self._progress is not None:
+            self._progress(CELLS, done, self._total)
 
 
 def reproduce_all(
@@ -152,11 +183,18 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         records.cache_clear()
 
 
-def _ended(pool: Executor, workers: int, into: Folder, todo: Sequence[Cell]) -> Iterator[Ended]:
+def _ended(
+    pool: Executor,
+    workers: int,
+    into: Folder,
+    todo: Sequence[Cell],
+    inside: Callable[[int], Progress | None] | None,
+) -> Iterator[Ended]:
     """Yield cells as they end, with some work in reserve, so that no worker waits."""
     waiting: set[Future[list[Ended]]] = set()
     for batch in _batches(pool, workers, into, todo):
-        waiting.add(pool.submit(learn, into, batch))
+        told = () if inside is None else (inside(len(batch)),)  # what is told stays in a process
+        waiting.add(pool.submit(learn, into, batch, *told))
         while len(waiting) >= (1 if workers == 1 else 2 * workers):
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for each in done:

@@ -9,6 +9,7 @@ from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.errors import InputError, ResultError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.runs import Ready, RunResult, run, run_together, write
 from asyncdp_sim.runs.workers import one_thread
 from asyncdp_sim.scenario import Scenario
@@ -56,7 +57,7 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
             raise
 
 
-def learn(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
+def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[Ended]:
     """Learn cells with one network and the same records, and write each one's result.
 
     Traces are taken from the folder; without them, each cell simulates its own. An error ends its
@@ -68,10 +69,10 @@ def learn(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
         If a result cannot be written.
     """
     with one_thread():
-        return _learned(folder, cells)
+        return _learned(folder, cells, progress)
 
 
-def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
+def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -> list[Ended]:
     ended = []
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
@@ -83,7 +84,8 @@ def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
             if known and scenario.run.learning != "live":
                 ready.append((cell, Ready.of(scenario, dataset)))
                 continue
-            outcome = run(scenario, dataset=dataset)
+            told = progress if len(cells) == 1 else None
+            outcome = run(scenario, dataset=dataset, progress=told)
             if cell.network not in folder.entries("traces"):
                 keep_traces(folder, cell, outcome.traces, whole=False)
             ended.append(_written(folder, cell, outcome))
@@ -92,14 +94,18 @@ def _learned(folder: Folder, cells: Sequence[Cell]) -> list[Ended]:
     if len(ready) > 0:
         owners = ready[0][0].scenario.participants(())
         traces = read_traces(folder.root / shared, owners)
-        ended += _learn_together(folder, ready, traces)
+        told = progress if len(ready) == len(cells) else None
+        ended += _learn_together(folder, ready, traces, told)
     return ended
 
 
 def _learn_together(
-    folder: Folder, ready: Sequence[tuple[Cell, Ready]], traces: Sequence[Trace]
+    folder: Folder,
+    ready: Sequence[tuple[Cell, Ready]],
+    traces: Sequence[Trace],
+    progress: Progress | None = None,
 ) -> Iterator[Ended]:
-    outcomes = run_together([each for _, each in ready], traces)
+    outcomes = run_together([each for _, each in ready], traces, progress)
     for place, (cell, _) in enumerate(ready):
         try:
             yield _written(folder, cell, next(outcomes))

@@ -4,11 +4,13 @@ import shutil
 import textwrap
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.progress import Progress
 from asyncdp_sim.provenance import described, digest
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario
@@ -41,6 +43,7 @@ def verify(
     variants: Sequence[str] = (),
     more: Settings = (),
     say: Callable[[str], object],
+    watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
 ) -> list[Judged]:
     """Run figures, draw them, judge them, and write the verdicts.
 
@@ -62,7 +65,9 @@ def verify(
     more : tuple of str
         Further settings of every figure, such as the path of a real table.
     say : callable
-        Told of progress, a line at a time.
+        Told of each figure that is done, a line at a time.
+    watch : callable, optional
+        Gives, for each sweep, who is told how far it has come.
 
     Raises
     ------
@@ -78,7 +83,8 @@ def verify(
             began = time.perf_counter()
             scenario = figure.scenario(variant, full=full, more=more)
             directory = out / figure.name / variant
-            origin = _run(scenario, directory, workers, runs)
+            with watch() as progress:
+                origin = _run(scenario, directory, workers, runs, progress)
             swept[variant] = Sweep.read(directory)
             drawn, folder = figure.pictures(swept[variant]), directory / "figures"
             for picture in drawn:
@@ -99,7 +105,13 @@ def verify(
     return found
 
 
-def _run(scenario: Scenario, directory: Path, workers: int, runs: dict[str, Path]) -> str:
+def _run(
+    scenario: Scenario,
+    directory: Path,
+    workers: int,
+    runs: dict[str, Path],
+    progress: Progress | None,
+) -> str:
     """Run a sweep, unless its very result is there already or in ``runs``; return where from."""
     name, manifest = digest(described(scenario)), directory / "manifest.json"
     if manifest.exists() and read_manifest(directory)["digest"] == name:
@@ -111,7 +123,7 @@ def _run(scenario: Scenario, directory: Path, workers: int, runs: dict[str, Path
         partial.rename(directory)
         origin = f", the runs of {runs[name].parent.name} {runs[name].name}"
     else:
-        sweep(scenario, directory, workers=workers)
+        sweep(scenario, directory, workers=workers, progress=progress)
         origin = ""
     runs.setdefault(name, directory)
     return origin

@@ -95,7 +95,11 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
     [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
     assert " (theory " in line
-    assert said.out.splitlines()[-1] == "result in result"
+    *_, where, see, again = said.out.splitlines()
+    assert where == "result in result"
+    assert see == "to see it:        asyncdp plot result"
+    assert again == "to make it again: asyncdp replay result"
+    command.done(*again.partition("asyncdp ")[2].split())
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
 
@@ -290,17 +294,17 @@ def test_setting_the_kind_that_is_there_drops_nothing(command: Command, here: Pa
 def test_default_directory_is_named_by_id_and_digest(command: Command, here: Path) -> None:
     said = command.done("run", "small.toml")
     digest = manifest(next((here / "results").iterdir()))["digest"]
-    assert said.out.splitlines()[-1] == f"result in results/small-{digest[:8]}"
+    assert said.out.splitlines()[-3] == f"result in results/small-{digest[:8]}"
     again = command("run", "small.toml")
     assert again.code == 0
-    assert again.out.splitlines()[-1] == f"result in results/small-{digest[:8]}"
+    assert again.out.splitlines()[-3] == f"result in results/small-{digest[:8]}"
 
 
 def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command: Command, here: Path) -> None:
     (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     said = command.done("run", "sweep.toml", "--out", "base")
     assert said.lines[0] == (
-        "note: sweep.toml has a sweep over privacy.epsilon, run.seed: running its base cell"
+        "note: sweep.toml has a sweep over privacy.epsilon, run.seed: this is its base cell"
     )
     command.done("run", "small.toml", "--out", "small")
     assert manifest(here / "base") == manifest(here / "small")
@@ -376,7 +380,10 @@ def test_an_interruption_exits_130_and_leaves_nothing_behind(
     monkeypatch.setattr(where, interrupt)
     said = command("run", "small.toml", "--out", "result")
     assert said.code == 130
-    assert said.lines == ["interrupted"]
+    assert said.lines == [
+        "interrupted: nothing is kept",
+        "to start again: asyncdp run small.toml --out result",
+    ]
     assert [path.name for path in here.iterdir()] == ["small.toml"]
 
 
@@ -414,5 +421,5 @@ def test_quiet_in_a_pipe(here: Path) -> None:
     assert said.code == 0
     for stream in (said.out, said.err):
         assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
-    assert "running" not in said.err
-    assert said.out.endswith("result in result\n")
+    assert "simulating" not in said.err
+    assert "\nresult in result\n" in said.out

@@ -13,6 +13,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
+from tests.unit.sweeps.told import whole_cells
 
 CELL = {
     "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet", "models.parquet",
@@ -54,7 +55,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_directory(command: Command, here: Path) -> None:
     said = command.done("sweep", "sweep.toml", "--out", "result")
-    assert said.out.splitlines()[-1] == "result in result"
+    assert said.out.splitlines()[-3:] == [
+        "result in result",
+        "to see it:        asyncdp plot result",
+        "to make it again: asyncdp replay result",
+    ]
     cells = {f"cell-{i:04d}" for i in range(6)}
     top = {"manifest.json", "scenario.toml", "cells.parquet", "traces"}
     assert set(os.listdir("result")) == top | cells
@@ -238,14 +243,13 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     kept = {path: path.stat().st_mtime_ns for path in (here / "broken").rglob("cell-*/*")}
 
     stop_after = 6
-    told: list[tuple[int, int]] = []
+    told: list[tuple[float, float]] = []
     with monkeypatch.context() as patch:
         patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
-        sweep(
-            scenario, here / "broken", on_cell=lambda cell, total: told.append((cell.number, total))
-        )
+        told_of = whole_cells(lambda _, cells, total: told.append((cells, total)))
+        sweep(scenario, here / "broken", progress=told_of)
     assert len(set(written)) == len(written) == 6  # none was computed twice
-    assert sorted(told) == [(number, 6) for number in range(6)]
+    assert told == [(number, 6) for number in range(len(done), 7)]
     sweep(scenario, here / "whole")
     assert contents(here / "broken") == contents(here / "whole")
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
@@ -264,8 +268,12 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(
         patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
         said = command("sweep", "sweep.toml", "--out", "broken")
     assert said.code == 130
-    assert said.lines == ["interrupted"]
-    command.done("sweep", "sweep.toml", "--out", "broken")
+    kept, go_on = said.lines
+    done = len(list((here / "broken").glob("cell-*/manifest.json")))
+    assert kept == f"interrupted: {done} of 6 cells are kept in broken"
+    assert done > 0
+    assert go_on == "to go on: asyncdp sweep sweep.toml --out broken"
+    command.done(*go_on.partition("asyncdp ")[2].split())
     command.done("sweep", "sweep.toml", "--out", "whole")
     assert contents(here / "broken") == contents(here / "whole")
 
@@ -278,7 +286,7 @@ def test_a_half_written_trace_is_replaced(here: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, here / "broken", on_cell=interrupt)
+        sweep(scenario, here / "broken", progress=whole_cells(interrupt))
     all_of_them = set(os.listdir(here / "whole" / "traces"))
     [network] = all_of_them - set(os.listdir(here / "broken" / "traces"))
     leftover = here / "broken" / "traces" / f".partial-{network}"

@@ -14,7 +14,6 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     Play,
     Played,
-    Tell,
     affordable,
     afresh,
     ends,
@@ -25,6 +24,7 @@ from asyncdp_sim.forecasts.exact.assumptions import broken, choice
 from asyncdp_sim.forecasts.exact.clipping import clips
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
+from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
@@ -144,7 +144,7 @@ def buy(
     private: bool = False,
     replicates: int = REPLICATES,
     workers: int = 1,
-    tell: Tell = lambda _: None,
+    progress: Progress | None = None,
 ) -> Bought:
     """Return the cheapest budgets with which a scenario reaches an expected ψ.
 
@@ -165,8 +165,8 @@ def buy(
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
         Processes for runs, ≥ 1; never change a result.
-    tell : callable
-        Is told how far it has come.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -191,15 +191,17 @@ def buy(
         if clipped or known.common:
             limits = {"least": nonnegative("least", least), "most": float(most)}
             runs = light(ROUNDS * own.run.updates)
-            found = _scaled(wanted, cost, positive("target", target), play, runs, tell, **limits)
+            found = _scaled(
+                wanted, cost, positive("target", target), play, runs, progress, **limits
+            )
         else:
             found = cheapest(wanted, cost, target, least=least, most=most)
             _require_inside(known, found)
         each = own.privacy.epsilons(own.owners.count)
         equal = np.full(len(cost), found.total / cost.sum())
         runs = light(3 * own.run.updates)
-        tell(f"simulating budgets, {runs} runs of each choice")
-        bought, same, given = (afresh(play(e), runs) for e in (found.epsilon, equal, each))
+        choices = [play(budgets) for budgets in (found.epsilon, equal, each)]
+        bought, same, given = afresh(choices, runs, progress)
     return Bought(
         owners=known.participants,
         purchase=found,
@@ -244,7 +246,7 @@ def _scaled(
     target: float,
     play: Callable[[Array], Play],
     runs: int,
-    tell: Tell,
+    progress: Progress | None,
     *,
     least: float,
     most: float,
@@ -264,8 +266,9 @@ def _scaled(
         positive("prices", price)
     if not most > 0 or most < least:
         raise SpecError([Fault("most", f"{most:g}", f"allowed is more than 0, at least {least:g}")])
-    tell(f"simulating without noise, {runs} runs")
+    advance = counted(progress, "finding how large budgets are: runs", (1 + ROUNDS) * runs)
     reach = Played(play(np.full(len(prices), most))(numbers))
+    advance(runs)
     free = reach.psi
     if not free < target:
         allowed = f"allowed is more than {free:.4g} ± {reach.half_width:.2g}, the simulated ψ "
@@ -273,10 +276,10 @@ def _scaled(
         raise SpecError([Fault("target", f"{target:g}", allowed)])
     proportion = np.maximum(np.cbrt(wanted.loss / prices), 1e-12)
     scale = float(np.sqrt(np.sum(wanted.loss / proportion**2) / (target - free)))
-    for at in range(ROUNDS):
+    for _ in range(ROUNDS):
         epsilon = np.clip(scale * proportion, least, most)
-        tell(f"scaling budgets, {runs} runs, round {at + 1}")
         psi = Played(play(epsilon)(numbers)).psi
+        advance(runs)
         if abs(psi / target - 1) < CLOSE:
             break
         grow = np.sqrt(max(psi - free, 0.0) / (target - free)) if np.isfinite(psi) else 4.0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
@@ -20,8 +21,6 @@ from asyncdp_sim.scenario import Scenario
 Array = npt.NDArray[np.float64]
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
-Tell = Callable[[str], None]
-"""Is told how far a search has come."""
 REPLICATES = 100
 """Runs of what is reported, 1 … R: those that ``asyncdp run`` makes of it too."""
 CHOOSING = 1_000_001
@@ -77,7 +76,7 @@ class Played:
         return ratio, half_width(self.final - ratio * other.final) / abs(other.psi)
 
 
-def winner(plays: Sequence[Play], most: int, tell: Tell = lambda _: None) -> list[int]:
+def winner(plays: Sequence[Play], most: int, progress: Progress | None = None) -> list[int]:
     """Return the places of choices from the best on, the worse half left out again and again.
 
     Each that is left has twice as many runs in the next heat, the former ones among them. The
@@ -88,28 +87,53 @@ def winner(plays: Sequence[Play], most: int, tell: Tell = lambda _: None) -> lis
     plays : sequence of callable
     most : int
         Runs of a choice, ≥ 1, in the last heat.
-    tell : callable
+    progress : Progress, optional
+        Told how many runs are done, of all heats together.
     """
+    advance = counted(progress, f"comparing {len(plays)} choices: runs", _runs(len(plays), most))
     left, out = list(range(len(plays))), list[int]()
     seen = [np.zeros(0) for _ in plays]
     runs = min(FIRST, most)
     while True:
-        tell(f"comparing {len(left)} choices by {runs} runs each")
         for place in left:
             done = len(seen[place])
             numbers = range(CHOOSING + done, CHOOSING + runs)
             seen[place] = np.concatenate([seen[place], plays[place](numbers)])
+            advance(len(numbers))
         left.sort(key=lambda place: float(seen[place].mean()))
         if runs >= most or len(left) == 1:
             return left + out
-        half = max(min(LEFT, len(left)), len(left) // 2)
+        half = _kept(len(left))
         left, out = left[:half], left[half:] + out
         runs = min(2 * runs, most)
 
 
-def afresh(play: Play, replicates: int) -> Played:
-    """Return what a choice comes to in runs 1 … R, which had no part in the choosing."""
-    return Played(play(range(1, replicates + 1)))
+def _kept(left: int) -> int:
+    """Return how many of the choices in a heat are in the next."""
+    return max(min(LEFT, left), left // 2)
+
+
+def _runs(left: int, most: int) -> int:
+    """Return how many runs all heats of so many choices take together."""
+    runs, total = min(FIRST, most), left * min(FIRST, most)
+    while runs < most and left > 1:
+        left, before = _kept(left), runs
+        runs = min(2 * runs, most)
+        total += left * (runs - before)
+    return total
+
+
+def afresh(
+    plays: Sequence[Play], replicates: int, progress: Progress | None = None
+) -> list[Played]:
+    """Return what choices come to in runs 1 … R, which had no part in the choosing."""
+    total = len(plays) * replicates
+    advance = counted(progress, f"simulating the best {len(plays)} afresh: runs", total)
+    found = []
+    for play in plays:
+        found.append(Played(play(range(1, replicates + 1))))
+        advance(replicates)
+    return found
 
 
 def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
@@ -147,4 +171,4 @@ def ends(
     return np.where(np.isnan(psi), np.inf, psi)
 
 
-__all__ = ["Play", "Played", "Tell", "affordable", "afresh", "ends", "winner"]
+__all__ = ["Play", "Played", "affordable", "afresh", "ends", "winner"]

@@ -21,7 +21,6 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     SHARE,
     Play,
-    Tell,
     affordable,
     afresh,
     ends,
@@ -35,6 +34,7 @@ from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budget import Horizon
+from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -62,7 +62,7 @@ def invite(
     tuned: bool = True,
     replicates: int = REPLICATES,
     workers: int = 1,
-    tell: Tell = lambda _: None,
+    progress: Progress | None = None,
 ) -> Invited:
     """Say whom to invite to asynchronous gossip, or to rounds.
 
@@ -87,8 +87,8 @@ def invite(
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
         Processes for runs, ≥ 1; never change a result.
-    tell : callable
-        Is told how far it has come.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def invite(
     known = population(asked, "own", private=private)
     alike, records, spread, doubts = prepared(known, tuned=tuned)
     own, size = known.scenario, known.scenario.owners.count
-    tell("ranking coalitions by moments")
+    beginning(progress, "ranking coalitions by moments")
     found = best_coalition(alike, records, spread)
     given = replace(
         found.everybody, rho=own.algorithm.step_length, updates=own.run.updates,
@@ -116,7 +116,7 @@ def invite(
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         scenes = [(own, known.dataset), *(by_themselves(known, each) for each in tried[1:])]
         plays: list[Play] = [partial(ends, scene, dataset=data, **pool) for scene, data in scenes]
-        order = winner(plays, light(SHARE * sum(each.updates for each in tried)), tell)
+        order = winner(plays, light(SHARE * sum(each.updates for each in tried)), progress)
         whole = next(at for at in order if at > 0 and len(tried[at].members) == size)
         others: list[int] = []
         for at in order:
@@ -125,8 +125,8 @@ def invite(
                 others.append(at)
         shown = list(dict.fromkeys([order[0], whole, 0, *others]))
         runs = light(sum(tried[at].updates for at in shown))
-        tell(f"simulating the best {len(shown)} choices afresh, {runs} runs of each")
-        figures = {at: afresh(plays[at], runs) for at in shown}
+        settled = afresh([plays[at] for at in shown], runs, progress)
+        figures = dict(zip(shown, settled, strict=True))
     inactive = alike.by_rounds and clips(known)
     basis = "by moments, clipping taken as inactive" if inactive else "by moments"
     costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}

@@ -12,7 +12,6 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     SHARE,
     Played,
-    Tell,
     affordable,
     afresh,
     ends,
@@ -23,6 +22,7 @@ from asyncdp_sim.forecasts.advice.step_and_length import Search, Setting, cost_o
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecasts.exact.clipping import clipped_course
 from asyncdp_sim.forecasts.population import choosing, population
+from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import count
@@ -133,7 +133,7 @@ def tune(
     lengths: tuple[int, ...] | None = None,
     replicates: int = REPLICATES,
     workers: int = 1,
-    tell: Tell = lambda _: None,
+    progress: Progress | None = None,
 ) -> Design:
     """Find the ρ and T of least expected ψ, of asynchronous gossip.
 
@@ -156,8 +156,8 @@ def tune(
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
         Processes for runs, ≥ 1; never change a result.
-    tell : callable
-        Is told how far it has come.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -174,6 +174,7 @@ def tune(
     if given is None:
         said = "the best step and T are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), said)])
+    beginning(progress, "trying steps and lengths by moments")
     search = Search(known, clipped_course(known))
     tried = search.lengths() if lengths is None else [
         search.best_rho(count("lengths", length)) for length in lengths
@@ -191,11 +192,11 @@ def tune(
         pool: dict[str, Any] = {"dataset": known.dataset, "workers": workers, "run_map": mapped}
         plays = [partial(ends, scene, **pool) for scene in scenes]
         most = light(SHARE * sum(each.updates for each in settings))
-        order = winner(plays, most, tell)
+        order = winner(plays, most, progress)
         shown = order[: 1 + NEXT] + [0] * (0 not in order[: 1 + NEXT])
         runs = light(sum(settings[at].updates for at in shown))
-        tell(f"simulating the best {len(shown)} choices afresh, {runs} runs of each")
-        found = {at: afresh(plays[at], runs) for at in shown}
+        figures = afresh([plays[at] for at in shown], runs, progress)
+        found = dict(zip(shown, figures, strict=True))
     weighed = {
         at: Shown(replace(settings[at], moments=search.moments(settings[at], scenes[at])), figure)
         for at, figure in found.items()

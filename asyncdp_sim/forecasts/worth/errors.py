@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import AsyncDPError
-from asyncdp_sim.forecasts.advice.contest import Tell, affordable
+from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.measures.scores import Score
+from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.runs.workers import processes
@@ -123,7 +124,7 @@ class Change:
     profits: int
 
 
-def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) -> Errors:
+def errors(known: Population, *, workers: int = 1, progress: Progress | None = None) -> Errors:
     """Return what joining is worth to each owner of a scenario that holds rows out.
 
     Parameters
@@ -131,8 +132,8 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
     known : Population
     workers : int
         Processes for runs, ≥ 1; never change a result.
-    tell : callable
-        Is told how far it has come.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -144,11 +145,12 @@ def errors(known: Population, *, workers: int = 1, tell: Tell = lambda _: None) 
     factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
     runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
     found = []
+    advance = counted(progress, "what joining is worth: runs", len(factors) * runs)
     with processes(workers) as mapped:
         for factor in factors:
-            tell(f"simulating {factor:g} times the budgets, {runs} runs")
             pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
             found.append(_joined(_times(scenario, factor), known, runs, pool))
+            advance(runs)
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]

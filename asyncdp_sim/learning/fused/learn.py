@@ -16,6 +16,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.objectives.quadratic import FIXED
 from asyncdp_sim.learning.trajectory import Recording, Trajectory
 from asyncdp_sim.learning.watch import NUMBERS, Reads, Watch
+from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
@@ -76,6 +77,8 @@ def learn(
     cells: Sequence[CellTask],
     scopes: Scopes,
     loop: Loop | None = None,
+    *,
+    advance: Advance | None = None,
 ) -> Iterator[Trajectory]:
     """Yield the paths of cells that have in common what :func:`fused` says, in their order.
 
@@ -92,6 +95,8 @@ def learn(
         enough.
     loop : Loop, optional
         By default the compiled one where it is installed and pays.
+    advance : callable, optional
+        Told how many more updates are done, of all replicates and cells.
     """
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     owners = np.zeros((len(traces), int(updates.max())), dtype=np.int64)
@@ -105,7 +110,7 @@ def learn(
     held = max(1, BYTES // max(_bytes(cell, owners.shape) for cell in cells))
     for first in range(0, len(cells), held):
         some = cells[first : first + held]
-        yield from _learn(owners, updates, some, scopes, loop, reads)
+        yield from _learn(owners, updates, some, scopes, loop, reads, advance)
 
 
 def _bytes(cell: CellTask, shape: tuple[int, ...]) -> int:
@@ -122,6 +127,7 @@ def _learn(
     scopes: Scopes,
     loop: Loop,
     reads: Reads | None,
+    advance: Advance | None,
 ) -> Iterator[Trajectory]:
     replicates, horizon = owners.shape
     noise, p = cells[0].reply.noise, cells[0].steps.n_features
@@ -147,6 +153,8 @@ def _learn(
                 recording.take(some, first, models)
                 if cell.watch is not None and asked is not None:
                     cell.watch.take(asked.owners, points)
+        if advance is not None:
+            advance(len(cells) * int(block.live.sum()))
     clipped = (count for stack in stacks for count in stack.clipped)
     for recording, count in zip(recordings, clipped, strict=True):
         yield recording.trajectory(count)

@@ -5,11 +5,16 @@ from collections.abc import Iterator, Sequence
 from asyncdp_sim.learning.algorithms import Asks
 from asyncdp_sim.learning.fused.learn import CellTask, Scopes, fused, learn
 from asyncdp_sim.learning.replay import Trajectory, fold
+from asyncdp_sim.progress import Advance
 from asyncdp_sim.trace import Trace
 
 
 def replay_together(
-    traces: Sequence[Trace], cells: Sequence[CellTask], scopes: Scopes, asks: Asks = "average"
+    traces: Sequence[Trace],
+    cells: Sequence[CellTask],
+    scopes: Scopes,
+    asks: Asks = "average",
+    advance: Advance | None = None,
 ) -> Iterator[tuple[int, Trajectory]]:
     """Replay cells over the same traces with the same random streams (common random numbers).
 
@@ -26,6 +31,8 @@ def replay_together(
         Gives the replicates' random streams, fresh each time.
     asks : str
         Where gradients are taken.
+    advance : callable, optional
+        Told how many more updates are done, of all replicates and cells.
 
     Yields
     ------
@@ -42,9 +49,10 @@ def replay_together(
         numbers = [number for number, other in enumerate(alike) if other == kind]
         if kind is None:
             for number in numbers:
-                yield number, fold(traces, cells[number], scopes(), asks)
+                yield number, fold(traces, cells[number], scopes(), asks, advance=advance)
         else:
-            learned = learn(traces, [cells[number] for number in numbers], scopes)
+            some = [cells[number] for number in numbers]
+            learned = learn(traces, some, scopes, advance=advance)
             yield from zip(numbers, learned, strict=True)
 
 

@@ -61,7 +61,7 @@ def a_killed_worker_changes_nothing(
         if len(ended) == 1:
             workers[0].kill()
 
-    found = sweep(scenario, folder / "killed", address=address, on_cell=kill)
+    found = sweep(scenario, folder / "killed", address=address, progress=kill)
     assert (found.done, found.left) == (12, 0)
     assert len(ended) == 12
     assert workers[0].wait(5) != 0

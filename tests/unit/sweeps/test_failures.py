@@ -15,6 +15,7 @@ from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
 from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.told import whole_cells
 
 prepare = Ready.of.__func__  # type: ignore[attr-defined]
 
@@ -115,7 +116,7 @@ def test_two_sweeps_in_one_place(scenario: Scenario, tmp_path: Path) -> None:
             sweep(scenario, out)
         said.extend(error.value.lines())
 
-    sweep(scenario, out, on_cell=again)
+    sweep(scenario, out, progress=whole_cells(again))
     assert (
         said
         == [
@@ -135,7 +136,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, on_cell=interrupt)
+        sweep(scenario, out, progress=whole_cells(interrupt))
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (100.0 + 2 * number, 100.0 + 2 * number))
     found = status(scenario, out)
@@ -153,7 +154,7 @@ def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, on_cell=interrupt)
+        sweep(scenario, out, progress=whole_cells(interrupt))
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (2.0 * number, 2.0 * number))
     (out / "failed").mkdir()

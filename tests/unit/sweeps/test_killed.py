@@ -18,6 +18,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL
 from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.told import whole_cells
 
 
 def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> None:
@@ -105,7 +106,7 @@ def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, on_cell=interrupt)
+        sweep(scenario, out, progress=whole_cells(interrupt))
     (out / "failed").mkdir()
     records = {
         "5.json.tmp": '{"cell": 5, "err',

@@ -17,6 +17,7 @@ from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.told import whole_cells
 
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 NUMPY = versions()["numpy"]
@@ -40,7 +41,7 @@ def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, on_cell=interrupt)
+        sweep(scenario, out, progress=whole_cells(interrupt))
 
 
 def older(file: Path) -> None:
@@ -198,5 +199,5 @@ def test_what_others_put_there_stays(tmp_path: Path) -> None:
     def note(*_: Any) -> None:
         (out / "mine.txt").write_text("mine", encoding="utf-8")
 
-    assert list(sweep(scenario, out, on_cell=note).failed) == [0, 1]
+    assert list(sweep(scenario, out, progress=note).failed) == [0, 1]
     assert os.listdir(out) == ["mine.txt"]

@@ -1,0 +1,102 @@
+"""Progress on a terminal: what is done, of how much, how fast, and how long it will take."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from asyncdp_sim.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Display
+    from rich.progress import Task
+
+
+@contextmanager
+def drawn() -> Iterator[Progress | None]:
+    """Give what draws progress while a command works; None where the screen is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Drawn(Console(stderr=True)).display as display:
+        yield _Following(display)
+
+
+_EVERY = 0.05
+"""Seconds between two pictures of the same task."""
+
+
+class Drawn:
+    """One line of a terminal, of 80 columns at most.
+
+    Parameters
+    ----------
+    console : Console
+    """
+
+    def __init__(self, console: "Console") -> None:
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+        from rich.table import Column
+
+        self.display: Display = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", table_column=Column(max_width=36, no_wrap=True)),
+            BarColumn(bar_width=8),
+            TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True)),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+
+class _Following:
+    """Follows what is being done: one task at a time, from where it begins."""
+
+    def __init__(self, display: "Display") -> None:
+        self._display = display
+        self._doing, self._done, self._shown = "starting", 0.0, 0.0
+        self._task = display.add_task("starting", total=None, figures="")
+
+    def __call__(self, doing: str, done: float, total: float | None, /) -> None:
+        display, now, anew = self._display, time.monotonic(), doing != self._doing
+        if not anew and self._done <= done != total and now < self._shown + _EVERY:
+            return
+        self._shown = now
+        if anew or done < self._done:
+            display.remove_task(self._task)
+            self._task = display.add_task(doing, total=total, completed=int(done), figures="")
+        self._doing, self._done = doing, done
+        display.update(self._task, completed=done)
+        [task] = (task for task in display.tasks if task.id == self._task)
+        display.update(self._task, figures=figures(task))
+
+
+def figures(task: "Task") -> str:
+    """Return done/total, the rate, and the time left, as far as they are known."""
+    if task.total is None:
+        return ""
+    said = [f"{int(task.completed):,}/{int(task.total):,}"]
+    if task.speed is not None and task.speed > 0:
+        said.append(rate(task.speed))
+        said.append(f"{duration((task.total - task.completed) / task.speed)} left")
+    return ", ".join(said)
+
+
+def rate(per_second: float) -> str:
+    """Return so many in a second, a minute or an hour, whichever is at least one."""
+    for seconds, unit in ((1, "s"), (60, "min")):
+        if per_second * seconds >= 1:
+            return f"{per_second * seconds:,.0f}/{unit}"
+    return f"{per_second * 3600:.2g}/h"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as one says it: 40 s, 3 min, 2 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
