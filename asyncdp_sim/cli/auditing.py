@@ -35,7 +35,7 @@ def audit_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Attack a scenario's privacy: lower bounds on ε beside what it claims."""
+    """Attack a scenario's privacy: is ε what it claims?"""
     from asyncdp_sim.audits import audit
 
     scenario, said = load_scenario(file, settings, allow_code)

@@ -51,7 +51,10 @@ def new_command(
         ),
     ] = None,
 ) -> None:
-    """Write a scenario to start from: a commented copy of one, or a small commented one."""
+    """Write a commented scenario to start from.
+
+    With a NAME it is a copy of that one, else a small one.
+    """
     from asyncdp_sim.scenario.commented import commented, starter
     from asyncdp_sim.scenario.files import write_new
 

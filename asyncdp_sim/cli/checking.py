@@ -25,7 +25,10 @@ def check_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Validate scenarios and their tables; say what they mean, and what theory predicts."""
+    """Validate scenarios, and say in words what they mean.
+
+    Tables are opened and looked at too, and theory says what it predicts.
+    """
     from asyncdp_sim.describe import describe
 
     faulty = []

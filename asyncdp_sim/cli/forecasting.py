@@ -90,7 +90,10 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Say how good, how soon, and who profits, without training on private records."""
+    """Say how good, how soon, and who profits, without training.
+
+    No private records are read, unless --private says so.
+    """
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.population import Moments, population
     from asyncdp_sim.forecasts.worth import errors

@@ -18,7 +18,10 @@ def plot_command(
         ),
     ],
 ) -> None:
-    """Draw figures into DIR/figures, each beside the table of its numbers; print where they are."""
+    """Draw the figures of results into DIR/figures.
+
+    Each lies beside the table of its numbers; the paths are printed.
+    """
     for place in places:
         draw(place)
 

@@ -18,7 +18,7 @@ def replay_command(
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Make a result or a sweep again from its manifest, and compare all of it."""
+    """Make a result or a sweep again, and compare all of it."""
     from asyncdp_sim.sweeps import reproduce_all
 
     results = reproduce_all(

@@ -42,7 +42,10 @@ def run_command(
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
     plotting: Plot = False,
 ) -> None:
-    """Simulate one scenario and learn; write a result directory. A finished one is done."""
+    """Simulate one scenario and learn; write a result directory.
+
+    Given again for a result that is finished, the same command has nothing to do.
+    """
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.runs import finished, run, write
 

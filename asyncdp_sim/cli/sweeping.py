@@ -55,7 +55,10 @@ def sweep_command(
     allow_code: AllowCode = False,
     plotting: Plot = False,
 ) -> None:
-    """Run the grid of a scenario's sweep, one directory per cell; continue an unfinished one."""
+    """Run every cell of a sweep, or those that are left.
+
+    Each cell has a directory of its own in the sweep's, as a run has.
+    """
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 

@@ -41,7 +41,7 @@ def data_command(
         typer.Option("--epsilon", parser=positive, help="Write a whole scenario, with this ε."),
     ] = None,
 ) -> None:
-    """Look at a table: its columns, what is suspicious, and a scenario's [data] for it.
+    """Look at a table, and propose a scenario's [data] for it.
 
     Of private rows only their number is told, and how many each owner has.
     """

@@ -176,6 +176,19 @@ def test_help(here: Path) -> None:
     assert said.seconds < 1.5  # DESIGN says 0.4 s; machines that run tests are busy
 
 
+def test_help_needs_nothing_but_typer(here: Path) -> None:
+    code = "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)\nimport sys\n"
+    kept = "sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", f"import site; site.main()\n{code}print({kept})"],
+        cwd=here, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = ended.stdout.splitlines()[-1]
+    for heavy in ("numpy", "pydantic", "rich", "pandas", "scipy"):
+        assert f"'{heavy}'" not in loaded
+    assert "..." not in ended.stdout.partition("Commands:")[2]  # each line is whole
+
+
 def test_help_of_a_command(command: Command) -> None:
     said = command.done("run", "--help")
     for option in ("--out", "--seed", "--replicates", "--workers", "--set", "--events"):
