@@ -35,7 +35,7 @@ def audit_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Attack a scenario's privacy: is ε what it claims?"""
+    """Attack a scenario's privacy, for lower bounds on its ε."""
     from asyncdp_sim.audits import audit
 
     scenario, said = load_scenario(file, settings, allow_code)
