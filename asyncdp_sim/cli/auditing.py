@@ -14,7 +14,7 @@ from asyncdp_sim.cli.options import (
     open_share,
 )
 from asyncdp_sim.cli.progress import drawn
-from asyncdp_sim.cli.screen import note_all
+from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import blaming
 
 
@@ -50,7 +50,7 @@ def audit_command(
             workers=workers,
             progress=progress,
         )
-    typer.echo("\n".join(found.lines()))
+    show(found.lines())
     note_all(said)
     if found.exceeded:
         raise typer.Exit(3)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
-from asyncdp_sim.cli.screen import note_all
+from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import InputError, blaming
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check_command(
         except InputError as error:
             faulty += error.lines()
         else:
-            typer.echo("\n".join([f"{file}: valid", *(f"  {line}" for line in lines)]))
+            show([f"{file}: valid", *(f"  {line}" for line in lines)])
             note_all(said)
     if len(faulty) > 0:
         typer.echo("\n".join(faulty), err=True)

@@ -21,7 +21,7 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.progress import drawn
-from asyncdp_sim.cli.screen import next_steps, note_all
+from asyncdp_sim.cli.screen import next_steps, note_all, show
 from asyncdp_sim.errors import blaming
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def forecast_command(
     told = words.lines(found)
     if worth is not None:
         told += ["", *worth_words.lines(worth, others)]
-    typer.echo("\n".join(told))
+    show(told)
     note_all(said)
     next_steps(("to run it", ["run", file, *as_options(settings)]))
 

@@ -1,7 +1,9 @@
 """Everything that several commands show: notes, and a result's figures."""
 
+import re
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,20 @@ import typer
 def note(text: str) -> None:
     """Print a note, apart from what the command was asked for."""
     typer.echo(f"note: {text}", err=True)
+
+
+def show(lines: Sequence[str]) -> None:
+    """Print lines; on a terminal, those that are longer than it are folded below their value."""
+    from asyncdp_sim.words import SCREEN
+
+    for line in lines:
+        begins = re.match(r" *(?:\S+ )*\S+ {2,}|\s*", line)
+        indent = " " * min(24, 2 if begins is None else begins.end())
+        whole = len(line) <= SCREEN or not sys.stdout.isatty()
+        parts = [line] if whole else textwrap.wrap(
+            line, SCREEN, subsequent_indent=indent, break_on_hyphens=False,
+        )  # fmt: skip
+        typer.echo("\n".join(parts))
 
 
 def note_all(notes: Sequence[str]) -> None:
@@ -67,5 +83,13 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     from asyncdp_sim.report import notes, report
 
     before = ["finished before, nothing was left to do"] if done else []
-    typer.echo("\n".join([*report(directory), *before, f"result in {directory}"]))
-    note_all([*said, *notes(directory)])
+    lines = report(directory)
+    show([*lines, *before, f"result in {directory}"])
+    reasons = [line for line in lines if line.startswith("because")]
+    further = [each for each in notes(directory) if not _is_among(each, reasons)]
+    note_all([*said, *further])
+
+
+def _is_among(said: str, reasons: Sequence[str]) -> bool:
+    """Return whether a note, but for its mark, is a reason that has been shown."""
+    return any(line.endswith(said.partition(": ")[2] or said) for line in reasons)

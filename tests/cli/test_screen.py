@@ -1,0 +1,38 @@
+"""What is shown: nothing twice, what matters most first, and nothing wider than a terminal."""
+
+import io
+import sys
+
+from asyncdp_sim.cli.screen import note_all, show
+from asyncdp_sim.words import SCREEN
+
+LITTLE = ("run.updates=10", "run.replicates=2", "owners.records=300", "data.public_records=200")
+
+
+def test_reasons_are_said_once_and_privacy_comes_first(command, tmp_path, capsys):
+    settings = [word for each in LITTLE for word in ("--set", each)]
+    said = command.done("run", "lending-timing", *settings, "--out", tmp_path / "r")
+    reason = "noise scalar-as-published: one draw on all coordinates"
+    assert f"\nbecause              {reason}" in said.out
+    assert reason not in said.err
+    assert "note: Synthetic twin" in said.err
+    note_all(["what was run", "not private: why", "what was run"])
+    assert capsys.readouterr().err == "note: not private: why\nnote: what was run\n"
+
+
+def test_long_lines_are_folded_on_a_terminal_alone(monkeypatch):
+    line = f"because              {'a reason ' * 20}".rstrip()
+    for watched in (True, False):
+        screen = io.StringIO()
+        screen.isatty = lambda watched=watched: watched
+        monkeypatch.setattr(sys, "stdout", screen)
+        show(["short  1", line])
+        first, *rest = screen.getvalue().splitlines()
+        assert first == "short  1"
+        if watched:
+            assert max(map(len, rest)) <= SCREEN
+            assert all(each.startswith(" " * 21 + "reason") or each.startswith(" " * 21 + "a")
+                       for each in rest[1:])  # fmt: skip
+            assert " ".join(" ".join(rest).split()) == " ".join(line.split())
+        else:
+            assert rest == [line]
