@@ -1,6 +1,5 @@
 """Options and arguments that several commands take, and their reading."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -164,6 +163,8 @@ def who(only: list[str], without: list[str]) -> list[str]:
     """Return the settings that ``--only`` and ``--without`` stand for."""
     if len(only) > 0 and len(without) > 0:
         raise typer.BadParameter("allowed is one of --only and --without")
+    import json
+
     named = {"only": only, "without": without}
     return [
         f"owners.{key}={json.dumps(names, ensure_ascii=False)}"

@@ -25,5 +25,5 @@ def test_help(record_property):
         ours=ours,
         baseline=baseline,
         against="importing typer and rich",
-        at_least=1 / 1.2,
+        at_least=1 / 1.5,
     )
