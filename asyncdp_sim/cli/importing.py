@@ -48,7 +48,7 @@ def import_command(
     fit: Annotated[bool, typer.Option("--fit", help="Find laws and a scenario (trace).")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Of simulations of the fit (trace).")] = 1,
 ) -> None:
-    """Turn networks that others measured into tables and scenarios."""
+    """Turn networks that others measured into scenarios."""
     with blaming(file):
         if format is Format.fedscale:
             from asyncdp_sim.imports.fedscale import import_fedscale

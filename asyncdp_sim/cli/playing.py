@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, File, Settings, positive
+from asyncdp_sim.cli.options import AllowCode, File, Settings, load_scenario, positive
 from asyncdp_sim.errors import blaming
 
 
@@ -35,19 +35,20 @@ def play_release_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Play how owners release second moments, on synthetic records or rows like the public ones.
+    """Play a release of second moments on synthetic records.
 
+    Rows like the public ones serve as well, and no private ones ever do.
     A forecast may be tried on the file; real moments come from a vetted library.
     """
     from asyncdp_sim.forecasts.played_release import play, write_played
-    from asyncdp_sim.scenario import load, require_new
+    from asyncdp_sim.scenario import require_new
 
     if private:
         raise typer.BadParameter(
             "--private: a release is never played on private rows, since whoever has the seed "
             "subtracts the noise; owners release their moments by a vetted library"
         )
-    scenario, _ = load(file, settings, allow_code=allow_code)
+    scenario, _ = load_scenario(file, settings, allow_code)
     with blaming(file):
         require_new(out, "--out")
         made = play(scenario.base(), epsilon, bound, together=together)

@@ -1,4 +1,4 @@
-"""What is shown: nothing twice, what matters most first, and nothing wider than a terminal."""
+"""The screen: nothing is said twice, what matters most is first, and long lines are folded."""
 
 import io
 import sys
