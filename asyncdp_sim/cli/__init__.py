@@ -25,6 +25,7 @@ from asyncdp_sim.cli.options import (
     who,
     whole_number,
 )
+from asyncdp_sim.cli.reporting import report_command
 from asyncdp_sim.cli.table import data_command
 from asyncdp_sim.errors import InputError, ReplayError, blaming
 
@@ -187,6 +188,7 @@ def check_command(
 
 
 app.command("data")(data_command)
+app.command("report")(report_command)
 
 
 @app.command("forecast")
