@@ -19,6 +19,7 @@ from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page
+from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.privacy import banner
 from asyncdp_sim.reports.spacetime import _again
@@ -208,6 +209,24 @@ def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result: Path
     assert len(small) < len(large) / 2
     assert size == (468.0, 259.2)
     assert Seen(f"<svg>{small}</svg>").foreign == []
+
+
+def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
+    """Where a file lies is no part of a page that is sent about."""
+    rows = [f"{n % 7},{n % 5 + n % 7 / 9}" for n in range(60)]
+    (tmp_path / "mine.csv").write_text("\n".join(["x,y", *rows, ""]))
+    data = {"kind": "table", "path": str(tmp_path / "mine.csv"), "target": "y", "features": 1}
+    data |= {"public_records": 20, "preprocessing": "pca"}
+    owners = {"count": 2, "records": 15}
+    found = Result.read(written(tmp_path / "of-table", data=data, owners=owners))
+    told = account(found, found.scenario)
+    words = " ".join(f"{line.name} {line.text}" for line in told.lines)
+    assert "mine.csv" in words
+    assert str(tmp_path) not in words
+    assert told.note == ""
+    (tmp_path / "mine.csv").unlink()
+    gone = account(found, found.scenario)
+    assert (len(gone.lines) > 0) != (gone.note != "")
 
 
 def test_templates_travel_with_the_package() -> None:
