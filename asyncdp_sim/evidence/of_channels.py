@@ -19,8 +19,8 @@ OF_CHANNELS = (
     ),
     Oracle(
         "what a slot holds, and who cannot send in the next",
-        "N q (1−q)^(N−1), q = p/(1+p); capture and losses of a slot",
-        f"{FORMULAS}.random_access",
+        "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
+        f"{FORMULAS}.aloha",
         "push, an airtime of at most a slot",
         verified(
             "slotted", "what_a_slot_holds", "the_last_sender_cannot_send_in_the_next_slot"
@@ -30,7 +30,7 @@ OF_CHANNELS = (
     Oracle(
         "answers per slot, and how many owners wait",
         "the chain of waiting owners, one linear solve",
-        "asyncdp_sim.network.channels.persistent_aloha (Bianchi's discrete-time view)",
+        "asyncdp_sim.network.channels.persistent_aloha",
         "push, 2 to 7 owners",
         verified("persistent_aloha", "the_channel_at_work_is_the_chain"),
         (PersistentAloha, Push, PoissonClock, SaturatedClock),

@@ -257,7 +257,7 @@ OF_ROADS = (
         "which links a random graph has",
         "by hand; β exp(−d/(αL)) for Waxman",
         "Waxman (1988), Barabási and Albert (1999)",
-        "graphs of a few to some hundred nodes",
+        "small graphs",
         tests(
             "unit/network/test_topology",
             "a_geometric_graph_by_hand",

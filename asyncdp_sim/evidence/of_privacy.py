@@ -33,7 +33,7 @@ OF_NOISE = (
         "staircase noise of vectors",
         "shells of ‖w‖₁ one by one; a likelihood ratio of at most e^ε",
         "Geng and Viswanath (2014)",
-        "p up to some dozens",
+        "vectors, one L1 sensitivity for all coordinates",
         verified(
             "staircase", "noise_has_its_law", "density_integrates_to_its_moments",
             "finite_sums_equal_the_series", "best_gamma_is_the_published_one",
@@ -163,6 +163,8 @@ OF_BOUNDS = (
         (
             *tests("unit/privacy/test_bounds", "no_record_contributes_more_than_a_clips_bound"),
             *tests("unit/learning/test_objectives_records",
+                   "replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound"),
+            *tests("unit/learning/test_perceptron",
                    "replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound"),
         ),
         (Clip,),

@@ -3,6 +3,7 @@
 import ast
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,14 @@ def test_bases_are_those_of_the_oracles() -> None:
 @pytest.mark.parametrize("basis", list(Basis))
 def test_each_basis_has_words(basis: Basis) -> None:
     assert len(basis.words) > 5
+
+
+def test_sources_that_are_ours_are_there() -> None:
+    """Modules of the package and files of tests, wherever a source names them."""
+    said = " ".join(each.source for each in ORACLES)
+    modules = set(re.findall(r"\basyncdp_sim(?:\.\w+)+", said))
+    files = set(re.findall(r"\btests/[\w/]+\.py", said))
+    assert len(modules) > 15
+    assert len(files) > 4
+    assert [name for name in sorted(modules) if find_spec(name) is None] == []
+    assert [name for name in sorted(files) if not (TESTS.parent / name).is_file()] == []
