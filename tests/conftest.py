@@ -1,6 +1,7 @@
 """Use of this machine by tests: memory that stays, and one thread for linear algebra.
 
-What collection leaves in memory stays to the end: garbage collections need not go over it. Tests
+What collection leaves in memory stays to the end: garbage collections need not go over it. They
+are rare besides, as hypothesis, once in use, times each of them. Tests
 run in as many processes as there are processors; threads of OpenBLAS besides, in these and in the
 programs that they start, wait for each other longer than they work.
 """
@@ -14,4 +15,5 @@ gc.disable()  # while modules are read and tests collected: all of that stays
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
     gc.enable()

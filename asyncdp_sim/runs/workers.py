@@ -3,15 +3,17 @@
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from asyncdp_sim import outside
 
@@ -77,8 +79,17 @@ def processes(workers: int) -> Iterator[Map]:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute with one BLAS thread inside, so that bits do not depend on the number of cores."""
-    with threadpool_limits(1, "blas"):
+    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """Return the libraries of linear algebra that this many imported modules have loaded.
+
+    Looking for them takes milliseconds, and only an import brings new ones.
+    """
+    return ThreadpoolController()
 
 
 def _begin() -> None:

@@ -10,6 +10,7 @@ from tests.cli.pages import FOLDER, commands, fenced, missing
 PAGE = FOLDER.parent / "own-network.md"
 
 
+@pytest.mark.documents
 def test_every_command_prints_what_the_page_shows(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

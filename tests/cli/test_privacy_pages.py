@@ -25,6 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.documents
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("each", SHOWN)
 def test_a_command_prints_what_its_page_shows(command: Command, each: Shown) -> None:

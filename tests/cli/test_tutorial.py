@@ -19,6 +19,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.documents
 def test_its_commands_print_what_it_shows(command: Command, here: Path) -> None:
     told = [
         each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})

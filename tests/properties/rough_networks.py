@@ -1,6 +1,7 @@
 """Random networks where messages wait, collide and are lost: channels × losses × protocols."""
 
 from functools import cache, partial
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,53 +15,49 @@ from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec import Kind, members
-from tests.properties.networks import LAWS, PERIODS, availabilities, clocks, domain, possible
+from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants
 
 Fields = dict[str, Any]
 
-NEVER, ALWAYS = st.just(False), st.just(True)
-SHARES = st.sampled_from([0.1, 0.0, 0.5])
-BURSTS = st.sampled_from(
-    [
-        {"to_bad": 0.1, "to_good": 0.5},
-        {"to_bad": 0.5, "to_good": 0.5, "loss_good": 0.1, "loss_bad": 0.8},
-    ]
-)
+SHARES = [0.1, 0.0, 0.5]
+BURSTS = [
+    {"to_bad": 0.1, "to_good": 0.5},
+    {"to_bad": 0.5, "to_good": 0.5, "loss_good": 0.1, "loss_bad": 0.8},
+]
 
 
-@cache
-def laws(n: int) -> st.SearchStrategy[Any]:
+def stage(rng: Random, n: int) -> Any:
     """One law for all, or one for each owner."""
-    return LAWS | st.lists(LAWS, min_size=n, max_size=n).map(tuple)
+    return law(rng) if rng.random() < 0.5 else tuple(law(rng) for _ in range(n))
 
 
-@cache
-def losses(n: int) -> st.SearchStrategy[Any]:
-    each = st.lists(SHARES | st.just(1.0), min_size=n, max_size=n).filter(lambda v: min(v) < 1)
-    return SHARES | BURSTS | each
+def losses(rng: Random, n: int) -> Any:
+    """One probability for all, bursts, or one for each owner, not all of whom are cut off."""
+    each = [rng.choice([*SHARES, 1.0]) for _ in range(n)]
+    if min(each) == 1.0:
+        each[0] = 0.5
+    return rng.choice([rng.choice(SHARES), rng.choice(BURSTS), each])
 
 
-@cache
-def uplinks(n: int) -> st.SearchStrategy[Fields]:
+def uplink(rng: Random, n: int) -> Fields:
     """What every channel has."""
-    always = {
-        "loss": losses(n),
-        "retransmissions": st.sampled_from([1, 0, 3]),
-        "resend": st.sampled_from(["fresh", "same"]),
-    }
     others = ("loss_query", "loss_request", "loss_acknowledgement")
-    return st.fixed_dictionaries(always, optional={name: losses(n) for name in others})
+    return {
+        "loss": losses(rng, n),
+        "retransmissions": rng.choice([1, 0, 3]),
+        "resend": rng.choice(["fresh", "same"]),
+        **{name: losses(rng, n) for name in others if rng.random() < 0.5},
+    }
 
 
 UPLINK = frozenset(ChannelKind.model_fields)
 
 
-@st.composite
-def channels(draw: st.DrawFn, n: int) -> Channel:
+def channel(rng: Random, n: int) -> Channel:
     """A channel of the union, or a variant of one."""
-    channel = draw(st.sampled_from(kinds(n)).flatmap(st.sampled_from))
-    return type(channel)(**{**dict(channel), **draw(uplinks(n))})
+    drawn = rng.choice(rng.choice(kinds(n)))
+    return type(drawn)(**{**dict(drawn), **uplink(rng, n)})
 
 
 @cache
@@ -75,55 +72,56 @@ def fits(n: int, channel: ChannelKind) -> bool:
     return len(channel.faults(n)) == 0 and (shared is None or shared.answer_airtime(48) <= 0.25)
 
 
-@st.composite
-def protocols(draw: st.DrawFn, n: int, least: float, in_rounds: bool) -> Protocol:
+def protocol(rng: Random, n: int, least: float, in_rounds: bool) -> Protocol:
     """A protocol that stands losses, and waits for answers long enough for some to arrive."""
 
     def wanted(member: type[Any]) -> bool:
         return not member.loses_nothing and member.update_of == ("round" if in_rounds else "answer")
 
-    return domain(draw, n, (least + 0.05, least + 0.5, 0.7), PERIODS).of(Protocol, wanted)
+    return domain(rng, n, (least + 0.05, least + 0.5, 0.7)).of(Protocol, wanted)
 
 
-@st.composite
-def topologies(draw: st.DrawFn, n: int) -> Topology | None:
-    if draw(st.booleans()):
-        return None
-    return domain(draw, n, (0.25, 0.0, 0.01, 1.0, 2.0), PERIODS).of(Topology)
+def topology(rng: Random, n: int) -> Topology | None:
+    """No topology, as often as one."""
+    return None if rng.random() < 0.5 else domain(rng, n, (0.25, 0.0, 0.01, 1.0, 2.0)).of(Topology)
 
 
-@st.composite
-def rough_networks(draw: st.DrawFn, synchronous: st.SearchStrategy[bool] = NEVER) -> Network:
-    """Draw a network, in rounds if synchronous; every run ends at its horizon at the latest."""
-    n = draw(st.integers(1, 4))
-    in_rounds = draw(synchronous)
-    channel = draw(channels(n))
+def rough_network(rng: Random, synchronous: float = 0.0) -> Network:
+    """Draw a network, in rounds with a probability; every run ends at its horizon at the latest."""
+    n = rng.randint(1, 4)
+    in_rounds = rng.random() < synchronous
+    medium = channel(rng, n)
     stages: Fields = {
-        name: draw(laws(n)) for name in ("request", "query", "answer", "acknowledgement")
+        name: stage(rng, n) for name in ("request", "query", "answer", "acknowledgement")
     }
-    compute = draw(laws(n))
-    if in_rounds and isinstance(channel.loss_query, tuple):  # an owner that is never reached
-        channel = channel.model_copy(update={"loss_query": 0.5})
-    if in_rounds and channel.contended is not None and channel.contended.carrier_sense:
+    compute = stage(rng, n)
+    if in_rounds and isinstance(medium.loss_query, tuple):  # an owner that is never reached
+        medium = medium.model_copy(update={"loss_query": 0.5})
+    if in_rounds and medium.contended is not None and medium.contended.carrier_sense:
         stages["query"] = Constant(value=0.25)  # or they listen again and again at one tick
-    least = _least(n, channel, stages, compute)
-    if draw(st.booleans()):
-        stages["rate_bytes"] = draw(st.sampled_from([480.0, (4800.0,) * n]))
-    return possible(
-        answers_allowed=draw(st.lists(st.sampled_from([9, 3, 1, 20]), min_size=n, max_size=n)),
-        updates=draw(st.sampled_from([30, 8, 1])),
+    least = _least(n, medium, stages, compute)
+    if rng.random() < 0.5:
+        stages["rate_bytes"] = rng.choice([480.0, (4800.0,) * n])
+    return Network(
+        answers_allowed=[rng.choice([9, 3, 1, 20]) for _ in range(n)],
+        updates=rng.choice([30, 8, 1]),
         answers_per_update=None if in_rounds else 1,
-        until=draw(st.sampled_from([6.0, 2.0])),
-        ties=draw(st.sampled_from(["declared", "shuffled"])),
-        clock=draw(clocks(n)),
-        availability=draw(st.just(Always()) | availabilities(n)),
-        channel=channel,
+        until=rng.choice([6.0, 2.0]),
+        ties=rng.choice(["declared", "shuffled"]),
+        clock=clock(rng, n),
+        availability=Always() if rng.random() < 0.5 else availability(rng, n),
+        channel=medium,
         latency=Latency(**stages),
         payload=Payload(),
-        topology=draw(topologies(n)),
+        topology=topology(rng, n),
         compute=compute,
-        protocol=draw(protocols(n, least, in_rounds)),
+        protocol=protocol(rng, n, least, in_rounds),
     )
+
+
+def rough_networks(synchronous: float = 0.0) -> st.SearchStrategy[Network]:
+    """Networks by seed, of which so many, as a share, go in rounds."""
+    return seeded(rough_network, synchronous)
 
 
 def _least(n: int, channel: Channel, stages: Fields, compute: Any) -> float:

@@ -31,14 +31,14 @@ from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import to_ticks
 from tests.ordering.scene import Scripted
 from tests.properties.networks import FIXED
-from tests.properties.rough_networks import ALWAYS, rough_networks
+from tests.properties.rough_networks import rough_networks
 from tests.unit.learning.problems import records
 
 K = EventKind
 ROUGH = settings(FIXED, max_examples=30)
 SEEDS = st.integers(0, 2**32)
 BUFFERS = st.sampled_from([1, 2, 3])
-ANY = rough_networks(st.sampled_from([False, False, False, True]))
+ANY = rough_networks(0.25)
 BEGINS = (K.answer_released, K.answer_resent)
 ARRIVALS = (K.answer_collided, K.answer_lost, K.answer_delivered, K.answer_discarded)
 
@@ -441,7 +441,7 @@ def test_live_learning_equals_replay_over_buffers(
 
 
 @ROUGH
-@given(rough_networks(ALWAYS), SEEDS, st.integers(0, 2), st.integers(1, 4))
+@given(rough_networks(1.0), SEEDS, st.integers(0, 2), st.integers(1, 4))
 def test_live_learning_equals_replay_in_rounds(
     network: Network, seed: int, trim: int, record_every: int
 ) -> None:

@@ -225,9 +225,12 @@ def never_online(network: Network) -> set[int]:
 def departures(network: Network, trace: Trace) -> dict[int, int]:
     """When owners left for good.
 
-    At the end of their last interval; under churn, at the last word of an owner that had joined.
+    At the end of their last interval, where these are not repeated; under churn, at the last word
+    of an owner that had joined.
     """
     if isinstance(network.availability, Intervals):
+        if network.availability.period is not None:
+            return {}
         table = {i: network.availability.periods(i) for i in range(1, network.n_owners + 1)}
         return {owner: periods[-1][1] for owner, periods in table.items() if len(periods) > 0}
     if network.availability.kind != "churn" or network.availability.lifetime.kind == "none":

@@ -31,7 +31,7 @@ SHARES = st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.07])
 """Of a budget, what one answer costs."""
 NOISY = list({each.kind: each for each in examples(Mechanism) if not each.exact}.values())
 KINDS = {each.kind for each in NOISY}
-ROUGH = rough_networks(st.sampled_from([False, False, True]))
+ROUGH = rough_networks(1 / 3)
 RESENDS = ["fresh", "same"]
 
 

@@ -1,5 +1,8 @@
 """Streams by name: the name decides the numbers, and is handed out once."""
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
@@ -69,3 +72,13 @@ def test_the_numbers_of_a_name_are_pinned() -> None:
     drawn = Streams(1).generator("replicate", 1, "owner", 1, "clock")
     assert isinstance(drawn.bit_generator, np.random.PCG64)
     assert drawn.integers(2**32, size=3).tolist() == [3543278330, 570096784, 1245884014]
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32, 2**128 - 1, 2**128, 2**200 + 17])
+def test_the_numbers_are_those_of_numpys_seed_sequence(seed: int) -> None:
+    name = ("replicate", 3, "owner", 17, "clock")
+    digest = hashlib.blake2b(json.dumps(name).encode(), digest_size=16).digest()
+    key = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
+    sequence = np.random.SeedSequence(seed, spawn_key=key)
+    numbers = np.random.Generator(np.random.PCG64(sequence)).integers(2**62, size=4)
+    assert first(seed, name) == numbers.tolist()
