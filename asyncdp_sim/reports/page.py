@@ -1,6 +1,8 @@
 """The page: all its parts put into one template, and written whole."""
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,7 @@ def _content(opened: Result | Sweep) -> dict[str, Any]:
         "tables": tables_of(directory) + (tables_of(shown.directory) if which else []),
         "style": Markup(_file("page.css")),
         "script": Markup(_file("page.js")),
+        "script_digest": b64encode(sha256(_file("page.js").encode()).digest()).decode(),
     }
 
 

@@ -157,6 +157,16 @@ def test_an_owners_name_runs_nothing(browser: Any, pages: dict[str, Path]) -> No
     assert "alert('&" in shown.execute_script("return document.body.innerText")
 
 
+def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> None:
+    """Were one ever to come in, the page's own policy keeps it from running."""
+    page = pages["run"].with_name("spoilt.html")
+    text = pages["run"].read_text("utf-8")
+    page.write_text(text.replace("<main>", "<main><script>document.title = 'ran'</script>"))
+    shown = opened(browser, page)
+    assert shown.title != "ran"
+    assert any("Content Security Policy" in each["message"] for each in shown.get_log("browser"))
+
+
 def test_on_paper_nothing_is_left_to_click(browser: Any, pages: dict[str, Path]) -> None:
     shown = opened(browser, pages["sweep"])
     shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

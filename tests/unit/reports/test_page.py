@@ -3,7 +3,9 @@
 import json
 import re
 import tomllib
+from base64 import b64encode
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,14 @@ def test_names_and_titles_are_text(of_run: Seen, of_sweep: Seen) -> None:
         assert "Ann &amp; Sons" in seen.text
     assert "code" in seen.said
     assert "`" not in of_run.said
+
+
+def test_no_script_but_its_own_may_run(of_run: Seen) -> None:
+    [policy] = [each["content"] for each in of_run.all("meta") if "http-equiv" in each]
+    [script] = re.findall(r"<script>(.*?)</script>", of_run.text, re.S)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in str(policy)
+    assert "default-src 'none'" in str(policy)
 
 
 def test_every_drawing_has_the_words_of_its_caption(of_run: Seen, result: Path) -> None:
