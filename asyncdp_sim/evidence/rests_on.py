@@ -107,7 +107,7 @@ def _of_learning(
         return _row(PSI, Basis.unverified, OUTSIDE.format(stranger))
     doubts = nonlinear(scenario, interior=interior)
     if projected > 0:
-        doubts.append(f"the projection onto Θ changed {projected} models")
+        doubts.append(f"the projection onto Θ changed models in {projected} updates")
     order = out_of_order(scenario)
     if len(doubts) == 0 and len(order) == 0:
         return _row(PSI, Basis.exact, MOMENTS)

@@ -49,6 +49,12 @@ def test_psi_rests_on_what_holds(parts: dict[str, Any], basis: Basis, why: str) 
     assert why in said
 
 
+def test_one_projection_is_enough_to_leave_the_moments() -> None:
+    last = rests_on(parse(Scenario, BASE), projected=1)["together"][-1]
+    assert last["basis"] == Basis.replay
+    assert "the projection onto Θ changed models in 1 updates" in last["why"]
+
+
 def test_figures_of_a_network_rest_on_formulas_that_hold() -> None:
     assert together()["throughput"][0] == Basis.exact
     gamma = {"kind": "gamma", "rate": 1.0, "cv": 0.5}

@@ -208,7 +208,7 @@ def test_columns_are_those_of_the_tables_that_are_there(of_run: Seen) -> None:
 def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result: Path) -> None:
     with style():
         figure, axes = canvas()
-        points = np.random.default_rng(1).normal(size=(2, 3000))
+        points = np.random.default_rng(1).normal(size=(2, 2500))
         axes.plot(*points, "o")
         axes.set_xlabel("said in letters")
     manifest = label([read_manifest(result)])
