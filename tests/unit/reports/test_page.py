@@ -169,6 +169,8 @@ def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) 
         for key, value in (("not_for_release", True), ("timing_accounted", False))
     )
     silent = {**good, "summary": {**good["summary"], "private": None}}
+    silent["warnings"] = ["not shown: nobody vouches for the mechanism"]
+    assert label([silent]).private is None
     tones = {"kept": [good], "withheld": [real], "broken": [good, real, bad]}
     for tone, manifests in tones.items():
         assert banner(manifests).tone == tone
