@@ -25,6 +25,7 @@ from asyncdp_sim.cli.options import (
     who,
     whole_number,
 )
+from asyncdp_sim.cli.playing import play_release_command
 from asyncdp_sim.cli.reporting import report_command
 from asyncdp_sim.cli.table import data_command
 from asyncdp_sim.errors import InputError, ReplayError, blaming
@@ -49,6 +50,7 @@ app = typer.Typer(
 
 
 app.command("import")(import_command)
+app.command("play-release")(play_release_command)
 
 
 @app.command("run")

@@ -71,6 +71,8 @@ class Dataset:
         Owner i's value of the column that the table is split by; without members where none is.
     public_targets : NDArray, optional
         Targets of the public rows, (m,), which anybody may look at; None where there are none.
+    doubts : tuple of str
+        Of records that stand in for others: in what they may be unlike those.
     """
 
     features: tuple[Array, ...]
@@ -87,6 +89,7 @@ class Dataset:
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
     public_targets: Array | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def records(self) -> tuple[int, ...]:

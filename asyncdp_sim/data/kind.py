@@ -1,7 +1,8 @@
 """The family of data: what the rest of the house asks of a member."""
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import Self
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
@@ -77,12 +78,29 @@ class DataKind(Kind):
         """Why one private record has a say in what becomes of others; None where it has none."""
         return None
 
-    twin_words: ClassVar[str] = "the table's synthetic twin"
-    """What is drawn in place of a table that is not read."""
+    @property
+    def twin_words(self) -> str:
+        """What is drawn in place of a table that is not read."""
+        return "the table's synthetic twin"
 
     def twin(self) -> Self | None:
         """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
+
+    @property
+    def uncertain(self) -> str | None:
+        """What may be drawn again of these data to see how far they may be off, in words."""
+        return None
+
+    def redraws(
+        self,
+        count: int,  # noqa: ARG002
+        n_owners: int,  # noqa: ARG002
+        records: tuple[int, ...] | None,  # noqa: ARG002
+        streams: Streams,  # noqa: ARG002
+    ) -> Iterator[Dataset]:
+        """Yield the records with that drawn again, ``count`` times; none where nothing is."""
+        return iter(())
 
     @abstractmethod
     def build(

@@ -10,6 +10,7 @@ from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, v
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
 from asyncdp_sim.forecasts.grid import Point, grid
+from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import Simulated, simulated
 from asyncdp_sim.scenario import Scenario
@@ -67,6 +68,8 @@ class Forecast:
     unsound : str, optional
         Why private records have a say in what is made of others, or had one in the settings: no
         finite ε either.
+    may_be_off : MayBeOff, optional
+        How far the forecast of a stand-in may be off from one of the records it stands in for.
     """
 
     psi: float
@@ -89,6 +92,7 @@ class Forecast:
     not_for_release: bool
     timing: str | None = None
     unsound: str | None = None
+    may_be_off: MayBeOff | None = None
 
     @property
     def cost_of_privacy(self) -> float:
@@ -105,6 +109,7 @@ def forecast(
     heterogeneity: float | None = None,
     workers: int = 1,
     dataset: Dataset | None = None,
+    redraws: int = REDRAWS,
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
 
@@ -130,6 +135,9 @@ def forecast(
         Processes for runs, ≥ 1.
     dataset : Dataset, optional
         The records, where they are at hand already.
+    redraws : int
+        How often what is uncertain about a stand-in is drawn again, to say how far the forecast
+        may be off; 0 for not at all.
 
     Raises
     ------
@@ -145,7 +153,11 @@ def forecast(
         doubts = [*found, *[RECORDS] * known.common]
         known = population(scenario.base(), "own", private=private, dataset=known.dataset)
         said = _by_runs(known, doubts, target, workers)
-    return replace(said, unsound="; ".join(scenario.unsound) or None)
+    off = None
+    if redraws > 0:
+        which: Moments = "own" if not known.common else "common"
+        off = may_be_off(known, which, heterogeneity, redraws=redraws, workers=workers)
+    return replace(said, unsound="; ".join(scenario.unsound) or None, may_be_off=off)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:
@@ -224,4 +236,4 @@ def _first(curve: Array, times: Array, target: float | None) -> float | None:
     return float(times[int(np.argmax(curve <= target))])
 
 
-__all__ = ["Forecast", "OwnerForecast", "Point", "forecast", "grid"]
+__all__ = ["Forecast", "MayBeOff", "OwnerForecast", "Point", "forecast", "grid"]

@@ -6,8 +6,10 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.faults import show
-from asyncdp_sim.forecasts import Forecast, OwnerForecast, Point
+from asyncdp_sim.forecasts import Forecast, MayBeOff, OwnerForecast, Point
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.scenario import Participants, spoken
@@ -54,10 +56,24 @@ def lines(found: Forecast) -> list[str]:
         ("method", found.method),
         *(("because", doubt) for doubt in found.doubts),
         ("data", found.moments + (f": {RELEASE}" if found.not_for_release else "")),
+        *_off(found.may_be_off),
     ]
     width = max(len(name) for name, _ in rows)
     told = [f"{name:<{width}}  {value}" for name, value in rows]
     return told + (_owners(found.owners) if len(found.owners) > 0 else [])
+
+
+def _off(found: MayBeOff | None) -> list[tuple[str, str]]:
+    """Say how far a stand-in's figures may be off, and what that leaves out."""
+    if found is None:
+        return []
+    told = f"ψ ± {_figure(found.psi_half_width)}"
+    if len(found.errors_half_width) > 0:
+        unit = f" {found.unit}" if found.unit else ""
+        middle = float(np.median(found.errors_half_width))
+        told += f", {found.score} ± {_figure(middle)}{unit} of the median owner"
+    told += f": {found.redraws} {found.uncertain}"
+    return [("may be off by", told), *(("beyond that", each) for each in found.left_out)]
 
 
 def _owners(owners: Sequence[OwnerForecast]) -> list[str]:

@@ -77,13 +77,13 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     return tomli_w.dumps(raw)
 
 
-def require_new(file: Path) -> None:
-    """Refuse a place where a scenario cannot be saved, or would replace something.
+def require_new(file: Path, option: str = "--save") -> None:
+    """Refuse a place where a file cannot be saved, or would replace something.
 
     Raises
     ------
     SpecError
-        On ``--save``.
+        On the option that names it.
     """
     if os.path.lexists(file):
         given, allowed = f"an existing path, {file}", "allowed is a file that does not exist yet"
@@ -91,7 +91,7 @@ def require_new(file: Path) -> None:
         given, allowed = str(file), "allowed is a file in a folder that exists"
     else:
         return
-    raise SpecError([Fault("--save", given, allowed)])
+    raise SpecError([Fault(option, given, allowed)])
 
 
 def save_new(scenario: Scenario, file: Path) -> None:

@@ -102,7 +102,11 @@ def test_private_records_are_read_only_where_that_is_asked_for(
     command: Command,
 ) -> None:
     public = command.done("forecast", "table.toml").out
-    assert "rows drawn from the table's public ones, as if all owners were alike" in public
+    assert "rows drawn from the table's public ones\n" in public
+    assert ": 8 random halves of the public rows\n" in public
+    told = json.loads(command.done("forecast", "table.toml", "--json").out)["may_be_off"]
+    assert f"may be off by       ψ ± {told['psi_half_width']:.4g}: " in public
+    assert [f"beyond that         {each}" in public for each in told["left_out"]] == [True, True]
     none = ("data.public_records=0", 'data.preprocessing="none"', "data.features=2")
     said = command("forecast", "table.toml", *(word for path in none for word in ("--set", path)))
     assert said.code == 2

@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split
+from asyncdp_sim.data.stand_ins import StandIn
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.learning.acceptance import Acceptance
@@ -56,6 +57,7 @@ _POLAR = {
 FAMILIES = {
     "data": DataSpec,
     "split": Split,
+    "stand-in": StandIn,
     "preprocessing": Preprocessing,
     "encoding": Encoding,
     "law": Law,
@@ -113,7 +115,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     **{(kind, "public_overlap"): [True] for kind in ("lending", "hospital", "fraud", "table")},
     ("lending", "drift"): [True],
     ("table", "owner_column"): [None],
-    ("table", "resampled"): [True],
+    ("table", "from_stand_in"): [True],
     **{("table", f): [None] for f in ("public_path", "separator", "decimal", "charset")},
     ("one-hot", "values"): [None],
     ("ordinal", "order"): [None],

@@ -32,7 +32,7 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 
 def test_commands_named_are_commands():
-    named = set(re.findall(r"`asyncdp (\w+)", README))
+    named = set(re.findall(r"`asyncdp (\w[\w-]*)", README))
     listed = subprocess.run(
         [sys.executable, "-m", "asyncdp_sim", "--help"],
         cwd=ROOT,
@@ -40,6 +40,7 @@ def test_commands_named_are_commands():
         text=True,
         check=True,
     ).stdout
-    commands = {"run", "sweep", "check", "forecast", "audit", "replay", "import", "data"}
+    commands = {"run", "sweep", "check", "forecast", "audit", "replay", "import", "data",
+                "play-release"}  # fmt: skip
     assert named == commands
     assert all(name in listed for name in named)

@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind
+from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
 
@@ -51,6 +51,16 @@ class ByColumn(SplitKind):
         how = (asked.n_owners, asked.records, self.least)
         rows, notes = rows_by_value(self.column, values, *how)
         return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
+
+    @override
+    def likened(
+        self, owned: Owned, values_of: ValuesOf, first: int, public: int, apart: bool
+    ) -> Rows:
+        """Take a public row that names an owner to be like that owner's."""
+        places = {name: place for place, name in enumerate(owned.names)}
+        values = values_of(self.column)[first:]
+        like = [-1 if value is None else places.get(name_of(value), -1) for value in values]
+        return np.array(like, dtype=np.int64)
 
 
 def name_of(value: object) -> str:

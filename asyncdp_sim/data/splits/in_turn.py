@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, require_records
+from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf, require_records
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -44,6 +44,22 @@ class InOrder(InTurn):
     @override
     def order(self, available: int, streams: Streams | Scope) -> Rows:
         return np.arange(available)
+
+    @override
+    def likened(
+        self, owned: Owned, values_of: ValuesOf, first: int, public: int, apart: bool
+    ) -> Rows:
+        """Take a file of public rows to stand in the order of the table: each has its place there.
+
+        The last rows of the table itself have none among the owners'.
+        """
+        like = np.full(public, -1, dtype=np.int64)
+        if not apart:
+            return like
+        place = (np.arange(public) + 0.5) * first / public
+        for owner, rows in enumerate(owned.rows):
+            like[(rows[0] <= place) & (place < rows[-1] + 1)] = owner
+        return like
 
 
 class Shuffled(InTurn):

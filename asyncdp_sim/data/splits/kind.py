@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import Kind
@@ -102,6 +104,29 @@ class SplitKind(Kind):
     def shared_rows(self) -> int | None:
         """How many rows it shares out; None where the scenario or the table says so."""
         return None
+
+    def likened(
+        self,
+        owned: Owned,  # noqa: ARG002
+        values_of: ValuesOf,  # noqa: ARG002
+        first: int,  # noqa: ARG002
+        public: int,
+        apart: bool,  # noqa: ARG002
+    ) -> Rows:
+        """Return whose rows the public ones are like, from 0; −1 where nobody's more than others'.
+
+        Parameters
+        ----------
+        owned : Owned
+            Whose rows are whose.
+        values_of : callable
+            From a column to its raw values over all rows, public ones last.
+        first, public : int
+            The first public row, from 0, and how many there are.
+        apart : bool
+            Whether they are in a file of their own, and not the last of the table.
+        """
+        return np.full(public, -1, dtype=np.int64)
 
     @abstractmethod
     def named(self, values: Sequence[object]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ public cells alone decide what that is.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -13,15 +14,16 @@ from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind
+from asyncdp_sim.data.splits import Asked, ByColumn, InOrder, SplitKind
+from asyncdp_sim.data.stand_ins import DeclaredMoments, PublicRows, StandIn
 from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import AsTheyAre
+from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
+from asyncdp_sim.data.tables.preprocessing import AsTheyAre, Projection
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
-from asyncdp_sim.data.tables.resampling import resampled
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault
@@ -60,13 +62,14 @@ class TableData(TableRecipe):
         What stands before fractions in a CSV; absent, as its public rows show.
     charset : {"utf-8", "utf-16", "cp1252"}, optional
         By which bytes of a CSV are text; absent, as its header and public rows show.
-    resampled : bool
-        Whether every private row is one that is drawn from the public rows, with replacement, from
-        the stream ``("data", "resampled")``: of the private rows no more is used than whose they
-        are. Owners are then alike but for their numbers of records.
+    stand_in : table
+        What is drawn in place of private rows where they may not be read, as by a forecast:
+        ``{ kind = "public-rows" }`` or ``{ kind = "moments", path = … }``
+        (:mod:`asyncdp_sim.data.stand_ins`).
+    from_stand_in : bool
+        Whether every private row is one that the stand-in draws: of the private rows no more is
+        used than whose they are.
     """
-
-    twin_words = "rows drawn from the table's public ones, as if all owners were alike"
 
     kind: Literal["table"] = "table"
     path: str
@@ -79,7 +82,20 @@ class TableData(TableRecipe):
     separator: Literal[",", ";", "\t", "|"] | None = None
     decimal: Literal[".", ","] | None = None
     charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
-    resampled: bool = False
+    stand_in: Annotated[
+        StandIn,
+        Field(
+            description="What is drawn in place of private rows where they may not be read: "
+            "public-rows, or moments that owners released."
+        ),
+    ] = PublicRows()
+    from_stand_in: Annotated[
+        bool,
+        Field(
+            description="Whether the stand-in's rows are used in place of the private ones, of "
+            "which no more is read than whose they are."
+        ),
+    ] = False
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())  # columns are a table, which has no hash
@@ -95,6 +111,7 @@ class TableData(TableRecipe):
             cls(**asked, public_records=9, split=ByColumn(column="who"), drop=("z",)),
             cls(**asked, public_records=9, public_path="public.csv", **form),
             cls(**asked, public_records=9, columns={"x": Ordinal()}, unit="days"),
+            cls(**asked, public_records=9, stand_in=DeclaredMoments(path="moments.toml")),
         )
 
     @property
@@ -110,7 +127,7 @@ class TableData(TableRecipe):
     @property
     @override
     def synthetic(self) -> bool:
-        return self.resampled
+        return self.from_stand_in
 
     @property
     @override
@@ -129,9 +146,19 @@ class TableData(TableRecipe):
 
     @override
     def twin(self) -> Self | None:
-        if self.public_records == 0:
+        if self.public_records == 0 and self.stand_in.needs_public_rows:
             return None
-        return self.model_copy(update={"resampled": True})
+        return self.model_copy(update={"from_stand_in": True})
+
+    @property
+    @override
+    def twin_words(self) -> str:
+        return self.stand_in.words
+
+    @property
+    @override
+    def uncertain(self) -> str | None:
+        return self.stand_in.uncertain if self.from_stand_in else None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -186,15 +213,9 @@ class TableData(TableRecipe):
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
         self._require_owners(n_owners, records)
-        spare = {*self._dropped, self.split.of_column} - {self.target}
-        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
-        frame = with_public_rows(
-            self.path, self.public_path, self.public_records, self.form, spare, texts
-        )
-        key = "data.split" if self.owner_column is None else "data.owner_column"
-        self._require_columns(frame, key)
-        if self.resampled:
-            frame = resampled(frame, self.public_records, self.split.of_column, streams)
+        if self.from_stand_in:
+            return self._stood_in(self._ground(), n_owners, records, streams, swap)
+        frame, key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
         table = self._encoded(frame, gathering)
@@ -204,10 +225,77 @@ class TableData(TableRecipe):
             n_owners,
             records,
             streams,
-            None if self.resampled else source_of(self.path),
+            source_of(self.path),
             swap,
             gathering,
         )
+
+    @override
+    def redraws(
+        self, count: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> Iterator[Dataset]:
+        data = self.model_copy(update={"split": self._by_column})
+        ground = data._ground()
+        for number in range(1, count + 1):
+            stand_in = self.stand_in.model_copy(update={"redrawn": number})
+            drawn = data.model_copy(update={"stand_in": stand_in})
+            yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
+
+    @property
+    def _split_key(self) -> str:
+        return "data.split" if self.owner_column is None else "data.owner_column"
+
+    def _frame(self) -> "pd.DataFrame":
+        """Read the table, public rows last."""
+        spare = {*self._dropped, self.split.of_column} - {self.target}
+        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
+        how = (self.path, self.public_path, self.public_records, self.form, spare, texts)
+        frame = with_public_rows(*how)
+        self._require_columns(frame, self._split_key)
+        return frame
+
+    def _ground(self) -> Ground:
+        """Return what stand-ins are drawn from: the public rows, and what they decide."""
+        frame, gathering = self._frame(), Gathering()
+        first = private_rows(len(frame), self.public_records)
+        if self.public_records == 0:
+            return Ground.without_public_rows(frame, self.features)
+        public = self._encoded(frame.iloc[first:].reset_index(drop=True), gathering)
+        gathering.end()
+        projection = self._projection(*self._public(public, 0))
+        return Ground(frame, first, public, projection, self.public_path is not None)
+
+    def _stood_in(
+        self,
+        ground: Ground,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None,
+    ) -> Dataset:
+        """Return records of which the private ones are the stand-in's."""
+
+        def values_of(column: str) -> Sequence[object]:
+            return raw_values(ground.frame, column, self._split_key)
+
+        held_back = 0 if self.public_overlap else self.public_records
+        unknown = np.zeros(len(ground.frame) - held_back)
+        asked = Asked(
+            values_of, len(unknown), held_back, n_owners, records, streams.afresh(), unknown,
+            unknown,
+        )  # fmt: skip
+        table, doubts = replaced(self.stand_in, self.split, ground, asked, streams)
+        made = self._dataset(
+            table if swap is None else swap.in_table(table),
+            values_of,
+            n_owners,
+            records,
+            streams,
+            None,
+            swap,
+            given=Projection(None, None, 0.0, ground.projection.notes),
+        )
+        return replace(made, doubts=doubts)
 
     @property
     @override
@@ -218,7 +306,7 @@ class TableData(TableRecipe):
 
     @override
     def _column(self, name: str) -> Sequence[object]:
-        key = "data.split" if self.owner_column is None else "data.owner_column"
+        key = self._split_key
         require_column(name, column_names(self.path, form=self.form), key)
         return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
 

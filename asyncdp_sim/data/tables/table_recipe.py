@@ -216,8 +216,9 @@ class TableRecipe(DataKind):
         source: Source | None,
         swap: Swap | None,
         gathering: Gathering | None = None,
+        given: Projection | None = None,
     ) -> Dataset:
-        """Fit on the public rows, give the owners theirs, project.
+        """Fit on the public rows, unless the projection is given, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
         ``swap`` is the record that was replaced in it, ``gathering`` what is wrong with it so far.
@@ -242,7 +243,7 @@ class TableRecipe(DataKind):
                 owned = self.split.owned(asked)
         with gathering:
             public, known = self._public(table, first_public)
-            projection = self._projection(public, known)
+            projection = self._projection(public, known) if given is None else given
         gathering.end()
         rows, notes = owned.rows, owned.notes
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)

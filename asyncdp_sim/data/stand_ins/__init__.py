@@ -1,0 +1,13 @@
+"""Stand-ins: what is drawn in place of private rows, so that a forecast needs none of them."""
+
+from typing import Annotated
+
+from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
+from asyncdp_sim.data.stand_ins.moments import DeclaredMoments
+from asyncdp_sim.data.stand_ins.public_rows import PublicRows
+from asyncdp_sim.families import FAMILY_BY_NAME
+
+StandIn = Annotated[PublicRows | DeclaredMoments, FAMILY_BY_NAME]
+"""Every stand-in; a new one joins by its line here."""
+
+__all__ = ["DeclaredMoments", "Drawn", "Known", "PublicRows", "StandIn", "StandInKind"]

@@ -1,0 +1,96 @@
+"""The family of stand-ins: what the rest of the house asks of a member."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.streams import Scope, Streams
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What anybody may know of a table: its public rows, and how many rows each owner has.
+
+    Attributes
+    ----------
+    features, targets : array
+        Of the public rows, (M, p) and (M,), as models take them; targets NaN where there is none.
+    like : array of int (M,)
+        The owner, from 0, whose rows each public row is like; −1 where it is nobody's more than
+        others'.
+    sizes : tuple of int
+        Rows that each owner has.
+    names : tuple of str
+        Of the owners; without members where they have none.
+    others : int
+        Rows of no owner that is known.
+    last : bool
+        Whether the public rows are the last of the table that the owners' rows are in.
+    """
+
+    features: Array
+    targets: Array
+    like: Rows
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    others: int
+    last: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows in place of private ones.
+
+    Attributes
+    ----------
+    owners : list of (array, array)
+        Features (n_i, p) and targets (n_i,) of each owner.
+    others : (array, array)
+        Of the rows of no owner that is known.
+    doubts : tuple of str
+        What they leave out, so that a forecast may be further off than its ± says.
+    """
+
+    owners: list[tuple[Array, Array]]
+    others: tuple[Array, Array]
+    doubts: tuple[str, ...]
+
+
+class StandInKind(Kind):
+    """What is drawn in place of private rows.
+
+    Attributes
+    ----------
+    redrawn : int
+        Which redraw of what is uncertain about it, ≥ 1; 0 is the stand-in itself.
+    """
+
+    words: ClassVar[str]
+    """What is drawn."""
+    uncertain: ClassVar[str]
+    """What is drawn again for the ± of a forecast."""
+    needs_public_rows: ClassVar[bool]
+    """Nothing is drawn without public rows."""
+
+    redrawn: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Which redraw of what is uncertain about the stand-in, without unit, ≥ 1; "
+            "0 is the stand-in itself.",
+        ),
+    ] = 0
+
+    @abstractmethod
+    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+        """Return rows in place of private ones.
+
+        Raises
+        ------
+        DataError
+            On ``data.stand_in``, where a file does not say what is needed.
+        """

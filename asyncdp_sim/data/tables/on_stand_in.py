@@ -1,0 +1,108 @@
+"""A table in which a stand-in's rows have taken the place of the private ones."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.splits import Asked, Owned, SplitKind
+from asyncdp_sim.data.stand_ins import Known, StandInKind
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.streams import Scope, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def private_rows(total: int, public: int) -> int:
+    """Return how many rows come before the public ones.
+
+    Raises
+    ------
+    DataError
+        On ``data.public_records``, where there are fewer rows.
+    """
+    if public > total:
+        allowed = f"allowed is at most {total}, the number of rows of the table"
+        raise DataError([Fault("data.public_records", str(public), allowed)])
+    return total - public
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What stand-ins for a table's private rows are drawn from.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        All rows, public ones last; of the private ones only the column that says whose they are
+        is looked at.
+    first : int
+        The first public row, from 0: so many are private.
+    public : Encoded
+        The public rows.
+    projection : Projection
+        What makes features of them.
+    apart : bool
+        Whether public rows are in a file of their own.
+    """
+
+    frame: "pd.DataFrame"
+    first: int
+    public: Encoded
+    projection: Projection
+    apart: bool
+
+    @classmethod
+    def without_public_rows(cls, frame: "pd.DataFrame", features: int) -> "Ground":
+        """Return what is known of a table without public rows: whose its rows are."""
+        names = tuple(f"feature {i + 1}" for i in range(features))
+        nothing = Encoded(np.zeros((0, features)), np.zeros(0), names)
+        return cls(frame, len(frame), nothing, Projection(None, None, 0.0), apart=False)
+
+
+def replaced(
+    stand_in: StandInKind,
+    split: SplitKind,
+    ground: Ground,
+    asked: Asked,
+    streams: Streams | Scope,
+) -> tuple[Encoded, tuple[str, ...]]:
+    """Return a table of features, public rows last, and what the stand-in leaves out.
+
+    Parameters
+    ----------
+    stand_in : StandInKind
+    split : SplitKind
+        Tells whose rows public ones are like.
+    ground : Ground
+    asked : Asked
+        How rows are given to owners; not used where a row's target has a say in that.
+    streams : Streams or Scope
+    """
+    public, projection, first = ground.public, ground.projection, ground.first
+    features, targets = projection.features(public.matrix), projection.targets(public.target)
+    count = len(targets)
+    whose = Owned([]) if split.by_target else split.owned(asked)
+    rows = [each[each < first] for each in whose.rows]
+    like = split.likened(whose, asked.values_of, first, count, ground.apart)
+    sizes = tuple(map(len, rows))
+    known = Known(
+        features,
+        targets,
+        like,
+        sizes,
+        whose.names,
+        first - sum(sizes),
+        last=not ground.apart and count > 0,
+    )
+    drawn = stand_in.drawn(known, streams)
+    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
+    left = np.ones(first, dtype=bool)
+    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
+        x[places], y[places], left[places] = each_x, each_y, False
+    x[:first][left], y[:first][left] = drawn.others
+    x[first:], y[first:] = features, targets
+    return replace(public, matrix=x, target=y), drawn.doubts

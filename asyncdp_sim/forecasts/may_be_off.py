@@ -1,0 +1,156 @@
+"""The ± of a forecast from a stand-in: its spread over what is uncertain, drawn again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.forecasts.advice.contest import affordable
+from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.runs import run
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace.trace import Trace
+
+Array = npt.NDArray[np.float64]
+REDRAWS = 8
+RUNS = 20
+"""Runs of each redraw, at most: networks and noise are the same for all."""
+
+
+@dataclass(frozen=True)
+class MayBeOff:
+    """By how much figures of a stand-in may differ from those of the records it stands in for.
+
+    Attributes
+    ----------
+    psi_half_width : float
+        Of a 95 % interval of the expected ψ at the end, over what is uncertain about the stand-in.
+    errors_half_width : tuple of float
+        The same of each owner's error, in the score's units; without members where no rows are
+        held out.
+    score : str or None
+        What that error is.
+    unit : str or None
+        Of the error.
+    redraws : int
+        How often what is uncertain was drawn again.
+    uncertain : str
+        What that is.
+    left_out : tuple of str
+        What is not in the half widths.
+    """
+
+    psi_half_width: float
+    errors_half_width: tuple[float, ...]
+    score: str | None
+    unit: str | None
+    redraws: int
+    uncertain: str
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Figures:
+    """Figures of one redraw: ψ, and each owner's error (none where no rows are held out)."""
+
+    psi: float
+    errors: Array
+
+
+def may_be_off(
+    known: Population,
+    moments: Moments,
+    heterogeneity: float | None = None,
+    *,
+    redraws: int = REDRAWS,
+    workers: int = 1,
+) -> MayBeOff | None:
+    """Return how far a forecast may be off, or None where nothing stands in for other records.
+
+    The half width is t_R times the root mean square of the differences between the figures of R
+    redraws and those of the stand-in itself, whose spread about what it estimates is the same.
+
+    Parameters
+    ----------
+    known : Population
+        Of the stand-in itself.
+    moments, heterogeneity
+        As for :func:`asyncdp_sim.forecasts.forecast`.
+    redraws : int
+        R ≥ 1.
+    workers : int
+        Processes for runs, ≥ 1.
+    """
+    scenario, data = known.scenario, known.scenario.data
+    if data.uncertain is None:
+        return None
+    runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
+    itself, traces = _figures(known, heterogeneity, runs, None, workers)
+    others = []
+    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    for redrawn in data.redraws(redraws, *how):
+        there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
+        others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
+    score = known.problem.held_out[0].scores[0] if data.holds_out else None
+    errors = [_half_width(column, own) for column, own in zip(
+        np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip
+    return MayBeOff(
+        psi_half_width=_half_width(np.array([each.psi for each in others]), itself.psi),
+        errors_half_width=tuple(errors),
+        score=None if score is None else score.words,
+        unit=data.target_unit if score is not None and score.in_units else None,
+        redraws=redraws,
+        uncertain=data.uncertain,
+        left_out=known.dataset.doubts,
+    )
+
+
+def _half_width(values: Array, itself: float) -> float:
+    from scipy.special import stdtrit  # a slow import
+
+    if not np.isfinite([*values, itself]).all():
+        return float("inf")
+    spread = float(np.sqrt(np.mean(np.square(values - itself))))
+    return float(stdtrit(len(values), 0.975)) * spread
+
+
+def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
+    """Return the expected ψ by second moments; None where they do not apply."""
+    found = exact(known, Recursions())
+    if not isinstance(found, tuple) and not known.common:
+        return float(found.psi[-1])
+    several = moment_forecast(known, heterogeneity)
+    return float(several.psi[-1]) if isinstance(several, MomentForecast) else None
+
+
+def _figures(
+    known: Population,
+    heterogeneity: float | None,
+    runs: int,
+    traces: Sequence[Trace] | None,
+    workers: int,
+) -> tuple[_Figures, Sequence[Trace] | None]:
+    """Return ψ, by moments where these apply, and errors, by runs; and the runs' networks."""
+    psi = _by_moments(known, heterogeneity)
+    if psi is not None and not known.scenario.data.holds_out:
+        return _Figures(psi, np.zeros(0)), traces
+    quick = {"record_every": known.scenario.run.updates, "alone": False, "split": False}
+    scenario = known.scenario.model_copy(
+        update={"run": known.scenario.run.model_copy(update=quick)}
+    )
+    numbers = range(1, runs + 1)
+    made = run(scenario, numbers=numbers, dataset=known.dataset, traces=traces, workers=workers)
+    judges = made.problem.held_out
+    rows = [[j.scores[0].of(*j.judged(model)) for j in judges] for model in made.learned.models]
+    if psi is None:
+        curve = made.learned.curve
+        last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
+        psi = float(np.mean(curve["relative_fitness"][last]))
+    return _Figures(psi, np.array(rows).mean(axis=0)), made.traces
+
+
+__all__ = ["REDRAWS", "MayBeOff", "may_be_off"]
