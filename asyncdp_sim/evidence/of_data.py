@@ -2,6 +2,7 @@
 
 from asyncdp_sim.data import FraudData, GaussianData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.splits import ByColumn, Dirichlet, InOrder, Shuffled
+from asyncdp_sim.data.stand_ins import DeclaredMoments, PublicRows
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import (
     AsTheyAre,
@@ -106,6 +107,29 @@ OF_DATA = (
             "weights_are_lognormal_with_their_variation",
         ),
         (Dirichlet,),
+    ),
+    Oracle(
+        "moments of rows drawn from public ones, in place of private rows",
+        "those of the public rows, whatever private cells hold",
+        "the mean of draws with replacement",
+        "forecasts alone, which take no private row; small tables",
+        tests(
+            "unit/data/test_stand_ins", "moments_are_those_of_the_public_rows",
+            "no_private_cell_has_a_say",
+        ),
+        (PublicRows,),
+    ),
+    Oracle(
+        "forecasts from released second moments, and the noise of a played release",
+        "the forecast from the records, where there is no noise; the declared noise",
+        "ψ is a function of second moments and n_i alone, where nothing is clipped",
+        "forecasts alone, which take no private row; small tables",
+        tests(
+            "unit/forecasts/test_released_moments",
+            "moments_without_noise_forecast_what_the_records_do",
+            "a_played_release_has_the_noise_it_declares_and_is_none_of_real_rows",
+        ),
+        (DeclaredMoments,),
     ),
     Oracle(
         "projected features",
