@@ -25,11 +25,17 @@ class Fault:
 
     def __str__(self) -> str:
         said = f"given {self.given}; {self.allowed}"
-        return " ".join(f"{self.key}: {said}".split() if self.key else said.split())
+        line = " ".join(f"{self.key}: {said}".split() if self.key else said.split())
+        return "".join(map(_printed, line))
 
     def under(self, prefix: str) -> "Fault":
         """Return the same fault with its key path below ``prefix``."""
         return replace(self, key=".".join(part for part in (prefix, self.key) if part))
+
+
+def _printed(letter: str) -> str:
+    """Return a letter, escaped where a terminal would obey it or a stream could not hold it."""
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 class AsyncDPError(Exception):

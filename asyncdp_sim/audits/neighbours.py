@@ -87,11 +87,14 @@ def neighbours(scenario: Scenario) -> Neighbours:
     one, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (one, other)]
     told = " or ".join(
-        f"row {swap.by}" + (f" times {swap.factor:g}" if swap.factor != 1 else "") for swap in swaps
+        dataset.row_name(swap.by) + (f" times {swap.factor:g}" if swap.factor != 1 else "")
+        for swap in swaps
     )
     first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
-    return Neighbours(owner, first, second, f"row {row} of owner {called} is {told}")
+    return Neighbours(
+        owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is {told}"
+    )
 
 
 def _recoded(
@@ -101,13 +104,14 @@ def _recoded(
 
     A sound loader lets no row do so, nor end the run: then there is no such pair.
     """
-    path = scenario.data.file
-    if path is None:
+    path, places = scenario.data.file, dataset.file_rows
+    if path is None or places is None:
         return None
+    _, row = places.place(row)
     most, worst = 1, None
     with TemporaryDirectory() as folder:
         for number, (words, cell) in enumerate(CELLS.items()):
-            told = f"row {row} of the file holds {words} in every cell"
+            told = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
             copy = Path(folder) / str(number)
             copy = write_neighbour(
                 path, copy, row, cell, scenario.data.says_whose, scenario.data.form

@@ -74,8 +74,8 @@ def made_up(scenario: Scenario) -> MadeUp | None:
     one, other, _ = _far(gradients, order, varied=True)
     sides = [_with(scenario, dataset, owner, *records[j]) for j in (one, other)]
     told = " or ".join(_said(*records[j]) for j in (one, other))
-    row, called = int(dataset.rows[owner][0]), scenario.owners.participants[owner]
-    pair = Neighbours(owner, sides[0], sides[1], f"row {row} of owner {called}, encoded, is {told}")
+    row, called = dataset.row_name(dataset.rows[owner][0]), scenario.owners.participants[owner]
+    pair = Neighbours(owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {told}")
     return MadeUp(pair, (answers[0], answers[1]))
 
 

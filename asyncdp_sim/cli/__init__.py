@@ -372,7 +372,7 @@ def replay_command(
     workers: Workers = 1,
     settings: Annotated[
         list[str],
-        typer.Option("--set", help="Where a table lies now: data.path=…", metavar="PATH=VALUE"),
+        typer.Option("--set", help="Where a file lies now: data.path=…", metavar="PATH=VALUE"),
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:

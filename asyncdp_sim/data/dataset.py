@@ -7,6 +7,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data.tables.file_rows import FileRows
+
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
@@ -70,9 +72,12 @@ class Dataset:
     owner_names : tuple of str
         Owner i's value of the column that the table is split by; without members where none is.
     public_targets : NDArray, optional
-        Targets of the public rows, (m,), which anybody may look at; None where there are none.
+        Targets of the public rows, the table's last, (m,), which anybody may look at: NaN where
+        there is none; None where no row is public.
     doubts : tuple of str
         Of records that stand in for others: in what they may be unlike those.
+    file_rows : FileRows, optional
+        Where the table's rows stand in its files; None where they are of no file.
     """
 
     features: tuple[Array, ...]
@@ -90,29 +95,33 @@ class Dataset:
     owner_names: tuple[str, ...] = ()
     public_targets: Array | None = None
     doubts: tuple[str, ...] = ()
+    file_rows: FileRows | None = None
 
     @property
     def records(self) -> tuple[int, ...]:
         """Records per owner that are trained on, n_i."""
         return tuple(len(target) for target in self.targets)
 
-    def of_owners(self, places: Sequence[int], *, judged_by_all: bool) -> "Dataset":
+    def row_name(self, row: int) -> str:
+        """Return what a table's row (from 0) is called: as its file counts it, from 1."""
+        return f"row {row + 1}" if self.file_rows is None else self.file_rows.said(row)
+
+    def of_owners(self, places: Sequence[int], judging: Iterable[int] = ()) -> "Dataset":
         """Return the records of some of the owners, at these places (from 0).
 
         Parameters
         ----------
         places : sequence of int
-        judged_by_all : bool
-            Whether the records of the others stay for f, θ* and ψ, as rows of no owner.
+        judging : iterable of int
+            Places of owners whose records stay for f, θ* and ψ, of others as rows of no owner.
         """
         features, targets = self.unowned_features, self.unowned_targets
-        if judged_by_all:
-            rest = sorted(set(range(len(self.targets))) - set(places))
+        rest = sorted({*judging} - {*places})
+        if len(rest) > 0:
             x, y = ([each[i] for i in rest] for each in (self.features, self.targets))
             if features is not None and targets is not None:
                 x, y = [*x, features], [*y, targets]
-            if len(x) > 0:
-                features, targets = np.concatenate(x), np.concatenate(y)
+            features, targets = np.concatenate(x), np.concatenate(y)
 
         def some(each: tuple[_E, ...]) -> tuple[_E, ...]:
             return tuple(each[i] for i in places) if len(each) > 0 else ()

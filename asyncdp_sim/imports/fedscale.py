@@ -8,11 +8,12 @@ answers for one record, of which a step of training takes three times as much; a
 """
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import show
 from asyncdp_sim.imports.around import written_around
 from asyncdp_sim.imports.online_table import OnlineTable, counted
 from asyncdp_sim.imports.plain_pickle import read_plain, refused
@@ -55,7 +56,7 @@ def import_fedscale(file: Path, out: Path, records: int, first: int | None = Non
         return _availability(file, chosen, out, opcodes)
     if "computation" in head:
         return _capacity(file, chosen, out, records)
-    raise refused(file, f"devices with {', '.join(map(str, head))}", _KINDS)
+    raise refused(file, f"devices with {show(list(head))}", _KINDS)
 
 
 def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: int) -> list[str]:
@@ -68,12 +69,12 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
             if left < 0:
                 raise refused(file, "one list that many devices share", _KINDS)
             spans, period = _spans(said)
-        except (KeyError, TypeError, ValueError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            wrong.append(Fault("", f"{reason} (device {name})", _ALLOWED))
+            online = sum(end - start for start, end in spans)
+            unlike += abs(float(said.get("duration", online)) - online) > 1e-6 * period
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)[:120]
+            wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
             continue
-        online = sum(end - start for start, end in spans)
-        unlike += abs(said.get("duration", online) - online) > 1e-6 * period
         periods.add(period)
         table.add(str(name), spans, period)
     if len(wrong) > 0:
@@ -100,10 +101,13 @@ def _spans(said: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    KeyError, TypeError, ValueError, OverflowError
         With what is wrong.
     """
     period = float(said["finish_time"])
+    for key in ("active", "inactive"):
+        if not isinstance(said[key], list):
+            raise TypeError(f"{key} {show(said[key])}")
     active, inactive = list(map(float, said["active"])), list(map(float, said["inactive"]))
     if len(active) == len(inactive) + 1:
         inactive.append(period)  # online to the end
@@ -124,14 +128,15 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
     for name, said in devices.items():
         try:
             slow, rate = float(said["computation"]), float(said["communication"])
-        except (KeyError, TypeError, ValueError) as error:
-            wrong.append(Fault("", f"{error} (device {name})", _FAST))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            wrong.append(Fault("", f"{str(error)[:120]} (device {show(name)})", _FAST))
             continue
-        if slow >= 0 and rate > 0 and isfinite(slow) and isfinite(rate):
-            compute.append(TRAINING * records * slow / 1000)
-            rates.append(rate * BYTES)
+        takes, speed = TRAINING * records * slow / 1000, rate * BYTES
+        if 0 <= takes <= LONGEST and 0 < speed < inf:
+            compute.append(takes)
+            rates.append(speed)
         else:
-            wrong.append(Fault("", f"{slow:g} and {rate:g} (device {name})", _FAST))
+            wrong.append(Fault("", f"{slow:g} and {rate:g} (device {show(name)})", _FAST))
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
     blocks = [_listed("compute", [f'{{ kind = "constant", value = {c!r} }}' for c in compute])]
@@ -144,7 +149,10 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
     ]
 
 
-_FAST = "allowed are computation (ms, ≥ 0) and communication (kbit/s, > 0)"
+_FAST = (
+    "allowed are computation (ms, ≥ 0) and communication (kbit/s, > 0), and at most "
+    f"{LONGEST:g} s for the records of a device"
+)
 
 
 def _listed(name: str, values: Sequence[str]) -> str:

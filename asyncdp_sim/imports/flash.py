@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import show
 from asyncdp_sim.imports.online_table import OnlineTable
 from asyncdp_sim.network.contents import shortened
 
@@ -64,7 +65,7 @@ def import_flash(
             told = _changes(str(said["messages"]))
         except (KeyError, TypeError, ValueError) as error:
             reason = "no messages" if isinstance(error, KeyError) else str(error)
-            wrong.append(Fault("", f"{reason} (device {name})", _LINE))
+            wrong.append(Fault("", f"{reason} (device {show(name)})", _LINE))
             continue
         if len(told) > 0:
             begun = min(begun, told[0][0])
@@ -146,7 +147,7 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                 try:
                     at = _past(text, at, " \t\r\n,")
                     if text[at] == "}":
-                        return
+                        break
                     name, end = decoder.raw_decode(text, at)
                     colon = _past(text, end, " \t\r\n")
                     if text[colon] != ":":
@@ -159,13 +160,20 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                         raise DataError([Fault("", given, _KIND)], str(file)) from None
                     text, at = text[at:] + more, 0
                     continue
-                yield str(name), said
+                yield _printable(name), said
                 at = end
+            if (text[at + 1 :] + stream.read()).strip() != "":
+                raise DataError([Fault("", "text behind the JSON table", _KIND)], str(file))
     except UnicodeDecodeError:
         raise DataError([Fault("", "bytes that are not UTF-8", _KIND)], str(file)) from None
     except OSError as error:
         given = f"a file that cannot be read ({error.strerror})"
         raise DataError([Fault("", given, _KIND)], str(file)) from None
+
+
+def _printable(name: object) -> str:
+    """Return a device's name; halves of letters, which no file can hold, are marked."""
+    return str(name).encode("utf-8", errors="replace").decode()
 
 
 def _past(text: str, at: int, skipped: str) -> int:

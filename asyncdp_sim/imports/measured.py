@@ -227,6 +227,9 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
         If the file is no such table, or too short.
     """
     trace = read_trace(file)
+    if not trace.heard.any():
+        allowed = f"allowed are {ENOUGH} answers in each half"
+        raise DataError([Fault("", "no request with an answer", allowed)], str(file))
     began, ended = float(trace.request.min()), float(np.nanmax(trace.end))
     middle = (began + ended) / 2
     first, second = trace.only(trace.request < middle), trace.only(trace.request >= middle)

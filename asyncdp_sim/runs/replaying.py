@@ -13,7 +13,14 @@ from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecE
 from asyncdp_sim.provenance import VERSIONS, described, other_versions
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
-from asyncdp_sim.scenario import Scenario, data_files, jsonable, load, placed, unplaced
+from asyncdp_sim.scenario import (
+    Raw,
+    Scenario,
+    read_tables,
+    scenario_of,
+    toml_value,
+    with_files,
+)
 
 _MOST = 6
 """Parts of a sweep that are told one by one."""
@@ -48,25 +55,26 @@ def made_again(
     directory : Path
         A result or a sweep.
     settings : sequence of str
-        Where data files lie now, as ``data.path=…``; all others are looked for where
-        ``scenario.toml`` says, and by their names beside the result, beside its sweep, and in the
-        working directory. A file is what was read if its SHA-256 is the manifest's.
+        Where files lie now, by the field that names each, as ``data.path=…``; all others are
+        looked for where ``scenario.toml`` says, and by their names beside the result, beside its
+        sweep, and in the working directory. A file is what was read if its SHA-256 is the
+        manifest's. Values in lists are counted from 0: ``latency.query.2.path``.
     allow_code : bool
         Whether code from outside may be executed where the scenario names a class of it.
 
     Raises
     ------
     DataError
-        If a data file is nowhere.
+        If files are nowhere.
     ReplayError
-        If it is another, or if ``scenario.toml`` and the manifest are of two scenarios.
+        If one is another, or if ``scenario.toml`` and the manifest are of two scenarios.
     """
     manifest = read_manifest(directory)
-    scenario = _stated(directory, settings, allow_code=allow_code)
+    raw, stated = _stated(directory, settings, allow_code=allow_code)
     with TemporaryDirectory(prefix="asyncdp-replay-") as temporary:
         folder = Path(temporary)
-        places = dict(_found(directory, manifest, scenario, folder, stated=_keys(settings)))
-        scenario = placed(scenario, places)
+        places = _found(directory, manifest, raw, folder, stated)
+        scenario = _scenario(directory, with_files(raw, lambda p: places.get(p, p)), allow_code)
         said = manifest["scenario"]
         differ = list(between("scenario.toml", described(scenario), said, "manifest"))
         if len(differ) > 0:
@@ -93,13 +101,34 @@ def require_same(directory: Path, again: Path) -> list[str]:
     return [f"{directory} was made {each}" for each in told]
 
 
-def _stated(directory: Path, settings: Sequence[str], *, allow_code: bool) -> Scenario:
-    """Return what ``scenario.toml`` says; if it is damaged, that is one fault and not many."""
+def _stated(
+    directory: Path, settings: Sequence[str], *, allow_code: bool
+) -> tuple[Raw, dict[str, str]]:
+    """Return the tables of ``scenario.toml``, as set, and places that are stated, by old paths.
+
+    A file that several fields name is at the place that is stated of one of them.
+    """
+    file = directory / "scenario.toml"
+    fields = _fields(read_tables(file)[0])
+    stated, others = {}, []
+    for setting in settings:
+        key, _, place = setting.partition("=")
+        path = fields.get(key.strip().replace('"', ""))
+        given = toml_value(place)
+        if path is not None and isinstance(given, str):
+            stated[path] = str(Path(given).absolute())
+        else:
+            others.append(setting)
+    return read_tables(file, others, allow_code=allow_code)[0], stated
+
+
+def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
+    """Return the scenario of tables; if they are damaged, that is one fault and not many."""
     try:
-        return load(directory / "scenario.toml", settings, allow_code=allow_code)[0]
+        return scenario_of(raw, allow_code=allow_code)
     except SpecError as error:
-        if len(error.faults) == 1 or len(settings) > 0:
-            raise
+        if len(error.faults) == 1:
+            raise SpecError(error.faults, str(directory / "scenario.toml")) from None
         more = f"{error.faults[0]}, and {len(error.faults) - 1} more"
         fault = Fault("", f"a damaged scenario.toml ({more})", "allowed is a result directory")
         raise ResultError([fault], str(directory)) from None
@@ -144,49 +173,61 @@ def _made(place: str, differs: Difference) -> str:
     return "by other versions, or elsewhere"
 
 
+def _fields(raw: Raw) -> dict[str, str]:
+    """Return from the fields that name files, by dotted keys, to their paths."""
+    marked = leaves(with_files(raw, lambda path: f"{_SHA}{path}"))
+    named = {key: leaf for key, leaf in marked.items() if str(leaf).startswith(_SHA)}
+    return {key: leaf.removeprefix(_SHA) for key, leaf in named.items()}
+
+
 def _found(
     directory: Path,
     manifest: Mapping[str, Any],
-    scenario: Scenario,
+    raw: Raw,
     folder: Path,
-    *,
-    stated: set[str],
-) -> Iterator[tuple[str, str]]:
-    """Yield from each path of a data file to where it lies now, under the name it had then.
+    stated: Mapping[str, str],
+) -> dict[str, str]:
+    """Return from each path of a file to where it lies now, under the name it had then.
 
-    A path at one of the keys ``stated`` is taken at its word, and looked for nowhere else.
+    A place that is stated is taken at its word, and the file is looked for nowhere else.
     """
-    paths = data_files(scenario)
-    ours = leaves(jsonable(unplaced(scenario, {path: f"{_SHA}{path}" for path in paths})))
     theirs = leaves(manifest["scenario"])
     beside = [directory, *directory.absolute().parents[:2], Path.cwd()]
-    for number, path in enumerate(paths):
-        key = next(k for k, leaf in ours.items() if str(leaf).endswith(f"{_SHA}{path}"))
-        field = key.removesuffix("sha256") + "path" if key.endswith("sha256") else key
-        name, _, wanted = str(theirs.get(key)).rpartition(_SHA)
-        name = name.strip() or str(theirs.get(field))
-        given = Path(os.path.normpath(path))
-        others = () if field in stated else (at / given.name for at in beside)
+    places: dict[str, str] = {}
+    nowhere: list[Fault] = []
+    for number, (field, path) in enumerate(_fields(raw).items()):
+        name, wanted = _as_it_was(theirs, field)
+        if path in places or wanted is None:  # without a digest: not the manifest's, as is told
+            continue
+        given = Path(os.path.normpath(stated.get(path, path)))
+        others = () if path in stated else (at / given.name for at in beside)
         there = [p for p in (given, *others) if p.is_file()]
+        where = f"--set {field}=…"
         if len(there) == 0:
-            looked = "" if field in stated else ", here or beside the result"
-            said = f"there is no such file{looked}; say where: {_SET}"
-            raise DataError([Fault(field, repr(str(given)), said)], str(directory))
+            looked = "" if path in stated else ", here or beside the result"
+            said = f"there is no such file{looked}; say where: {where}"
+            nowhere.append(Fault(field, repr(str(given)), said))
+            places[path] = str(given)
+            continue
         same = next((p for p in there if source_of(str(p)).sha256 == wanted), None)
         if same is None:
             found = f"{there[0]} has SHA-256 {source_of(str(there[0])).sha256[:12]}…"
             said = f"not reproduced: the data file differs ({found}, the manifest {wanted[:12]}…)"
-            raise ReplayError(f"{directory}: {said}; another place: {_SET}")
-        as_it_was = same if same.name == name else _named(same, folder, number, name)
-        yield path, str(as_it_was.absolute())
+            raise ReplayError(f"{directory}: {said}; another place: {where}")
+        at_last = same if same.name == name else _named(same, folder, number, name)
+        places[path] = str(at_last.absolute())
+    if len(nowhere) > 0:
+        raise DataError(nowhere, str(directory))
+    return places
 
 
-_SET = "--set data.path=…"
-
-
-def _keys(settings: Sequence[str]) -> set[str]:
-    """Return what is set."""
-    return {setting.partition("=")[0].strip() for setting in settings}
+def _as_it_was(theirs: Mapping[str, Any], field: str) -> tuple[str, str | None]:
+    """Return a file's name and digest in a manifest, by the field that names it."""
+    name, swept, sha256 = str(theirs.get(field)).partition(f" {_SHA}")
+    if swept != "":
+        return name, sha256
+    table, _, last = field.rpartition(".")
+    return name, theirs.get(f"{table}.{last.replace('path', 'sha256')}")
 
 
 def _named(file: Path, folder: Path, number: int, name: str) -> Path:

@@ -13,6 +13,7 @@ from asyncdp_sim.notices import Counted
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 Rows = tuple[list[Array], list[Array]]
 """Features and targets, owner by owner."""
 
@@ -139,20 +140,29 @@ def _look_at_labels(scenario: Scenario, dataset: Dataset, targets: Sequence[Arra
         for place, values in enumerate(targets):
             owned = place < scenario.owners.count
             called = scenario.owners.participants[place] if owned else 0
-            where = f"at owner {called}" if owned else "in no owner's row"
-            _require_labels(scenario, values, where)
+            _require_labels(
+                scenario, values, f"at owner {called}" if owned else "in no owner's row"
+            )
         for values in dataset.held_out_targets:
             _require_labels(scenario, values, "in a held-out row")
-    if dataset.public_targets is not None:
-        _require_labels(scenario, dataset.public_targets, "in public row {row}")
+    public, places = dataset.public_targets, dataset.file_rows
+    if public is not None:
+        before = 0 if places is None else places.count - len(public)
+        wrong = np.flatnonzero(_no_label(public))
+        row = dataset.row_name(before + int(wrong[0])) if len(wrong) > 0 else ""
+        _require_labels(scenario, public, f"in public {row}")
 
 
 def _require_labels(scenario: Scenario, values: Array, where: str) -> None:
     """Refuse targets other than −1 and 1, naming the first; absent ones are none."""
-    other = ~np.isnan(values) & (np.abs(values) != 1)
-    if other.any():
-        first = int(np.argmax(other))
-        raise _no_labels(scenario, f"the value {values[first]:g} {where.format(row=first + 1)}")
+    other = values[_no_label(values)]
+    if len(other) > 0:
+        raise _no_labels(scenario, f"the value {other[0]:g} {where}")
+
+
+def _no_label(values: Array) -> Flags:
+    """Return which targets are neither −1 nor 1, nor absent."""
+    return np.asarray(~np.isnan(values) & (np.abs(values) != 1))
 
 
 def _no_labels(scenario: Scenario, given: str) -> DataError:

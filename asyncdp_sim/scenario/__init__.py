@@ -5,31 +5,39 @@ from asyncdp_sim.scenario.files import (
     dump,
     jsonable,
     load,
-    placed,
+    read_tables,
     require_new,
     resolved,
     save_new,
+    scenario_of,
+    toml_value,
     unplaced,
+    with_files,
     without_places,
 )
 from asyncdp_sim.scenario.participants import Participants
+from asyncdp_sim.scenario.paths import Raw
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
 
 __all__ = [
     "Participants",
+    "Raw",
     "Scenario",
     "data_files",
     "dump",
     "jsonable",
     "load",
     "parse",
-    "placed",
+    "read_tables",
     "require_new",
     "resolved",
     "save_new",
+    "scenario_of",
     "spoken",
+    "toml_value",
     "unplaced",
+    "with_files",
     "without_places",
 ]

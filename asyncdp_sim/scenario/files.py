@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import outside
-from asyncdp_sim.data import DataSpec
-from asyncdp_sim.errors import Fault, SpecError, blaming
+from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
+from asyncdp_sim.scenario.counting import count_owners
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
@@ -44,17 +44,46 @@ def load(
     DataError
         If a table is to say who the owners are, and cannot be read.
     """
+    raw, notes = read_tables(file, settings, allow_code=allow_code)
+    with blaming(file):
+        return scenario_of(raw, allow_code=allow_code), notes
+
+
+def read_tables(
+    file: Path, settings: Sequence[str] = (), *, allow_code: bool = False
+) -> tuple[Raw, list[str]]:
+    """Read the tables of a scenario file, as :func:`load` does, and no file that they name.
+
+    Returns
+    -------
+    dict, list of str
+        With absolute paths; and what the settings dropped, in words.
+    """
     raw = resolved(_read(file), file.parent)
     notes: list[str] = []
     with blaming(file):
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
-        require_code(raw, allowed=allow_code)
-        _count(raw)
-        scenario: Scenario = parse(Scenario, raw)
-        scenario.base()
-        _check_grid(scenario)
-    return scenario, notes
+    return raw, notes
+
+
+def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
+    """Return the scenario of such tables, checked with every cell of its sweep.
+
+    Raises
+    ------
+    SpecError
+        With every fault found.
+    DataError
+        If a table is to say who the owners are, and cannot be read.
+    """
+    require_code(raw, allowed=allow_code)
+    counted = count_owners(raw)
+    scenario: Scenario = parse(Scenario, raw)
+    scenario = scenario.counting_in_cells() if counted else scenario
+    scenario.base()
+    _check_grid(scenario)
+    return scenario
 
 
 def resolved(raw: Raw, folder: Path) -> Raw:
@@ -150,17 +179,15 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
 
 def without_places(raw: Raw) -> Raw:
     """Return the tables of a scenario file with files by their names alone."""
-    named = copy.deepcopy(raw)
-    _map_paths(named, lambda path: Path(path).name)
+    named = with_files(raw, lambda path: Path(path).name)
     return dict(outside.mapped(named, lambda place: place.named_alone))
 
 
-def placed(scenario: Scenario, places: Mapping[str, str]) -> Scenario:
-    """Return the scenario with its data files elsewhere: from each path to the new one."""
-    raw = scenario.plain()
-    _map_paths(raw, lambda path: places[path])
-    moved: Scenario = parse(Scenario, raw)
-    return moved
+def with_files(raw: Raw, change: Callable[[str], str]) -> Raw:
+    """Return the tables of a scenario file with every path of a file changed."""
+    changed = copy.deepcopy(raw)
+    _map_paths(changed, change)
+    return changed
 
 
 def jsonable(value: Any) -> Any:
@@ -174,6 +201,15 @@ def jsonable(value: Any) -> Any:
     return value
 
 
+def toml_value(text: str) -> Any:
+    """Return a value as TOML reads it, or the text itself where it is not TOML."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return table["value"] if len(table) == 1 else text
+
+
 def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
     """Apply one ``path=value``; return in words what a change of kind dropped."""
     path, equals, text = setting.partition("=")
@@ -181,7 +217,7 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
         raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
     try:
         table: Raw = {}
-        given = absolute({path: _toml_value(text)}, Path.cwd())
+        given = absolute({path: toml_value(text)}, Path.cwd())
         require_code(given, allowed=allow_code)
         set_path(Scenario, table, path, given[path])
         _map_paths(table, lambda path: str(Path(path).absolute()))
@@ -194,30 +230,6 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
         raise SpecError(named) from None
 
 
-def _count(raw: Raw) -> None:
-    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
-
-    Only then is the table read, and of it that column; what is wrong with the data otherwise is
-    said with all other faults.
-
-    Raises
-    ------
-    DataError
-        If the table cannot be read.
-    """
-    owners = raw.get("owners", {})
-    if not isinstance(owners, dict) or "count" in owners:
-        return
-    names = owners.get("names")
-    if names is None:
-        try:
-            names = parse(DataSpec, raw.get("data")).owner_names()
-        except SpecError:
-            return
-    if isinstance(names, list | tuple) and len(names) > 0:
-        raw["owners"] = owners | {"count": len(names)}
-
-
 def _check_grid(scenario: Scenario) -> None:
     """Check every cell of a sweep, so that none fails half-way; each fault is told once."""
     found: dict[Fault, None] = {}
@@ -225,7 +237,7 @@ def _check_grid(scenario: Scenario) -> None:
     for chosen in grid:
         try:
             scenario.cell(chosen)
-        except SpecError as error:
+        except (SpecError, DataError) as error:
             found |= dict.fromkeys(fault.under("sweep") for fault in error.faults)
         if len(found) >= _MOST_FAULTS:
             break
@@ -277,14 +289,6 @@ def _with_files(raw: Raw) -> Iterator[Raw]:
         for table in value if isinstance(value, list) else [value]:
             if isinstance(table, dict):
                 yield from _with_files(table)
-
-
-def _toml_value(text: str) -> Any:
-    try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return text
-    return table["value"] if len(table) == 1 else text
 
 
 _FILES = ("path", "public_path")

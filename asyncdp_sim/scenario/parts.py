@@ -140,6 +140,16 @@ Called = Annotated[
 ]
 
 
+def _whose(value: object) -> str:
+    return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
+
+
+Judging = Annotated[
+    Annotated[Literal["everybody"], Tag(TAGS[0])] | Annotated[Called, Tag(TAGS[1])],
+    Discriminator(_whose),
+]
+
+
 class Owners(Spec):
     """Who takes part.
 
@@ -147,7 +157,7 @@ class Owners(Spec):
     ----------
     count : int
         N ≥ 1. In a scenario file it may be absent where ``names`` say it, or a column of a table
-        whose values are the owners.
+        whose values are the owners; each cell of a sweep over other data then counts its own.
     records : int, list or table, optional
         n_i ≥ 1 per owner, or ``{ mean = 500, cv = 1.0 }``, the mean and coefficient of variation of
         a lognormal law that they are drawn from; absent where the data are split by a column or by
@@ -156,13 +166,16 @@ class Owners(Spec):
         Names or numbers of those who take part, and of those who do not; one of the two. They keep
         their numbers in streams and tables, so that nobody else's clock moves. Lists of the
         scenario are of all owners all the same.
-    score_on : str, optional
-        "everybody": f, θ* and ψ are of the records of those too who do not take part. Absent, of
-        the participants'.
+    score_on : str or list, optional
+        f, θ* and ψ are of the participants' records, and of those of others too who do not take
+        part: of "everybody", or of a list of names or numbers.
     numbers, of : list of int and int, optional
         In results, once ``only`` and ``without`` are worked out: the participants' numbers, and how
         many owners there are in all. ``count`` and lists are then of the participants, ``records``
         of all.
+    counted : str, optional
+        In sweeps, "in-each-cell": ``count`` is that of the base, and cells with other data or names
+        count their owners themselves, as far as these say how many there are.
     names : list of str, optional
         What the owners are called, one name each, all different; absent where the data are split
         by a column, whose values are the names.
@@ -173,9 +186,10 @@ class Owners(Spec):
     names: Names | None = None
     only: Called | None = None
     without: Called | None = None
-    score_on: Literal["everybody"] | None = None
+    score_on: Judging | None = None
     numbers: Several[Count] | None = None
     of: Count | None = None
+    counted: Literal["in-each-cell"] | None = None
 
     @property
     def whole(self) -> int:
@@ -193,6 +207,13 @@ class Owners(Spec):
         """The numbers of those who take part."""
         return tuple(range(1, self.count + 1)) if self.numbers is None else self.numbers
 
+    @property
+    def named(self) -> bool:
+        """Whether some are still called by what they are to be found by."""
+        judges = self.score_on if isinstance(self.score_on, tuple) else ()
+        called = self.only is not None or self.without is not None
+        return called or any(isinstance(each, str) for each in judges)
+
     def chosen(self, names: Sequence[str]) -> list[int]:
         """Return the places, from 0, of those who take part by ``only`` and ``without``.
 
@@ -204,8 +225,9 @@ class Owners(Spec):
         key, called = "without", self.without
         if called is None:
             key, called = "only", self.only
-        given = () if called is None else called
-        found = places(f"owners.{key}", given, names, self.participants)
+        if called is None:
+            return list(range(self.count))
+        found = places(f"owners.{key}", called, names, self.participants)
         if key == "only":
             return found
         rest = sorted(set(range(self.count)) - set(found))
@@ -214,11 +236,36 @@ class Owners(Spec):
             raise SpecError([Fault("owners.without", "every owner", allowed)])
         return rest
 
-    def taking_part(self, chosen: Sequence[int]) -> "Owners":
-        """Return the owners at these places, who keep their numbers."""
+    @property
+    def judging(self) -> tuple[int, ...]:
+        """The numbers of owners by whose records models are judged, once nobody is `named`."""
+        if self.score_on == "everybody":
+            return tuple(range(1, self.whole + 1))
+        return tuple(sorted({*self.participants, *self._judges(())}))
+
+    def _judges(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers that ``score_on`` lists, the participants being called by names."""
+        given = self.score_on if isinstance(self.score_on, tuple) else ()
+        absent = {*range(1, self.whole + 1)} - {*self.participants}
+        called = [each for each in given if each not in absent]
+        found = places("owners.score_on", called, names, self.participants)
+        here = (self.participants[place] for place in found)
+        return tuple(sorted({*here, *(absent & {*given})}))
+
+    def judging_beside(self, called: Sequence[int | str]) -> "Judging | None":
+        """Return what says of some of the participants who judges now, if these are called so."""
+        if self.score_on == "everybody" or self.numbers is None:
+            return "everybody"
+        others = (number for number in self.judging if number not in self.participants)
+        return (*called, *others)
+
+    def taking_part(self, chosen: Sequence[int], called: Sequence[str]) -> "Owners":
+        """Return the owners at these places, who keep their numbers; by now all are called so."""
         numbers = tuple(self.participants[place] for place in chosen)
         names = None if self.names is None else tuple(self.names[place] for place in chosen)
         change: dict[str, Any] = {"count": len(numbers), "names": names}
+        if isinstance(self.score_on, tuple):
+            change["score_on"] = self._judges(called)
         change |= {"only": None, "without": None}
         if len(numbers) < self.whole:
             change |= {"numbers": numbers, "of": self.whole}
@@ -231,6 +278,11 @@ class Owners(Spec):
         if (self.numbers is None) != (self.of is None):
             key, other = ("of", "numbers") if self.of is None else ("numbers", "of")
             return [Fault(f"owners.{key}", "nothing", f"this field goes with owners.{other}")]
+        judges = self.score_on if isinstance(self.score_on, tuple) else ()
+        beyond = [each for each in judges if isinstance(each, int) and not 1 <= each <= self.whole]
+        if len(beyond) > 0:
+            allowed = f"allowed are owner numbers 1 to {self.whole}, and names"
+            return [Fault("owners.score_on", show(beyond[0]), allowed)]
         if self.numbers is None or self.of is None:
             return []
         listed = list(self.numbers)

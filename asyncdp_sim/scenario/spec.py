@@ -3,11 +3,13 @@
 import copy
 import itertools
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from asyncdp_sim.data import SYNTHETIC, Dataset, DataSpec
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of, show
@@ -28,6 +30,7 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario import variants
+from asyncdp_sim.scenario.counting import count_owners, may_change
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
@@ -290,8 +293,8 @@ class Scenario(Spec):
         numbers = self.owners.numbers
         if numbers is None:
             return everybody
-        judged_by_all = self.owners.score_on == "everybody"
-        return everybody.of_owners([i - 1 for i in numbers], judged_by_all=judged_by_all)
+        judging = (i - 1 for i in self.owners.judging)
+        return everybody.of_owners([i - 1 for i in numbers], judging)
 
     def participants(self, names: tuple[str, ...]) -> Participants:
         """Return who takes part, a table's column having these names where they have others."""
@@ -353,15 +356,43 @@ class Scenario(Spec):
         return self._unswept()._taking_part()
 
     def _unswept(self) -> "Scenario":
-        return self if len(self.sweep) == 0 else self.model_copy(update={"sweep": {}})
+        if len(self.sweep) == 0 and self.owners.counted is None:
+            return self
+        owners = self.owners.model_copy(update={"counted": None})
+        return self.model_copy(update={"sweep": {}, "owners": owners})
+
+    def counting_in_cells(self) -> "Scenario":
+        """Return the scenario whose cells count their owners, where others may be theirs."""
+        set_in_cells = (
+            path
+            for swept, values in self.sweep.items()
+            for value in values
+            for path, _ in variants.settings(swept, value)
+        )
+        if not may_change(set_in_cells):
+            return self
+        owners = self.owners.model_copy(update={"counted": "in-each-cell"})
+        return self.model_copy(update={"owners": owners})
+
+    @cached_property
+    def _names_known(self) -> dict[str, tuple[str, ...]]:
+        """The owners' names by the data of cells: a column is read once, not in each of them."""
+        return {}
+
+    def _names_of(self, data: DataKind) -> tuple[str, ...]:
+        said = data.model_dump_json()
+        if said not in self._names_known:
+            self._names_known[said] = data.owner_names()
+        return self._names_known[said]
 
     def _taking_part(self) -> "Scenario":
         """Return the scenario of those who take part alone: its lists are theirs."""
         owners = self.owners
-        if owners.only is None and owners.without is None:
+        if not owners.named:
             return self
-        chosen = owners.chosen(self.names_read())
-        return picked(self, chosen).replace(owners=owners.taking_part(chosen))
+        names = self.names_read()
+        chosen = owners.chosen(names)
+        return picked(self, chosen).replace(owners=owners.taking_part(chosen, names))
 
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield the swept values of each cell of the grid, last path fastest; none without one."""
@@ -384,13 +415,19 @@ class Scenario(Spec):
         ------
         SpecError
             If the values do not fit together.
+        DataError
+            If a table is to say who the owners are, and cannot be read.
         """
         raw = self._unswept().plain()
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept
+        if self.owners.counted is not None:
+            del raw["owners"]["count"]
         for swept in sorted(chosen, key=VARIANT.__ne__):  # a variant first, the rest upon it
             for path, value in variants.settings(swept, chosen[swept]):
                 set_path(Scenario, raw, path, copy.deepcopy(value))
+        if self.owners.counted is not None:
+            count_owners(raw, self._names_of, otherwise=self.owners.count)
         cell: Scenario = parse(Scenario, raw)
         return cell._taking_part()
 

@@ -48,6 +48,9 @@ def changed(row: int, line: str) -> bytes:
     return table(private=rows, public=[])
 
 
+RIDGE = 'kind = "ridge"\nregularisation = 1e-2'
+
+
 @dataclass(frozen=True)
 class Case:
     """A table and its scenario, and what is said; of a line that ends in … the beginning."""
@@ -57,7 +60,7 @@ class Case:
     data: dict[str, str] = field(default_factory=dict)
     name: str = "t.csv"
     public: bytes | None = None
-    model: str = 'kind = "ridge"\nregularisation = 1e-2'
+    model: str = RIDGE
     records: str = "records = 4"
 
 
@@ -96,10 +99,36 @@ CASES = {
         changed(4, "b,secret,é,1").decode().encode("latin-1"),
         PATH + "row 4, column 'pay', is not UTF-8 text; …",
     ),
+    "not of its charset behind blank lines and a cell of two lines": case(
+        changed(4, "b,secret,é,1").decode().replace("a,30,", '\n\n"a\nb",30,').encode("latin-1"),
+        PATH + "row 4, column 'pay', is not UTF-8 text; …",
+    ),
     "a header not of its charset": case(
         table("who,âge,pay,rate").decode().encode("latin-1"),
         PATH + "the header is not UTF-8 text; …",
         charset='"utf-8"',
+    ),
+    "one feature and it is dropped": case(
+        b"who,rate\na,1\nb,2\nc,3\nd,5\n", "data.drop: given all columns; at least one must be …",
+        records="records = 1", public_records="2",
+    ),
+    "one column alone": case(
+        b"rate\n1\n2\n3\n5\n", "data.drop: given all columns; at least one must be a feature",
+        records="records = 1", public_records="2", drop="[]",
+    ),
+    "a null byte in a public target": case(
+        changed(10, ",1,2,\x00"), "data.target: given the text column 'rate' (row 10 of t.csv); …"
+    ),
+    "a null byte and a turn of the terminal in the header": case(
+        table("who,a\x00g\x1b[31me,pay,rate"),
+        "data.drop: given a column 'age'; nearest columns: rate, a\\x00g\\x1b[31me",
+        drop='["who", "age"]',
+    ),
+    "a quote in the header that does not end": case(
+        table('who,age,"pay,rate'), PATH + "the file cannot be read (…"
+    ),
+    "a quote in a public row that does not end": case(
+        changed(11, ',1,"2,3'), PATH + "the file cannot be read (…"
     ),
     "a quote that does not end": case(
         changed(3, 'a,31,"secret,1'), PATH + "the file cannot be read (…"
@@ -147,7 +176,7 @@ CASES = {
         target='"rat"', drop='["name"]', columns='{ wage = "number" }',
     ),
     "a target of texts": case(
-        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10); …",
+        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10 of t.csv); …",
     ),
     "a target of nothing": case(
         table(private=[line[:-1] for line in PRIVATE], public=[line[:-1] for line in PUBLIC]),
@@ -158,12 +187,12 @@ CASES = {
     ),
     "a public number too large": case(
         changed(9, ",1e153,2,3"),
-        "data.public_records: given 4, with 1e+153 in column 'age' of row 9; allowed are public "
-        "rows of numbers up to 1e+50",
+        "data.public_records: given 4, with 1e+153 in column 'age' of row 9 of t.csv; allowed are "
+        "public rows of numbers up to 1e+50",
     ),
     "a public target too large": case(
         changed(12, ",1,2,-1e60"),
-        "data.public_records: given 4, with 1e+60 in the target of row 12; …",
+        "data.public_records: given 4, with 1e+60 in the target of row 12 of t.csv; …",
     ),
     "fewer rows than records": case(
         table(),
@@ -204,13 +233,23 @@ CASES = {
         columns='{ age = "drop", pay = "drop" }',
     ),
     "several things at once": case(
-        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10); …",
+        changed(10, ",1,2,much"), "data.target: given the text column 'rate' (row 10 of t.csv); …",
         "owners.records: given 18 in all; …", "data.features: given 4; allowed is at most 2, …",
         records="records = 9", features="4",
     ),
     "no labels": case(
-        table(), "data.target: given the value 0 in public row 1; allowed are labels -1 and 1 with "
-        "model.kind = logistic", model=LABELS,
+        table(), "data.target: given the value 0 in public row 9 of t.csv; allowed are labels -1 "
+        "and 1 with model.kind = logistic", model=LABELS,
+    ),
+    "no labels among public rows of their own": case(
+        table(), "data.target: given the value 2 in public row 3 of p.csv; …", model=LABELS,
+        public_path='"p.csv"', public=table(private=[], public=["a,1,2,1", ",2,3,", "b,3,5,2",
+                                                                 "c,5,8,1", "d,8,13,-1"]),
+    ),
+    "a target of texts in its own file": case(
+        table(), "data.target: given the text column 'rate' (row 2 of p.csv); …",
+        public_path='"p.csv"', public=table(private=[], public=[",1,2,3", ",2,3,much", *PUBLIC]),
+        public_records="5",
     ),
     "a share held out of too few rows": case(
         table(), "data.held_out: given 0.1, which is less than half a row of every owner; …",
@@ -234,10 +273,21 @@ CASES = {
     ),
     "a public number too large in its own file": case(
         table(),
-        "data.public_records: given 4, with 1e+153 in column 'age' of row 13; …",
+        "data.public_records: given 4, with 1e+153 in column 'age' of row 1 of p.csv; …",
         public_path='"p.csv"', public=table(private=[], public=[",1e153,2,3", *PUBLIC[1:]]),
     ),
 }  # fmt: skip
+
+
+LET_PASS = {
+    "a private row of another separator": (changed(3, "a;31;secret;1"), "without a target: 1."),
+    "a private row that is too short": (changed(3, "a,31"), "1 missing"),
+    "a null byte in a private cell": (changed(3, "a,31,sec\x00ret,1"), "1 missing"),
+    "a public row that is too short": (changed(10, ",1"), "1 missing"),
+    "a private number that no float reaches": (changed(3, "a,1e400,2,1"), "1 missing"),
+    "a public number that no float reaches": (changed(9, ",1e400,2,3"), "1 missing"),
+}
+"""What is a cell's own matter, and the note that says so."""
 
 
 @pytest.fixture
@@ -273,3 +323,16 @@ def test_check_and_run_say_the_same_in_one_line_each(
     assert leaked(ran.err) == []
     assert "secret" not in ran.err
     assert not (here / "out").exists()
+
+
+def test_what_is_a_cells_own_matter_is_a_note(command: Command, here: Path) -> None:
+    data = 'target = "rate"\nfeatures = 2\npublic_records = 4\ndrop = ["who"]'
+    how = {"path": "t.csv", "data": data, "model": RIDGE, "records": "records = 4"}
+    (here / "s.toml").write_text(SCENARIO.format(**how), encoding="utf-8")
+    for name, (content, note) in LET_PASS.items():
+        (here / "t.csv").write_bytes(content)
+        said = command("check", "s.toml")
+        told = [line for line in said.out.splitlines() if line.startswith("  table:")]
+        assert (said.code, said.lines) == (0, []), name
+        assert any(note in line for line in told), (name, told)
+        assert "ret" not in "".join(told)

@@ -70,6 +70,31 @@ def test_a_result_is_made_again_wherever_its_files_lie(
     assert "reproduced" in command.done("replay", f"deep/{result}").out
 
 
+def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Path) -> None:
+    """Under other names, and far away; a file that several fields name is told of one of them."""
+    command.done("sweep", "scene.toml", "--out", "s")
+    fields = {
+        "availability.path": "online.csv",
+        "latency.query.0.path": "pings.csv",
+        "sweep.variant.1.compute.path": "slow.csv",
+    }
+    (folder / "far").mkdir()
+    for name in fields.values():
+        shutil.move(folder / "tables" / name, folder / "far" / f"my-{name}")
+    said = command("replay", "s")
+    assert said.code == 2
+    looked = "there is no such file, here or beside the result; say where: --set"
+    assert said.lines == [
+        f"s: {field}: given '{folder / 'tables' / name}'; {looked} {field}=…"
+        for field, name in fields.items()
+    ]
+    settings = [f"--set={field}=far/my-{name}" for field, name in fields.items()]
+    assert "reproduced" in command.done("replay", "s", *settings).out
+    wrong = command("replay", "s", *settings[:-1], "--set=sweep.variant.1.compute.path=scene.toml")
+    assert wrong.code == 3
+    assert "another place: --set sweep.variant.1.compute.path=…" in wrong.lines[0]
+
+
 def test_another_file_under_its_name_is_no_replay(command: Command, folder: Path) -> None:
     command.done("run", "scene.toml", "--out", "r")
     (folder / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n111\n")

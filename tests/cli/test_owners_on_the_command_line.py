@@ -118,6 +118,25 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     assert f"{psi:.4g}" == figure(told)
 
 
+def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(
+    command: Command,
+) -> None:
+    some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20")
+    told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
+    command.done("run", "best.toml", "--out", "result")
+    said = json.loads(Path("result/manifest.json").read_text())
+    assert said["scenario"]["owners"]["score_on"] == [1, 2]
+    assert f"{said['summary']['psi_final']['mean']:.4g}" == figure(told)
+    command.done("replay", "result")
+    for judges, fault in (
+        ("['Nobody']", "'Nobody'; some of the names: Harbour, Valley"),
+        ("[4]", "4; allowed are owner numbers 1 to 3, and names"),
+        ("[]", "[]; allowed is a list with at least one value"),
+    ):
+        wrong = command("run", "best.toml", "--set", f"owners.score_on={judges}")
+        assert (wrong.code, wrong.lines) == (2, [f"best.toml: owners.score_on: given {fault}"])
+
+
 def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
     market = ("--market", "1,1,1", "--target", "0.5")
     told = command.done("forecast", "banks.toml", *market, "--save", "bought.toml").out

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from asyncdp_sim.provenance import versions
@@ -58,6 +59,28 @@ def test_a_table_of_another_name_is_known_by_its_contents(command: Command, made
     for result in ("old/r", "old/s"):
         said = command.done("replay", result, "--set", "data.path=renamed.csv")
         assert AGREES in said.out
+
+
+def test_public_rows_and_swept_tables_that_moved(command: Command, made: Path) -> None:
+    """Owners that a column counts are counted where the tables lie now."""
+    for name in ("a", "b"):
+        rates(made / f"{name}.csv")
+    table = pd.read_csv(made / "b.csv").assign(who="x")
+    table.to_csv(made / "b.csv", index=False)
+    table.assign(who=["x", "y"] * 20).to_csv(made / "a.csv", index=False)
+    rates(made / "p.csv")
+    text = ON_A_TABLE.replace("count = 3\nrecords = 10", "").replace("rates.csv", "a.csv")
+    text = text.replace("[model]", 'public_path = "p.csv"\nowner_column = "who"\n[model]')
+    swept = '\n[sweep]\n"data.path" = ["a.csv", "b.csv"]\n'
+    (made / "two.toml").write_text(text + swept, encoding="utf-8")
+    command.done("sweep", "two.toml", "--out", "t")
+    (made / "far").mkdir()
+    moved = {"data.path": "a", "data.public_path": "p", "sweep.data.path.1": "b"}
+    for name in moved.values():
+        (made / f"{name}.csv").rename(made / "far" / f"{name}{name}.csv")
+    assert [line.split(": ")[1] for line in command("replay", "t").lines] == list(moved)
+    settings = [f"--set={field}=far/{name}{name}.csv" for field, name in moved.items()]
+    assert AGREES in command.done("replay", "t", *settings).out
 
 
 @pytest.mark.parametrize("result", ["r", "s"])

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
 from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe, raw_values
@@ -34,7 +35,10 @@ class DeclaredData(TableRecipe):
 
     @abstractmethod
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:
-        """Return the raw table as it is used, what encodes it, and notes."""
+        """Return the raw table as it is used, what encodes it, and notes.
+
+        Its index says where its rows stand in the file.
+        """
 
     @abstractmethod
     def _twin(
@@ -82,8 +86,10 @@ class DeclaredData(TableRecipe):
         if self.path is None:
             drawn, values_of = self._twin(n_owners, records, streams)
             table = drawn if swap is None else swap.in_table(drawn)
-            return self._dataset(table, values_of, n_owners, records, streams, None, swap)
+            return self._dataset(table, values_of, n_owners, records, streams, None, swap, None)
         frame, encode, notes = self._read(self.path)
+        places = FileRows.of(self.path, frame)
+        frame.index = range(len(frame))
         spec = self._renamed()
         frame = spec._replaced(frame, swap)
         encoded = encode(frame)
@@ -96,6 +102,7 @@ class DeclaredData(TableRecipe):
             streams,
             source_of(self.path),
             swap,
+            places,
         )
 
     def _rows_in_turn(self, n_owners: int, records: tuple[int, ...] | None) -> int:

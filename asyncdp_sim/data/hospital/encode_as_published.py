@@ -104,7 +104,7 @@ def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
         known &= ~np.isnan(column.of(frame))
     dropped = int(np.count_nonzero(~known))
     if dropped > 0:
-        frame = frame[known].reset_index(drop=True)
+        frame = frame[known]
     return frame, if_any(
         "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
         rows=dropped,

@@ -56,7 +56,7 @@ def without_deleted_row(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[st
     """Return the rows that were used, and notes: the full table lost one, any other none."""
     if len(frame) != FULL_TABLE_ROWS:
         return frame, ()
-    frame = frame.drop(index=DELETED_ROW - 1).reset_index(drop=True)
+    frame = frame.drop(index=DELETED_ROW - 1)
     return frame, (f"Row {DELETED_ROW} was deleted, as published.",)
 
 

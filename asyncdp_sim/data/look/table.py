@@ -135,7 +135,7 @@ def look(
         form = public_form(public_path, form, *known)
         own = read_table(public_path, form=found_form(public_path, None, *known))
         public = len(own)
-        frame = with_public_rows(path, public_path, public, form, (owner,))
+        frame, _ = with_public_rows(path, public_path, public, form, (owner,))
     _require(path, frame, target, owner, public)
     seen = frame if private else frame.tail(public)
     if owner is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.table_recipe import nearest
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 from asyncdp_sim.errors import DataError, Fault
@@ -74,6 +75,7 @@ def encode(column: "pd.Series", codes: Codes) -> tuple[list[Array], list[str]]:
 def target_of(
     frame: "pd.DataFrame",
     name: str,
+    places: FileRows,
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
@@ -91,7 +93,7 @@ def target_of(
     else:
         values, none = cells(frame[name], decimal)
         if none[first_public:].any():
-            raise _of_texts(frame, name, none, first_public, decimal)
+            raise _of_texts(frame, name, places, none, first_public, decimal)
     if np.isnan(values).all():
         allowed = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
@@ -99,10 +101,15 @@ def target_of(
 
 
 def _of_texts(
-    frame: "pd.DataFrame", name: str, none: Truths, first_public: int, decimal: str
+    frame: "pd.DataFrame",
+    name: str,
+    places: FileRows,
+    none: Truths,
+    first_public: int,
+    decimal: str,
 ) -> DataError:
     """Return what is wrong with a target of texts; the row that is named is a public one."""
     told = [c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()]
-    row = first_public + int(np.argmax(none[first_public:])) + 1
+    row = places.said(first_public + int(np.argmax(none[first_public:])))
     allowed = f"allowed is a column of numbers; {nearest(name, told)}"
-    return DataError([Fault("data.target", f"the text column {name!r} (row {row})", allowed)])
+    return DataError([Fault("data.target", f"the text column {name!r} ({row})", allowed)])

@@ -9,7 +9,7 @@ import gzip
 import io
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -182,17 +182,27 @@ def misplaced(path: str, form: FileForm, skip_first_lines: int = 0) -> str | Non
 def _no_text(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str | None:
     if form.charset == "utf-16":
         return None
-    with opened(path) as file:
-        for row, line in enumerate(islice(file, skip, None)):
+    bad = False
+
+    def texts(lines: Iterable[bytes]) -> Iterator[str]:
+        nonlocal bad
+        for line in lines:
             try:
-                line.decode(form.charset)
+                yield line.decode(form.charset)
             except UnicodeDecodeError as error:
-                before = line[: error.start].decode(form.charset) + "."
-                place = len(next(csv.reader([before], delimiter=form.separator))) - 1
-                column = names[min(place, len(names) - 1)]
-                where = "the header" if row == 0 else f"row {row}, column {column!r},"
-                return f"{where} is not {form.charset.upper()} text"
-    return None
+                bad = True
+                yield line[: error.start].decode(form.charset) + "."
+                return
+
+    with opened(path) as file:
+        rows = csv.reader(texts(islice(file, skip, None)), delimiter=form.separator)
+        last = deque(enumerate(row for row in rows if len(row) > 0), maxlen=1)
+    if not bad:
+        return None
+    [(row, cells)] = last
+    column = names[min(len(cells), len(names)) - 1]
+    where = "the header" if row == 0 else f"row {row}, column {column!r},"
+    return f"{where} is not {form.charset.upper()} text"
 
 
 def _too_many(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from asyncdp_sim.data.stand_ins import DeclaredMoments, PublicRows, StandIn
 from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
@@ -215,10 +216,10 @@ class TableData(TableRecipe):
         self._require_owners(n_owners, records)
         if self.from_stand_in:
             return self._stood_in(self._ground(), n_owners, records, streams, swap)
-        frame, key = self._frame(), self._split_key
+        (frame, places), key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
-        table = self._encoded(frame, gathering)
+        table = self._encoded(frame, places, gathering)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
@@ -227,6 +228,7 @@ class TableData(TableRecipe):
             streams,
             source_of(self.path),
             swap,
+            places,
             gathering,
         )
 
@@ -245,24 +247,27 @@ class TableData(TableRecipe):
     def _split_key(self) -> str:
         return "data.split" if self.owner_column is None else "data.owner_column"
 
-    def _frame(self) -> "pd.DataFrame":
-        """Read the table, public rows last."""
+    def _frame(self) -> tuple["pd.DataFrame", FileRows]:
+        """Read the table, public rows last, and where its rows stand in the files."""
         spare = {*self._dropped, self.split.of_column} - {self.target}
         texts = [name for name, encoding in self.columns.items() if encoding.as_written]
-        how = (self.path, self.public_path, self.public_records, self.form, spare, texts)
-        frame = with_public_rows(*how)
+        frame, places = with_public_rows(
+            self.path, self.public_path, self.public_records, self.form, spare, texts,
+            unused=self._dropped - {self.target, self.split.of_column},
+        )  # fmt: skip
         self._require_columns(frame, self._split_key)
-        return frame
+        return frame, places
 
     def _ground(self) -> Ground:
         """Return what stand-ins are drawn from: the public rows, and what they decide."""
-        frame, gathering = self._frame(), Gathering()
+        (frame, places), gathering = self._frame(), Gathering()
         first = private_rows(len(frame), self.public_records)
         if self.public_records == 0:
             return Ground.without_public_rows(frame, self.features)
-        public = self._encoded(frame.iloc[first:].reset_index(drop=True), gathering)
+        last = places.after(first)
+        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering)
         gathering.end()
-        projection = self._projection(*self._public(public, 0))
+        projection = self._projection(*self._public(public, 0, last))
         return Ground(frame, first, public, projection, self.public_path is not None)
 
     def _stood_in(
@@ -293,6 +298,7 @@ class TableData(TableRecipe):
             streams,
             None,
             swap,
+            None,
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)
@@ -320,7 +326,7 @@ class TableData(TableRecipe):
         """Columns of which no feature is made."""
         return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
 
-    def _encoded(self, frame: "pd.DataFrame", gathering: Gathering) -> Encoded:
+    def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
         how = (self.columns, first_public, self.form.decimal)
@@ -328,7 +334,7 @@ class TableData(TableRecipe):
         names = [name for name in frame.columns if name not in excluded]
         target = np.zeros(len(frame))
         with gathering:
-            target = target_of(frame, self.target, *how)
+            target = target_of(frame, self.target, places, *how)
         matrix, made, notes = encoded(frame, names, *how)
         if len(made) == 0:
             allowed = "at least one must be a feature"

@@ -37,6 +37,7 @@ def read_table(
     wanted: Callable[[str], bool] | None = None,
     form: FileForm = PLAIN,
     texts: Collection[str] = (),
+    unused: Collection[str] = (),
 ) -> "pd.DataFrame":
     """Read a CSV, gzipped CSV or Parquet file.
 
@@ -54,17 +55,20 @@ def read_table(
         Of a CSV.
     texts : collection of str
         Columns of a CSV that are held as they are written, whatever they look like.
+    unused : collection of str
+        Columns of a Parquet file whose cells may hold several values.
 
     Raises
     ------
     DataError
         On ``data.path``: missing, a directory, unreadable, empty, not text of its charset, not what
-        its name says, without columns, or with two of one name.
+        its name says, without columns, with two of one name, or with several values in a cell.
     """
     names = column_names(path, skip_first_lines=skip_first_lines, form=form)
     require_distinct(path, names)
     with _said_of(path, skip_first_lines, form):
         if path.endswith(".parquet"):
+            _require_single(path, wanted, unused)
             frame = _read_parquet(path, wanted)
         else:
             skip = skip_first_lines
@@ -139,6 +143,34 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 
     columns = None if wanted is None else [name for name in column_names(path) if wanted(name)]
     return pd.read_parquet(path, columns=columns)
+
+
+def _require_single(
+    path: str, wanted: Callable[[str], bool] | None, unused: Collection[str]
+) -> None:
+    """Refuse columns of a Parquet file whose cells hold lists or tables, as its schema says.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    faults = [
+        Fault(
+            "data.path",
+            f"{path!r}, whose column {field.name!r} holds several values in a cell ({field.type})",
+            "allowed is one; data.drop leaves a column out",
+        )
+        for field in pq.read_schema(path)
+        if pa.types.is_nested(field.type)
+        and field.name not in unused
+        and (wanted is None or wanted(field.name))
+    ]
+    if len(faults) > 0:
+        raise DataError(faults)
 
 
 def first_line(path: str) -> str:

@@ -32,6 +32,7 @@ from asyncdp_sim.data.splits import (
     ValuesOf,
     require_records,
 )
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
@@ -215,13 +216,15 @@ class TableRecipe(DataKind):
         streams: Streams | Scope,
         source: Source | None,
         swap: Swap | None,
+        places: FileRows | None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``swap`` is the record that was replaced in it, ``gathering`` what is wrong with it so far.
+        ``swap`` is the record that was replaced in it, ``places`` where its rows stand in files,
+        ``gathering`` what is wrong with it so far.
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
@@ -242,7 +245,7 @@ class TableRecipe(DataKind):
             else:
                 owned = self.split.owned(asked)
         with gathering:
-            public, known = self._public(table, first_public)
+            public, known = self._public(table, first_public, places)
             projection = self._projection(public, known) if given is None else given
         gathering.end()
         rows, notes = owned.rows, owned.notes
@@ -291,7 +294,10 @@ class TableRecipe(DataKind):
             unowned_features=features[-1] if len(others) > 0 else None,
             unowned_targets=targets[-1] if len(others) > 0 else None,
             owner_names=owned.names,
-            public_targets=projection.targets(known) if self.public_records > 0 else None,
+            public_targets=(
+                projection.targets(table.target[first_public:]) if self.public_records > 0 else None
+            ),
+            file_rows=places,
         )
 
     def _owned_before(
@@ -320,7 +326,7 @@ class TableRecipe(DataKind):
             ),
         )
 
-    def _public(self, table: Table, first: int) -> tuple[Array, Array]:
+    def _public(self, table: Table, first: int, places: FileRows | None) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.
 
         Raises
@@ -334,9 +340,11 @@ class TableRecipe(DataKind):
         if large.any():
             row = int(np.argmax(large))
             cells = np.abs(np.append(rows[row], target[row]))
-            at = int(np.argmax(cells))
+            at = int(np.nanargmax(cells))
             where = f"column {table.columns[at]!r}" if at < len(table.columns) else "the target"
-            given = f"{self.public_records}, with {cells[at]:g} in {where} of row {first + row + 1}"
+            row += first
+            called = f"row {row + 1}" if places is None else places.said(row)
+            given = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
             allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
             raise DataError([Fault("data.public_records", given, allowed)])
         known = ~np.isnan(target)

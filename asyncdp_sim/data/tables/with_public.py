@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table
 from asyncdp_sim.errors import DataError, Fault
 
@@ -39,10 +40,11 @@ def with_public_rows(
     form: FileForm,
     spare: Collection[str | None] = (),
     texts: Collection[str] = (),
-) -> "pd.DataFrame":
-    """Return all rows, public ones last, which may lack columns that are spared.
+    unused: Collection[str] = (),
+) -> tuple["pd.DataFrame", FileRows]:
+    """Return all rows, public ones last, which may lack columns that are spared; and their places.
 
-    Columns named in ``texts`` are held as they are written.
+    Columns named in ``texts`` are held as they are written, those in ``unused`` may hold lists.
 
     Raises
     ------
@@ -53,20 +55,22 @@ def with_public_rows(
     import pandas as pd
 
     if public_path is None:
-        return read_table(path, form=form, texts=texts)
+        frame = read_table(path, form=form, texts=texts, unused=unused)
+        return frame, FileRows.of(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
-        public = read_table(public_path, form=shown, texts=texts)
+        public = read_table(public_path, form=shown, texts=texts, unused=unused)
     if len(public) < public_records:
         allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), allowed)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
     public = public[names].tail(public_records)
     texts = [name for name in names if public[name].dtype == "category" or name in texts]
-    private = read_table(path, form=form, texts=texts)
+    private = read_table(path, form=form, texts=texts, unused=unused)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:
         given = f"{public_path!r}, a table without a column {lacking[0]!r}"
         allowed = "allowed is a table with the columns of data.path that are used"
         raise DataError([Fault("data.public_path", given, allowed)])
-    return pd.concat([private, public], ignore_index=True)
+    rows = (*FileRows.of(path, private).parts, *FileRows.of(public_path, public).parts)
+    return pd.concat([private, public], ignore_index=True), FileRows(rows)

@@ -52,7 +52,7 @@ def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Da
     Those of all others stay, as rows of nobody, for f and θ*.
     """
     places = [member - 1 for member in coalition.members]
-    dataset = known.dataset.of_owners(places, judged_by_all=True)
+    dataset = known.dataset.of_owners(places, range(len(known.dataset.targets)))
     dataset = replace(dataset, held_out_features=(), held_out_targets=())
     return invited(known.scenario, coalition).base(), dataset
 
@@ -61,6 +61,8 @@ def invited(
     scenario: Scenario, coalition: Coalition, called: Sequence[int | str] | None = None
 ) -> Scenario:
     """Return a scenario with the members of a coalition alone, at its ρ, T and K.
+
+    It is judged by the records that the given one is judged by.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def invited(
     each = scenario.owners.participants if called is None else called
     only = tuple(each[member - 1] for member in coalition.members)
     return scenario.replace(
-        owners={"only": only, "score_on": "everybody"},
+        owners={"only": only, "score_on": scenario.owners.judging_beside(each)},
         run={"updates": coalition.updates},
         algorithm=scenario.algorithm.with_step(coalition.rho),
         privacy={"budget": scenario.privacy.budget.sized(coalition.answers), "learner": None},

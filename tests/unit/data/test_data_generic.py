@@ -100,8 +100,8 @@ def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_
             public_records=5,
         )
     assert str(caught.value) == (
-        "data.public_records: given 5, with 1e+51 in column 'age' of row 2; allowed are public "
-        "rows of numbers up to 1e+50"
+        "data.public_records: given 5, with 1e+51 in column 'age' of row 2 of t.parquet; allowed "
+        "are public rows of numbers up to 1e+50"
     )
 
 
@@ -122,8 +122,8 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     ("fields", "line"),
     [
         ({"target": "lso"}, "data.target: given a column 'lso'; nearest columns: los"),
-        ({"target": "sex"}, "data.target: given the text column 'sex' (row 5); allowed is a column "
-         "of numbers; columns: hospital, age, admitted, los"),
+        ({"target": "sex"}, "data.target: given the text column 'sex' (row 5 of t.parquet); "
+         "allowed is a column of numbers; columns: hospital, age, admitted, los"),
         ({"drop": ("seks",)}, "data.drop: given a column 'seks'; nearest columns: sex"),
         ({"drop": ("hospital", "age", "sex", "admitted")},
          "data.drop: given all columns; at least one must be a feature"),

@@ -173,3 +173,19 @@ def test_the_real_extract_by_hospital():
     assert (max(data.records), min(data.records)) == (1143, 1)
     assert np.concatenate(data.targets).mean() == pytest.approx(6.3215, abs=1e-4)
     assert not any("not in the schema" in note for note in data.notes)
+
+
+def test_rows_are_named_as_the_file_counts_them(tmp_path):
+    """Whatever rows were dropped before them."""
+    table = many(30)
+    table.loc[[3, 20], "Length of Stay"] = None
+    path = tmp_path / "stays.csv"
+    table.to_csv(path, index=False)
+    dropped = HospitalData(
+        path=str(path), encoding="as-published", features=2, public_records=12, preprocessing="pca"
+    ).build(2, (5, 5), Streams(1))
+    assert [dropped.row_name(row) for row in (2, 3, 27)] == [
+        "row 3 of stays.csv",
+        "row 5 of stays.csv",
+        "row 30 of stays.csv",
+    ]

@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.data import FraudData, TableData
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.streams import Streams
 
 WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
@@ -108,3 +108,32 @@ def test_what_is_wrong_besides_is_said_as_ever(folder: Path) -> None:
     (folder / "bare.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SpecError, match="owners: given nothing; this field is required"):
         load(folder / "bare.toml")
+
+
+def test_each_cell_of_a_sweep_counts_its_own(folder: Path) -> None:
+    """Over files and over columns; a count that is given, or swept, stays as it is."""
+    table = pd.read_csv(folder / "t.csv")
+    table["half"] = [*["p", "q"] * 4, "p"]
+    table.to_csv(folder / "t.csv", index=False)
+    table[table["who"] != "C"].to_csv(folder / "few.csv", index=False)
+    text = SCENARIO.replace('owner_column = "who"', 'drop = ["half", "who"]')
+    text = text.replace("[run]", '[sweep]\n"data.path" = ["t.csv", "few.csv"]\n[run]')
+    split = '\n"data.split" = [{ column = "who" }, { column = "half" }, { dirichlet = 9.0 }]\n[run]'
+    file = folder / "swept.toml"
+    text = text.replace("\n[run]", split).replace('"y"', '"y"\nsplit = { column = "who" }')
+    file.write_text(text, encoding="utf-8")
+    base, _ = load(file)
+
+    def counts(swept: Scenario) -> list[int]:
+        return [swept.cell(chosen).owners.count for chosen in swept.grid()]
+
+    assert (base.base().owners.counted, base.owners.count) == (None, 3)
+    assert counts(base) == [3, 2, 3, 2, 2, 3]  # no table says how many share it: as many as before
+    (folder / "again.toml").write_text(dump(base, folder), encoding="utf-8")
+    assert counts(load(folder / "again.toml")[0]) == [3, 2, 3, 2, 2, 3]
+    given = 'sweep.variant=[{ name = "two", "owners.count" = 2 }]'
+    assert counts(load(file, [given])[0]) == [2] * 6
+    assert counts(load(file, ["owners.count=3"])[0]) == [3] * 6
+    (folder / "few.csv").unlink()
+    with pytest.raises(SpecError, match=r"sweep.data.path: given '.*few.csv'; there is no such"):
+        load(file)

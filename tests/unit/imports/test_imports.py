@@ -179,12 +179,16 @@ def test_the_reader_of_plain_pickles_reads_what_was_written(tmp_path: Path) -> N
         assert read_plain(pickled(value, tmp_path, protocol))[0] == value
 
 
+HUGE = 10**400
+DEVICE = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration": 50}
+
+
 @pytest.mark.parametrize(
     ("devices", "expected"),
     [
         ([1, 2], "given a pickle of a list"),
         ({}, "given no devices"),
-        ({1: {"speed": 1}}, "given devices with speed"),
+        ({1: {"speed": 1}}, "given devices with ['speed']"),
         ({1: {"active": [1], "inactive": [2, 3], "finish_time": 9}}, "1 times active and 2 inac"),
         ({1: {"active": [3], "inactive": [2], "finish_time": 9}}, "active from 3 to 2 (device 1)"),
         ({1: {"active": [1, 2], "inactive": [4, 5], "finish_time": 9}}, "active from 2 to 5"),
@@ -192,16 +196,31 @@ def test_the_reader_of_plain_pickles_reads_what_was_written(tmp_path: Path) -> N
         ({1: {"active": [1], "inactive": [2], "finish_time": 0}}, "finish_time 0"),
         ({1: {"active": [1], "inactive": [2]}}, "no 'finish_time' (device 1)"),
         ({1: {"active": ["x"], "inactive": [2], "finish_time": 9}}, "could not convert"),
+        (DEVICE | {"finish_time": HUGE}, "int too large to convert to float (device 1)"),
+        (DEVICE | {"active": [0, HUGE]}, "int too large to convert to float (device 1)"),
+        (DEVICE | {"active": {0: 1, 50: 2}}, "active {0 = 1, 50 = 2} (device 1)"),
+        (DEVICE | {"active": "05"}, "active '05' (device 1)"),
+        (DEVICE | {"duration": "long"}, "could not convert string to float: 'long' (device 1)"),
+        (DEVICE | {"duration": HUGE}, "int too large to convert to float (device 1)"),
+        ({"x" * 999: DEVICE | {"finish_time": -1}}, "finish_time -1 (device 'xxxx"),
+        ({1: {"k" * 999: 1}}, "devices with ['kkkk"),
+        ({1: {"computation": HUGE, "communication": 3}}, "int too large to convert to float"),
+        ({1: {"computation": 1e308, "communication": 3}}, "given 1e+308 and 3 (device 1)"),
+        ({1: {"computation": 1, "communication": 1e307}}, "given 1 and 1e+307 (device 1)"),
         ({1: {"computation": 1.0}}, "'communication' (device 1)"),
         ({1: {"computation": -1.0, "communication": 3.0}}, "given -1 and 3 (device 1)"),
         ({1: {"computation": 1.0, "communication": float("nan")}}, "given 1 and nan (device 1)"),
     ],
 )
 def test_wrong_devices_are_one_line_each(tmp_path: Path, devices: object, expected: str) -> None:
+    if isinstance(devices, dict) and "finish_time" in devices:
+        devices = {1: devices}
     with pytest.raises(DataError) as refused:
         import_fedscale(pickled(devices, tmp_path), tmp_path / "online.csv", 1)
     [line] = refused.value.lines()
     assert expected in line
+    assert len(line) < 400
+    assert not (tmp_path / "online.csv").exists()
 
 
 LOG = """2020-01-28 10:00:00\tbattery_charged_on
@@ -252,9 +271,11 @@ def test_a_device_is_online_while_it_is_all_that_is_needed(tmp_path: Path) -> No
         ('{"a": {"messages": ""}', "text that is not JSON"),
         ('{"a": ' + "[" * 100_000, "text that is not JSON"),
         ("{}", "no devices"),
-        ('{"a": {"states": ""}}', "no messages (device a)"),
-        ('{"a": 3}', "(device a)"),
-        ('{"a": {"messages": "yesterday\\twifi"}}', "message 1, 'yesterday\\twifi' (device a)"),
+        ('{"a": {"messages": ""}} and more', "text behind the JSON table"),
+        ('{"\\ud800": {"messages": "yesterday"}}', "message 1, 'yesterday' (device '?')"),
+        ('{"a": {"states": ""}}', "no messages (device 'a')"),
+        ('{"a": 3}', "(device 'a')"),
+        ('{"a": {"messages": "yesterday\\twifi"}}', "message 1, 'yesterday\\twifi' (device 'a')"),
         ('{"a": {"messages": "2020-01-28 10:00:00\\tsideways"}}', "message 1, '2020-01-28 10:00"),
     ],
 )

@@ -135,6 +135,9 @@ def test_records_are_those_they_have_among_all() -> None:
     all_rows = build_dataset(scenario(judged).base())
     assert all_rows.unowned_targets is not None
     assert len(all_rows.unowned_targets) == 30 + 50 + 60
+    by_some = build_dataset(scenario({"only": ["B", "E"], "score_on": ["E", 1, "D"]}).base())
+    kept = (full.targets[0], full.targets[3])  # E takes part
+    assert np.array_equal(by_some.unowned_targets, np.concatenate(kept))
     one, other = (prepare(s, build_dataset(s)) for s in (scenario(), scenario(judged).base()))
     np.testing.assert_allclose(one.task.objective.optimum, other.task.objective.optimum, rtol=1e-10)
 

@@ -1,0 +1,62 @@
+"""Rows of a table, named as they stand in its files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """Where each row of a table stands, in one file or in several.
+
+    Attributes
+    ----------
+    parts : tuple of (str, sequence of int)
+        A file's name and the places, from 0 behind its header, of rows that come from it.
+    """
+
+    parts: tuple[tuple[str, Sequence[int]], ...]
+
+    @classmethod
+    def of(cls, path: str, frame: "pd.DataFrame") -> Self:
+        """Return those of a frame whose index says where its rows stood in the file."""
+        index = frame.index
+        whole = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
+        return cls(((Path(path).name, range(len(index)) if whole else index.to_numpy()),))
+
+    @property
+    def count(self) -> int:
+        """How many rows the table has."""
+        return self._ends[-1]
+
+    def after(self, count: int) -> "FileRows":
+        """Return those of the rows behind the first ones."""
+        starts = (
+            end - len(places) for end, (_, places) in zip(self._ends, self.parts, strict=True)
+        )
+        left = [
+            (name, places[max(0, count - start) :])
+            for start, (name, places) in zip(starts, self.parts, strict=True)
+        ]
+        return FileRows(tuple((name, places) for name, places in left if len(places) > 0))
+
+    def place(self, row: int) -> tuple[str, int]:
+        """Return the file of a table's row (from 0), and its place there, from 0."""
+        for end, (name, places) in zip(self._ends, self.parts, strict=True):
+            if row < end:
+                return name, int(places[row - end + len(places)])
+        raise IndexError(f"row {row} of {self._ends[-1]}")
+
+    def said(self, row: int) -> str:
+        """Return what a table's row (from 0) is called, such as ``row 7 of t.csv``, from 1."""
+        name, place = self.place(row)
+        return f"row {place + 1} of {name}"
+
+    @property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(places) for _, places in self.parts))
