@@ -22,8 +22,8 @@ VERSIONS = "versions.json"
 """File of a directory without a manifest that says which versions made it."""
 CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
 """Keys of a manifest that say what a result was made with, and not what was made."""
-LATER = ("warning_fields",)
-"""Keys that older manifests lack, in other words what another key says too."""
+LATER = ("warning_fields", "rests_on")
+"""Keys that older manifests lack, in other words what other keys and the package say too."""
 
 
 def placeless(scenario: Scenario) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from asyncdp_sim.cli.importing import import_command
 from asyncdp_sim.cli.playing import play_release_command
 from asyncdp_sim.cli.plotting import plot_command
 from asyncdp_sim.cli.replaying import replay_command
+from asyncdp_sim.cli.reporting import report_command
 from asyncdp_sim.cli.running import run_command
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
 from asyncdp_sim.cli.sweeping import sweep_command
@@ -58,6 +59,7 @@ app.command("check")(check_command)
 app.command("forecast")(forecast_command)
 app.command("audit")(audit_command)
 app.command("plot")(plot_command)
+app.command("report")(report_command)
 app.command("replay")(replay_command)
 app.command("play-release")(play_release_command)
 app.command("data")(data_command)

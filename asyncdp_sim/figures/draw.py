@@ -85,7 +85,29 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    opened = open_directory(directory)
+    entries, notes = pictures(open_directory(directory), published=published)
+    folder = directory / "figures"
+    paths = [save(picture, folder) for picture, _ in entries]
+    write(folder / "captions.md", captions.page(entries, notes).encode())
+    return Drawing(tuple(paths), tuple(notes))
+
+
+def pictures(
+    opened: Result | Sweep, *, published: Mapping[Any, float] | None = None
+) -> tuple[list[Shown], list[str]]:
+    """Return all pictures of a result or a sweep with the results that each shows, and notes.
+
+    Parameters
+    ----------
+    opened : Result or Sweep
+    published : mapping, optional
+        As of :func:`draw_all`.
+
+    Raises
+    ------
+    ResultError
+        If a table is damaged.
+    """
     if isinstance(opened, Sweep):
         lines, network, notes = _of_sweep(opened)
     else:
@@ -102,10 +124,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         entries += _drawn(opened, (guarantees.FIGURE,)) or _drawn(opened, (rivals.FIGURE,))
         entries += _drawn(opened, BEYOND)
     entries += _of_network(network, notes) + _of_events(network)
-    folder = directory / "figures"
-    paths = [save(picture, folder) for picture, _ in entries]
-    write(folder / "captions.md", captions.page(entries, notes).encode())
-    return Drawing(tuple(paths), tuple(notes))
+    return entries, notes
 
 
 def _curves(

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.learning.objectives import constants
+from asyncdp_sim.evidence import rests_on
+from asyncdp_sim.learning.objectives import Quadratic, constants
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import (
     cpu_features,
@@ -26,6 +27,8 @@ from asyncdp_sim.result import (
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.outcome import RunResult
+from asyncdp_sim.runs.problem import Problem
+from asyncdp_sim.runs.scored import ScoredOnAll
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace.timeline import write_timeline
 
@@ -95,6 +98,9 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "cpu_features": cpu_features(),
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
+        "rests_on": rests_on(
+            outcome.scenario, interior=_interior(problem), projected=outcome.summary["clip_count"]
+        ),
         "warnings": list(outcome.warnings),
         "warning_fields": [each.content() for each in outcome.notices],
         "summary": outcome.summary,
@@ -103,3 +109,10 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     return content | {"label": label([content]).text}
+
+
+def _interior(problem: Problem) -> bool:
+    """Return whether the optimum without bounds lies in Θ, of losses that are quadratic."""
+    judge = problem.task.objective
+    trained = judge.trained if isinstance(judge, ScoredOnAll) else judge
+    return not isinstance(trained, Quadratic) or trained.interior

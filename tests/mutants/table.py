@@ -613,4 +613,47 @@ MUTANTS = (
         "a replaced record goes to whom its new target sends it",
         ("tests/unit/data/test_dirichlet_split.py",),
     ),
+    # evidence and reports
+    Mutant(
+        "asyncdp_sim/evidence/rests_on.py",
+        "if len(doubts) == 0 and len(order) == 0:",
+        "if len(doubts) == 0:",
+        "moments count as exact though nobody knows who updates when",
+        ("tests/unit/evidence/test_rests_on.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/evidence/rests_on.py",
+        "    if projected > 0:\n",
+        "    if projected > 1000:\n",
+        "a projection that acts now and then is forgotten",
+        ("tests/unit/evidence/test_rests_on.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/evidence/rests_on.py",
+        "        if stranger is not None:\n            yield",
+        "        if stranger is not None and each.value is None:\n            yield",
+        "formulas vouch for a kind that nobody knows",
+        ("tests/unit/evidence/test_rests_on.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/reports/page.py",
+        "autoescape=True,",
+        "autoescape=False,",
+        "names of owners are taken for elements",
+        ("tests/unit/reports/test_page.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/reports/privacy.py",
+        "kept = said.private is True",
+        "kept = said.private is not False",
+        "what is not shown to be private looks as if it were",
+        ("tests/unit/reports/test_page.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/reports/account.py",
+        "said = said.replace(place, PurePath(place).name)",
+        "said = said.strip()",
+        "a page tells where a table lies",
+        ("tests/unit/reports/test_page.py",),
+    ),
 )

@@ -41,15 +41,23 @@ class Scene:
         [start, end) in ticks.
     airtime : int, optional
         For how many ticks an answer is on air, where a channel is shared.
+    inches : float
+        Width of the window.
     """
 
     def __init__(
-        self, axes: Axes, owners: Mapping[int, str], window: tuple[int, int], airtime: int | None
+        self,
+        axes: Axes,
+        owners: Mapping[int, str],
+        window: tuple[int, int],
+        airtime: int | None,
+        inches: float,
     ) -> None:
         self._axes = axes
         self._row = {owner: row for row, owner in enumerate(owners, start=1)}
         self._window = window
         self._airtime = airtime
+        self._inches = inches
         self._seen: set[str] = set()
         axes.set_xlim(*(tick / TICKS_PER_UNIT for tick in window))
         axes.set_ylim(len(owners) + 0.5, -0.7)
@@ -156,7 +164,7 @@ class Scene:
     def _numbers(self, updates: Sequence[Mark], first_k: int) -> None:
         """Write k above updates, as many as have room."""
         start, end = (_units(tick) for tick in self._window)
-        room = (end - start) * INCHES_PER_NUMBER / 8
+        room = (end - start) * INCHES_PER_NUMBER / self._inches
         free = start - room
         for k, mark in enumerate(updates, start=first_k):
             x = _units(mark.start)

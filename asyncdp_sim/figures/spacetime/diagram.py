@@ -24,6 +24,7 @@ from asyncdp_sim.figures.spacetime.marks import (
 )
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units
 
+PAGE = 9.0  # inches
 WINDOW = 20.0
 MOST_MESSAGES = 60  # more arrows than that hide one another
 
@@ -36,6 +37,9 @@ def diagram(
     end: float | None = None,
     owners: Sequence[int] | None = None,
     happened: events.Events | None = None,
+    window: float = WINDOW,
+    most: int = MOST_MESSAGES,
+    inches: float | None = None,
     name: str = "space-time",
 ) -> Picture:
     """Draw every message of a window, owners' lines below the learner's.
@@ -47,12 +51,16 @@ def diagram(
     replicate : int, optional
         Which one; the first by default.
     start, end : float, optional
-        The window [start, end) in time units; by default 20 units, or fewer where more than 60
-        messages would be drawn or the run is shorter.
+        The window [start, end) in time units; by default ``window`` units, or fewer where more
+        than ``most`` messages would be drawn or the run is shorter.
     owners : sequence of int, optional
         Which to show, from 1; by default all of at most 12, else the 12 with most to show.
     happened : structured array, optional
         The events of this replicate, where the result did not keep them.
+    window, most : number
+        Time units and messages at which a window without an ``end`` ends.
+    inches : float, optional
+        Width for each message, for a diagram that is wider than a page; absent, as wide as one.
     name : str
         Of the picture's file.
 
@@ -65,7 +73,7 @@ def diagram(
     table = events.tables(result, chosen)[chosen] if happened is None else happened
     over = int(table["tick"][-1])
     first = to_ticks(start)
-    last = min(to_ticks(start + WINDOW), over + 1) if end is None else to_ticks(end)
+    last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
     every = marks(table, max(over, last) if _cut(result, over) else over)
     found = within(every, first, last)
     if len(found) == 0:
@@ -75,16 +83,18 @@ def diagram(
     shown = list(owners) if owners else most_active(found, FEW_OWNERS, who.numbers)
     found = of_owners(found, shown)
     if end is None:
-        last = _shortened(found, first, last)
+        last = _shortened(found, first, last, most)
         found = within(found, first, last)
     with style():
-        figure, axes = canvas(width=9.0, height=1.9 + 0.36 * (len(shown) + 1))
+        sent = sum(mark.what in MESSAGES for mark in found)
+        width = PAGE if inches is None else max(PAGE, inches * sent)
+        figure, axes = canvas(width=width, height=1.9 + 0.36 * (len(shown) + 1))
         named = dict(zip(who.numbers, who.labels, strict=True))
         called = {owner: named[owner] for owner in shown}
-        scene = Scene(axes, called, (first, last), _airtime(result))
+        scene = Scene(axes, called, (first, last), _airtime(result), width - 1)
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
         scene.draw(found, before + 1)
-        axes.set_xlabel(TIME_AXIS)
+        axes.set_xlabel(TIME_AXIS, loc="center" if inches is None else "left")
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     caption = _caption(result, chosen, (first, last), shown)
@@ -100,10 +110,10 @@ def as_table(found: Sequence[Mark]) -> dict[str, npt.NDArray[Any]]:
     return table | {name: to_units(table[name]) for name in ("start", "end")}
 
 
-def _shortened(found: Sequence[Mark], first: int, last: int) -> int:
+def _shortened(found: Sequence[Mark], first: int, last: int, most: int) -> int:
     """Return the end of a window that has room for its messages."""
     sent = [mark.start for mark in found if mark.what in MESSAGES and mark.start >= first]
-    return last if len(sent) <= MOST_MESSAGES else max(sorted(sent)[MOST_MESSAGES], first + 1)
+    return last if len(sent) <= most else max(sorted(sent)[most], first + 1)
 
 
 def _airtime(result: Result) -> int | None:

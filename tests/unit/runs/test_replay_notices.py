@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.errors import AsyncDPError, ReplayError
-from asyncdp_sim.provenance import CIRCUMSTANCES
+from asyncdp_sim.provenance import CIRCUMSTANCES, LATER
 from asyncdp_sim.runs import made_again, require_same, run, write
 from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load
@@ -242,9 +242,10 @@ def test_many_differences_are_counted(two: Path) -> None:
     assert str(error.value).endswith(" more differ")
 
 
-def test_manifests_from_before_warnings_had_fields_are_reproduced(two: Path) -> None:
+@pytest.mark.parametrize("key", LATER)
+def test_manifests_from_before_a_key_are_reproduced(two: Path, key: str) -> None:
     file = two / "kept" / "manifest.json"
     older = json.loads(file.read_bytes())
-    del older["warning_fields"]
+    older.pop(key, None)  # a sweep says in its cells what they rest on
     with edited(file, json.dumps(older).encode()):
         assert compared(two) == ("", [])

@@ -1,0 +1,78 @@
+"""Assumptions of the exact moments of learning, and which of them a scenario breaks."""
+
+import numpy as np
+
+from asyncdp_sim.evidence.absent_answers import absent
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.predict.update_order import releases, surely_until
+from asyncdp_sim.theory.prediction import Unknown
+
+RARE = 1e-3
+"""Probability of an owner's falling silent before T that is taken for none."""
+ENDLESS = 10**9
+"""Answers that no run releases."""
+ENDS_EARLY = "the run may end at run.until, before T"
+BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
+
+
+def out_of_order(scenario: Scenario) -> list[str]:
+    """Return why it is not known who updates when, as exact moments need it; a reason each."""
+    network, found = scenario.network, list[str]()
+    if network.until is not None and not surely_until(network, network.updates):
+        found.append(ENDS_EARLY)
+    if scenario.algorithm.in_rounds is not None:
+        found += absent(scenario)
+    elif not network.protocol.makes_updates and never_stale(Facts(network)):
+        law = answering(network)
+        if isinstance(law, Unknown):
+            found.append(f"no law is known here of whose update is next: {law}")
+    return found
+
+
+def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
+    """Return why there are no moments even if it is known who updates when, a reason each.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    interior : bool
+        Whether the optimum without bounds lies in Θ, which data alone tell.
+    """
+    found = list[str]()
+    if scenario.algorithm.no_moments is not None:
+        found.append(scenario.algorithm.no_moments)
+    if not scenario.model.quadratic:
+        found.append(f"the loss of model {scenario.model.kind} is not quadratic")
+    elif not interior:
+        found.append("the optimum lies on the bound of Θ, where the projection acts")
+    if scenario.privacy.clip_bound is not None:
+        found.append(CLIPPED)
+    if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
+        found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
+    if scenario.adversary is not None or scenario.acceptance is not None:
+        found.append("owners that lie, or a learner that bounds answers, are not in the moments")
+    if scenario.network.withholds or scenario.network.stops:
+        found.append("timing depends on the model")
+    return found
+
+
+CLIPPED = "clipped gradients are not linear in the model"
+
+
+def answering(network: Network) -> Releases | Unknown:
+    """Return how owners release answers until update T, none of them silent before, or why not."""
+    law = releases(endless(network))
+    if isinstance(law, Unknown):
+        return law
+    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
+        return Unknown(BUDGETS_END)
+    return law
+
+
+def endless(network: Network) -> Network:
+    """Return a network whose budgets never end."""
+    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})

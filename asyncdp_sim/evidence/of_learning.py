@@ -1,0 +1,358 @@
+"""Oracles of learning: models, algorithms, and those who disturb them."""
+
+from asyncdp_sim.evidence.oracle import Basis, Oracle, every, tests, verified
+from asyncdp_sim.learning.acceptance import AcceptAll, ClipAnswers, TrimAnswers
+from asyncdp_sim.learning.adversary import Adversary
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AsyncGossip,
+    Collab1,
+    Collab2,
+    FedAsync,
+    FedBuff,
+    GossipGraph,
+    NoisyStatistics,
+    ParameterServer,
+    Polar,
+)
+from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
+from asyncdp_sim.learning.objectives import MLP, SVM, Huber, Logistic, Model, Ridge
+from asyncdp_sim.learning.trigger import LargeGradient
+
+MOMENTS = "asyncdp_sim.theory.moments"
+REPLAYED = "live = replay"
+LEARNED_TWICE = "bit for bit what replay makes of the trace"
+
+OF_GOSSIP = (
+    Oracle(
+        "mean and second moments of the models, E ψ at any k",
+        "the recursion of exact moments; every outcome enumerated where they are few",
+        f"{MOMENTS}.per_update",
+        "quadratic loss, no clipping, Θ inactive, independent owners, no staleness",
+        verified(
+            "moments",
+            "ten_thousand_replays",
+            "replays_of_simulated_networks",
+            "replays_of_simulated_networks_with_unequal_rates",
+            "blocks_equal_the_dense_recursion",
+            "noise_gains_serve_every_budget",
+            "replay_of_every_outcome_is_exact",
+        ),
+        (AsyncGossip, Ridge),
+    ),
+    Oracle(
+        "E ψ where messages are lost, budgets end, or the order of updates is given",
+        "exact moments over counts of answers, or given the order",
+        f"{MOMENTS}.with_budgets, {MOMENTS}.given_order",
+        "as above; losses independent",
+        verified(
+            "order_of_updates",
+            "losses_thin_the_choice_and_moments_stay_exact",
+            "answers_that_are_lost_are_released",
+            "moments_are_exact_where_budgets_end",
+            "moments_given_the_order_are_those_of_each_order",
+        ),
+        (AsyncGossip, Ridge),
+    ),
+    Oracle(
+        "bias, selection, transient and noise in ψ at the end",
+        "exact moments and the fixed point of the mean map",
+        "asyncdp_sim.runs.split",
+        "unequal shares of the updates",
+        verified(
+            "split_of_psi", "the_parts_are_those_of_theory",
+            "the_mean_map_ends_where_the_moments_do",
+        ),
+        (AsyncGossip, Ridge),
+    ),
+    Oracle(
+        "where unequal shares of the updates lead",
+        "the optimum with weights π_i, worked out by hand; inverse-rate removes it",
+        "two quadratics",
+        "no noise",
+        verified(
+            "selection", "the_published_step_is_off_by_half",
+            "dividing_by_the_share_removes_the_bias", "shares_that_nobody_knows_are_refused",
+        ),
+        (AsyncGossip,),
+    ),
+    Oracle(
+        "E ‖θ − θ*‖² and E ψ against the paper's bounds",
+        "at most the bound of Theorem 2, mended; the printed one fails, as is said",
+        "asyncdp_sim.theory.bounds",
+        "random small problems, exact second moments",
+        verified(
+            "bounds",
+            "TestTheBoundsHold::for_the_central_model_after_every_update",
+            "TestTheBoundsHold::for_all_models_together",
+            "TestTheBoundsHold::for_the_fitness",
+            "other_starts", "strong_noise", "an_active_projection",
+        ),
+        (AsyncGossip,),
+        Basis.approximation,
+    ),
+    Oracle(
+        "E ‖θ − θ*‖² of the average against the paper's bound",
+        "at most the bound of Theorem 2 of Collab, mended",
+        "asyncdp_sim.theory.bounds",
+        "random small problems, exact second moments",
+        verified("bounds", "TestCollab::the_mended_bound_holds_after_every_update"),
+        (Collab1,),
+        Basis.approximation,
+    ),
+    Oracle(
+        "ψ ∝ 1/(ε n_i)²",
+        "constant within [1.9, 3.6]·10⁹, slopes of −2",
+        "Async, figures 5 and 6",
+        "the published settings on the synthetic twin",
+        verified("published_constant", "constant_and_slopes"),
+        (AsyncGossip,),
+        Basis.approximation,
+    ),
+)  # fmt: skip
+
+OF_ALGORITHMS = (
+    Oracle(
+        "mean and spread of the model, slopes of ψ in budgets and records",
+        "a recursion over the model and its average",
+        "tests/verification/test_collab.py",
+        "quadratic loss, rounds that all answer",
+        verified(
+            "collab", "the_noise_does_not_move_the_mean",
+            "what_the_noise_costs_is_what_the_recursion_says",
+            "the_mean_of_the_recursion_is_the_run_without_noise",
+            "psi_falls_as_the_square_of_budgets_and_of_records",
+        ),
+        (Collab1, Collab2),
+    ),
+    Oracle(
+        "E ψ of rounds in the middle and at the end",
+        "exact moments of synchronous descent",
+        f"{MOMENTS}.synchronous",
+        "three unequal owners, quadratic loss",
+        verified("descent", "replays_come_to_what_the_forecast_says"),
+        (Collab1, Collab2, ParameterServer, Ridge),
+    ),
+    Oracle(
+        "the mean model",
+        "gradient descent on the whole objective: θ* − (I − 2αηH)^k θ*",
+        "tests/verification/test_fedasync.py",
+        "fresh answers, quadratic loss, uniform owners",
+        verified("fedasync", "the_mean_model_is_that_of_gradient_descent"),
+        (FedAsync,),
+    ),
+    Oracle(
+        "the mean model, and the noise of an update",
+        "gradient descent on the whole objective; a variance that falls as 1/B",
+        "tests/verification/test_fedbuff.py",
+        "fresh answers, quadratic loss, uniform owners",
+        verified(
+            "fedbuff", "the_mean_model_is_that_of_gradient_descent",
+            "the_noise_of_an_update_is_that_of_a_mean",
+        ),
+        (FedBuff,),
+    ),
+    Oracle(
+        "path, mean and variance of the model",
+        "a product and a sum over k, in the eigenvectors of H",
+        "tests/verification/test_dual_averaging.py",
+        "quadratic loss; stale answers are of the models that were read",
+        verified(
+            "dual_averaging", "mean_and_variance_are_exact",
+            "one_owner_without_noise_goes_the_exact_way",
+            "the_recursion_is_a_product_where_the_proximal_term_is_constant",
+            "stale_answers_are_of_the_models_that_were_read",
+            "the_order_of_answers_that_were_read_together_does_not_matter",
+        ),
+        (DualAveraging,),
+    ),
+    Oracle(
+        "means of all models on a graph, and where they come to",
+        "the mean recursion; θ* as the step falls; a gap orders how far apart they stay",
+        "asyncdp_sim.theory.moments.gossip_map",
+        "small graphs, quadratic loss",
+        verified(
+            "gossip_graph", "models_have_the_exact_mean",
+            "all_nodes_come_to_the_optimum_as_the_step_falls",
+            "a_run_without_noise_comes_as_near_as_the_step_is_small",
+            "the_smaller_the_gap_the_further_apart_the_owners_stay",
+        ),
+        (GossipGraph,),
+    ),
+    Oracle(
+        "what a neighbour works out of answers",
+        "the gradient where there is no noise, to rounding",
+        "the algorithm's step, solved for the answer",
+        "gossip on a graph",
+        verified(
+            "gossip_neighbours", "a_neighbour_works_out_answers_to_rounding",
+            "what_it_works_out_is_the_gradient_where_there_is_no_noise",
+            "models_are_functions_of_the_noisy_answers_alone",
+        ),
+        (GossipGraph,),
+    ),
+    Oracle(
+        "statistics as released, and ψ of the model that is solved from them",
+        "unbiased, of known variance; tr H⁻¹(…) to first order in the noise",
+        "the delta method",
+        "quadratic loss; ψ where the noise is small",
+        verified(
+            "noisy_statistics", "what_is_released_is_unbiased_and_of_known_variance",
+            "the_expected_excess_is_that_of_the_delta_method",
+            "the_norm_of_the_noise_is_rarely_beyond_its_bound",
+        ),
+        (NoisyStatistics,),
+    ),
+    Oracle(
+        "mean path, convergence, Lemma 3, what servers learn of each other",
+        "E x_k = x* − Π (I − (M/S) α_j ∇²f) x*; Lemma 3 of POLAR-SGD; uniform masks",
+        "POLAR-SGD; tests/verification/test_polar.py",
+        "quadratic loss, consensus after every step; graphs of a few servers",
+        (
+            *verified(
+                "polar", "the_mean_path_with_a_consensus_after_every_step_is_exact",
+                "every_window_converges_and_longer_ones_more_slowly",
+                "on_a_graph_it_converges_within_lemma_3",
+                "the_first_server_to_answer_costs_time_and_nothing_else",
+                "weights_that_do_not_sum_alike_miss_the_optimum",
+                "figure_3_in_full",
+            ),
+            *verified(
+                "polar_consensus", "what_is_left_is_uniform_given_the_mean",
+                "every_view_fits_other_models_as_well",
+                "ours_is_right_on_the_same_models",
+            ),
+        ),
+        (Polar,),
+    ),
+    Oracle(
+        "models without noise",
+        "a few lines written from the algorithm's formula, over the same trace",
+        "tests/conformance/test_references.py",
+        "three owners, squared loss, every protocol that it runs on",
+        tests(
+            "conformance/test_references", "every_algorithm_has_a_reference",
+            "without_noise_it_equals_its_reference",
+        ),
+        every(Algorithm),
+    ),
+    Oracle(
+        "models learned inside the network",
+        LEARNED_TWICE,
+        REPLAYED,
+        "three owners, every protocol that it runs on",
+        tests(
+            "conformance/test_algorithms", "live_equals_replay",
+            "live_equals_replay_on_each_of_its_protocols",
+        ),
+        every(Algorithm),
+        Basis.replay,
+    ),
+)  # fmt: skip
+
+OF_MODELS = (
+    Oracle(
+        "gradient, fitness and optimum from second moments",
+        "those from records, finite differences, conditions of optimality",
+        "calculus",
+        "small random data",
+        tests(
+            "unit/learning/test_quadratic",
+            "gradient_from_moments_equals_the_gradient_from_records",
+            "gradient_equals_finite_differences_of_the_owners_loss",
+            "optimum_satisfies_the_optimality_conditions",
+        ),
+        (Ridge,),
+    ),
+    Oracle(
+        "gradients and optimum of a loss over records",
+        "numeric slopes; loops over records; other solvers, the duality gap",
+        "calculus; scipy",
+        "small random data",
+        (
+            *tests(
+                "unit/learning/test_objectives_records",
+                "a_gradient_is_the_numeric_slope_of_the_owners_mean_loss",
+                "clipped_gradient_equals_a_loop_over_records",
+            ),
+            *tests(
+                "unit/learning/test_objectives_optimum",
+                "a_smooth_optimum_agrees_with_another_solver",
+                "an_svm_agrees_with_a_general_solver_of_the_quadratic_program",
+            ),
+        ),
+        (Logistic, SVM, Huber),
+    ),
+    Oracle(
+        "gradients of a perceptron",
+        "numeric slopes; loops over records",
+        "calculus",
+        "small random data; that its optimum is the best one is not shown",
+        tests(
+            "unit/learning/test_perceptron",
+            "a_gradient_is_the_numeric_slope_of_the_owners_mean_loss",
+            "clipped_gradient_equals_a_loop_over_records",
+        ),
+        (MLP,),
+    ),
+    Oracle(
+        "learning with each model inside the network",
+        LEARNED_TWICE,
+        REPLAYED,
+        "small networks",
+        tests("unit/learning/test_objectives_models", "live_equals_replay_to_the_bit"),
+        every(Model),
+        Basis.replay,
+    ),
+)
+
+OF_CONDUCT = (
+    Oracle(
+        "honest answers beyond a bound, and what clipping leaves of a gradient",
+        "1 − q; B/(b p)",
+        "the law of Laplace noise",
+        "noise much longer than the gradient",
+        verified(
+            "conduct", "honest_answers_are_beyond_a_bound_as_often_as_it_says",
+            "a_bound_below_the_noise_shortens_what_is_learned",
+        ),
+        (ClipAnswers,),
+    ),
+    Oracle(
+        "answers after clipping or trimming",
+        "by hand",
+        "the definitions",
+        "a few answers",
+        tests("unit/learning/test_conduct", "clipping_by_hand", "trimming_by_hand"),
+        (ClipAnswers, TrimAnswers),
+    ),
+    Oracle(
+        "learning where nobody lies and everything is taken",
+        "the run without a word of it",
+        "the same scenario without the section",
+        "one network",
+        tests(
+            "unit/learning/test_conduct",
+            "nobody_lies_and_everything_is_taken_as_without_a_word_of_it",
+        ),
+        (AcceptAll,),
+    ),
+    Oracle(
+        "learning with owners that lie",
+        LEARNED_TWICE,
+        REPLAYED,
+        "one network; whose factor is which is checked by hand",
+        tests("unit/learning/test_conduct", "live_equals_replay", "who_multiplies_by_what"),
+        every(Adversary),
+        Basis.replay,
+    ),
+    Oracle(
+        "learning where owners answer large gradients alone",
+        LEARNED_TWICE,
+        REPLAYED,
+        "small networks",
+        tests("unit/learning/test_timing_by_model", "live_is_the_replay_of_its_trace"),
+        (LargeGradient,),
+        Basis.replay,
+    ),
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""The basis of a run's numbers: of each of its kinds, and of what they make together."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from asyncdp_sim.evidence.exact_moments import CLIPPED, nonlinear, out_of_order
+from asyncdp_sim.evidence.oracle import Basis
+from asyncdp_sim.evidence.register import basis_of, oracles_of
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import Kind, Spec
+from asyncdp_sim.theory.predict.all import predict
+
+PSI = "psi_final"
+OF_NETWORK = ("clock", "availability", "channel", "latency", "compute", "protocol", "topology")
+"""Sections that decide who talks to whom, and when."""
+OUTSIDE = "{} is from outside this package, whose tests know nothing of it"
+MOMENTS = "exact moments of E ψ"
+ORDERED = "moments exact given who updates when: {}"
+CLIPPED_MOMENTS = "moments with clipping, within 6 % where they were tried"
+REPLAYED = "learning inside the network equals replay over its trace; no closed form: {}"
+
+
+def rests_on(
+    scenario: Scenario, *, interior: bool = True, projected: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what the numbers of a scenario's run rest on, for its manifest.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    interior : bool
+        Whether the optimum without bounds lies in Θ.
+    projected : int
+        Updates in which the projection onto Θ changed a model.
+
+    Returns
+    -------
+    dict
+        ``kinds``: ``at`` (key path), ``kind``, ``basis``, ``oracles`` (names of those that give it
+        its basis); ``together``: ``figure``, ``basis``, ``why``.
+    """
+    kinds = dict(_kinds(scenario))
+    listed = [
+        {
+            "at": at,
+            "kind": kind.kind,
+            "basis": str(basis_of(type(kind))),
+            "oracles": _names(type(kind)),
+        }
+        for at, kind in kinds.items()
+    ]
+    learned = _of_learning(scenario, kinds, interior, projected)
+    return {"kinds": listed, "together": [*_of_network(scenario, kinds), learned]}
+
+
+def _names(kind: type[Kind]) -> list[str]:
+    """Return the oracles that give a kind its basis."""
+    basis = basis_of(kind)
+    return [each.name for each in oracles_of(kind) if each.basis == basis]
+
+
+def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Kind]]:
+    """Yield every kind in a specification by its key path, the first of several alike."""
+    for name in type(spec).model_fields:
+        path, value = f"{at}{name}", getattr(spec, name)
+        several = value if isinstance(value, tuple | list) else [value]
+        inner = value.values() if isinstance(value, dict) else several
+        seen = set[str]()
+        for each in inner:
+            if not isinstance(each, Spec):
+                continue
+            if isinstance(each, Kind):
+                if each.kind in seen:
+                    continue
+                yield (path if len(seen) == 0 else f"{path} ({each.kind})"), each
+                seen.add(each.kind)
+            yield from _kinds(each, f"{path}.")
+
+
+def _stranger(kinds: dict[str, Kind], sections: tuple[str, ...] | None = None) -> str | None:
+    """Name a kind from outside, of some sections or of all."""
+    for at, kind in kinds.items():
+        if kind.outside and (sections is None or at.split(".")[0].split(" ")[0] in sections):
+            return f"{at} = {kind.kind}"
+    return None
+
+
+def _of_network(scenario: Scenario, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each figure of the network that some formula gives, or would."""
+    stranger = _stranger(kinds, OF_NETWORK)
+    for each in predict(scenario.network):
+        if stranger is not None:
+            yield _row(each.quantity, Basis.unverified, OUTSIDE.format(stranger))
+        elif each.value is None:
+            yield _row(each.quantity, Basis.unverified, each.reason)
+        else:
+            yield _row(each.quantity, Basis.exact, each.formula)
+
+
+def _of_learning(
+    scenario: Scenario, kinds: dict[str, Kind], interior: bool, projected: int
+) -> dict[str, Any]:
+    """Return the row of ψ: what says how good the model is, besides the run itself."""
+    stranger = _stranger(kinds)
+    if stranger is not None:
+        return _row(PSI, Basis.unverified, OUTSIDE.format(stranger))
+    doubts = nonlinear(scenario, interior=interior)
+    if projected > 0:
+        doubts.append(f"the projection onto Θ changed models in {projected} updates")
+    order = out_of_order(scenario)
+    if len(doubts) == 0 and len(order) == 0:
+        return _row(PSI, Basis.exact, MOMENTS)
+    if len(doubts) == 0 and scenario.algorithm.in_rounds is None:
+        return _row(PSI, Basis.exact, ORDERED.format("; ".join(order)))
+    one_on_one = scenario.algorithm.one_on_one is not None
+    if doubts == [CLIPPED] and len(order) == 0 and one_on_one:
+        return _row(PSI, Basis.approximation, CLIPPED_MOMENTS)
+    return _row(PSI, Basis.replay, REPLAYED.format("; ".join(doubts + order)))
+
+
+def _row(figure: str, basis: Basis, why: str) -> dict[str, Any]:
+    return {"figure": figure, "basis": str(basis), "why": why}

@@ -1,0 +1,65 @@
+"""Privacy of each owner by name: what it was promised, what was charged, and what it gave."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.reports.key_numbers import shown
+
+MOST = 200
+"""Owners that are listed; of more, those with the largest share of ε spent."""
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """One owner over all replicates: the largest charge, and means of what it did."""
+
+    number: int
+    name: str
+    records: str
+    epsilon: str
+    spent: str
+    released: str
+    used: str
+    online: str
+
+
+@dataclass(frozen=True)
+class Owners:
+    """The owners that are listed, and how many there are."""
+
+    rows: tuple[OwnerRow, ...]
+    count: int
+    named: bool
+
+
+def owners(result: Result) -> Owners:
+    """Return a row for each owner, or for those whose budgets are used most."""
+    who = result.participants
+    names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
+    epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
+    claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
+    means = {
+        name: result.of_owners(name).astype(float).mean(axis=0)
+        for name in ("records", "answers_released", "updates", "online_fraction")
+    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.nan_to_num(charged / claimed, nan=0.0, posinf=0.0)
+    order = np.arange(len(share))
+    if len(order) > MOST:
+        order = np.sort(np.argsort(-share, kind="stable")[:MOST])
+    rows = tuple(
+        OwnerRow(
+            number=who.numbers[at],
+            name=names[at],
+            records=shown(means["records"][at]),
+            epsilon=shown(claimed[at]),
+            spent=shown(charged[at]),
+            released=shown(means["answers_released"][at]),
+            used=shown(means["updates"][at]),
+            online=shown(means["online_fraction"][at]),
+        )
+        for at in map(int, order)
+    )
+    return Owners(rows, len(share), len(who.names) > 0)

@@ -1,0 +1,177 @@
+"""A page in headless Chromium: no error, nothing too wide, zoom and pan by mouse and by keys.
+
+These need Chromium with its driver and the extra ``browser``; without them they fail.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.reports import write_report
+from tests.unit.reports.pages import swept, written
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    driver = shutil.which("chromedriver")
+    assert found is not None, f"there is no browser: {', '.join(NAMES)}"
+    assert driver is not None, "there is no chromedriver"
+    options = webdriver.ChromeOptions()
+    options.binary_location = found
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    place = tmp_path_factory.mktemp("pages")
+    directories = {"run": written(place / "run", events=True), "sweep": swept(place / "sweep")}
+    return {name: write_report(directory) for name, directory in directories.items()}
+
+
+def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light") -> Any:
+    width, height = SIZES[size]
+    shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    browser.get(page.as_uri())
+    return browser
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("name", ["run", "sweep"])
+def test_no_error_no_other_address_and_nothing_too_wide(
+    browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
+) -> None:
+    shown = opened(browser, pages[name], size, scheme)
+    shown.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert shown.get_log("browser") == []
+    asked = [each["message"] for each in shown.get_log("performance")]
+    sent = [each for each in asked if '"Network.requestWillBeSent"' in each]
+    assert len(sent) == 1
+    wide, room = shown.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert wide <= room
+    ink, paper = (luminance(shown, what) for what in ("color", "backgroundColor"))
+    assert (ink < paper) == (scheme == "light")
+    assert abs(ink - paper) > 150
+    card = luminance(shown, "backgroundColor", ".card")
+    assert card == 255  # figures are drawn for white
+
+
+def luminance(shown: Any, what: str, where: str = "body") -> float:
+    script = f"return getComputedStyle(document.querySelector('{where}')).{what}"
+    channels = shown.execute_script(script).partition("(")[2].rstrip(")").split(",")
+    return sum(float(each) for each in channels[:3]) / 3
+
+
+BOX = "document.querySelector('.movable')"
+
+
+def state(shown: Any) -> tuple[float, float, float, float]:
+    """Return how wide the diagram is, how far it is scrolled, and where an owner's name is."""
+    script = f"""
+        const box = {BOX}, svg = box.querySelector("svg");
+        const names = svg.querySelector("[id$='-rows']").getBoundingClientRect();
+        return [svg.getBoundingClientRect().width, box.scrollLeft, box.clientWidth,
+                names.right - box.getBoundingClientRect().left];
+    """
+    width, left, room, names = shown.execute_script(script)
+    return width, left, room, names
+
+
+def press(shown: Any, key: str) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(shown).send_keys(key).perform()
+    settle(shown)
+
+
+def settle(shown: Any) -> None:
+    shown.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+    )
+
+
+def test_zoom_and_pan(browser: Any, pages: dict[str, Path]) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    shown = opened(browser, pages["run"])
+    box = shown.find_element(By.CSS_SELECTOR, ".movable")
+    shown.execute_script(f"{BOX}.scrollIntoView({{block: 'center'}})")
+    first, left, room, names = state(shown)
+    assert first > room
+    assert left == 0
+    shown.find_element(By.CSS_SELECTOR, "[data-zoom=in]").click()
+    assert state(shown)[0] == pytest.approx(1.25 * first, rel=0.01)
+    shown.execute_script(f"{BOX}.focus()")
+    press(shown, "-")
+    press(shown, "-")
+    assert state(shown)[0] == pytest.approx(first / 1.25, rel=0.01)
+    press(shown, "0")
+    assert state(shown)[:2] == pytest.approx((first, 0), rel=0.01)
+    press(shown, Keys.ARROW_RIGHT)
+    moved = state(shown)
+    assert moved[1] > 0
+    assert moved[3] == pytest.approx(names, abs=2)  # names stay where they are
+    press(shown, Keys.HOME)
+    assert state(shown)[1] == 0
+    drag = ActionChains(shown).move_to_element(box).click_and_hold()
+    drag.move_by_offset(-120, 0).release().perform()
+    settle(shown)
+    assert state(shown)[1] == pytest.approx(120, abs=5)
+    assert shown.get_log("browser") == []
+
+
+def test_an_owners_name_runs_nothing(browser: Any, pages: dict[str, Path]) -> None:
+    """An alert would stop the driver, and the name would be an element."""
+    shown = opened(browser, pages["run"])
+    assert shown.execute_script("return document.scripts.length") == 1
+    assert "alert('&" in shown.execute_script("return document.body.innerText")
+
+
+def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> None:
+    """Were one ever to come in, the page's own policy keeps it from running."""
+    page = pages["run"].with_name("spoilt.html")
+    text = pages["run"].read_text("utf-8")
+    page.write_text(text.replace("<main>", "<main><script>document.title = 'ran'</script>"))
+    shown = opened(browser, page)
+    assert shown.title != "ran"
+    assert any("Content Security Policy" in each["message"] for each in shown.get_log("browser"))
+
+
+def test_on_paper_nothing_is_left_to_click(browser: Any, pages: dict[str, Path]) -> None:
+    shown = opened(browser, pages["sweep"])
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    hidden = "return [...document.querySelectorAll('nav, .tools')].every(e => !e.offsetParent)"
+    assert shown.execute_script(hidden)
+    assert luminance(shown, "backgroundColor") == 255
+    assert len(shown.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 10_000
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

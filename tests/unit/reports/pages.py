@@ -1,0 +1,104 @@
+"""Pages as a browser's parser sees them: elements, what they refer to, and their words."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.sweeps import sweep
+
+EVIL = "<script>alert('&\"')</script>"
+"""A name that would run, were it not escaped."""
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+ADDRESSES = ("src", "href", "srcset", "action", "data", "poster", "background", "formaction")
+
+BASE = {
+    "id": "told",
+    "title": f"Told {EVIL}",
+    "description": f"A story with `code` and {EVIL}.\n\nAnd more.",
+    "run": {"updates": 25, "replicates": 6},
+    "owners": {"count": 3, "records": 30, "names": ["Ann & Sons", EVIL, "Café"]},
+    "data": {"kind": "gaussian", "features": 2},
+    "model": {"kind": "ridge", "regularisation": 0.2},
+    "compute": {"kind": "exponential", "mean": 0.2},
+    "algorithm": {"kind": "async-gossip", "rho": 1.0},
+    "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 3.0}},
+}
+AS_PUBLISHED = {"privacy": BASE["privacy"] | {"noise": "scalar-as-published"}}
+SWEEP = {"sweep": {"privacy.epsilon": [1.0, 5.0], "channel.loss": [0.0, 0.2]}}
+
+
+def scenario(**parts: object) -> Scenario:
+    return parse(Scenario, BASE | parts)
+
+
+def written(directory: Path, *, events: bool = False, **parts: object) -> Path:
+    """Write a small result of owners with names."""
+    write(run(scenario(**parts), events=events), directory)
+    return directory
+
+
+def swept(directory: Path) -> Path:
+    """Write a small sweep, none of whose cells is private."""
+    sweep(scenario(**AS_PUBLISHED, **SWEEP), directory)
+    return directory
+
+
+@dataclass
+class Seen(HTMLParser):
+    """What is in a page."""
+
+    text: str
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.feed(self.text)
+        self.close()
+        self.faults += [f"<{tag}> is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open[-1] != tag:
+            self.faults.append(f"</{tag}> closes {self.open[-1:]}")
+            return
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] not in (["script"], ["style"]):
+            self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def said(self) -> str:
+        """All words, a space between any two."""
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def foreign(self) -> list[str]:
+        """Everything that a browser would fetch from elsewhere."""
+        named = [
+            f"{tag} {name}={value}"
+            for tag, attributes in self.elements
+            for name, value in attributes.items()
+            if name.rpartition(":")[2] in ADDRESSES
+            and not (value or "").startswith(("#", "data:image/png;base64,"))
+        ]
+        fetching = ("link", "iframe", "object", "embed", "base", "form")
+        tags = [tag for tag, _ in self.elements if tag in fetching]
+        known = ("://", "@import", "url(//", "xmlns", "fetch(", "XMLHttpRequest", "import(")
+        return named + tags + [each for each in known if each in self.text]

@@ -1,0 +1,24 @@
+"""Every entry of the catalogue has a page, whatever it is made of."""
+
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.reports import LARGEST, page
+from asyncdp_sim.runs import run, write
+from scenarios import catalogue
+from tests.fingerprints.fingerprint import cells, small
+from tests.unit.reports.pages import Seen
+
+pytestmark = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in catalogue()])
+def test_a_cell_has_a_page(name: str, tmp_path: Path) -> None:
+    [*_, cell] = cells(name)
+    write(run(small(name, cell)), tmp_path / "result")
+    seen = Seen(page(tmp_path / "result"))
+    assert seen.faults == []
+    assert seen.foreign == []
+    assert len(seen.text.encode()) < LARGEST / 2
+    assert len(seen.all("svg")) > 2

@@ -1,0 +1,253 @@
+"""A page stands on its own: whole, escaped, of one address, the same twice, and never mild."""
+
+import json
+import re
+import tomllib
+from base64 import b64encode
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim import cli
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.source import Result, open_directory
+from asyncdp_sim.figures.kit.style import canvas, style
+from asyncdp_sim.figures.kit.svg import inline
+from asyncdp_sim.figures.spacetime import events
+from asyncdp_sim.privacy.label import label
+from asyncdp_sim.reports import LARGEST, page
+from asyncdp_sim.reports.account import account
+from asyncdp_sim.reports.basis import foundation
+from asyncdp_sim.reports.privacy import banner
+from asyncdp_sim.reports.spacetime import _again
+from asyncdp_sim.result import read_manifest
+from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def result(place: Path) -> Path:
+    return written(place / "result")
+
+
+@pytest.fixture(scope="module")
+def of_run(result: Path) -> Seen:
+    return Seen(page(result))
+
+
+@pytest.fixture(scope="module")
+def of_sweep(place: Path) -> Seen:
+    return Seen(page(swept(place / "sweep")))
+
+
+def test_it_is_whole_and_asks_nobody_for_anything(of_run: Seen, of_sweep: Seen) -> None:
+    for seen in (of_run, of_sweep):
+        assert seen.faults == []
+        assert seen.foreign == []
+        assert len(seen.text.encode()) < LARGEST / 5
+        named = [each["id"] for _, each in seen.elements if "id" in each]
+        assert [name for name, count in Counter(named).items() if count > 1] == []
+        used = [each["href"] for _, each in seen.elements if each.get("href", "").startswith("#")]
+        used += [f"#{name}" for name in re.findall(r"url\(#([^)]*)\)", seen.text)]
+        assert len(used) > 100
+        assert {name.removeprefix("#") for name in used} <= set(named)
+
+
+def test_what_would_be_fetched_is_seen() -> None:
+    for text in (
+        '<img src="https://a.example/x.png">',
+        '<link rel="stylesheet" href="x.css">',
+        "<style>@import 'x.css'</style>",
+        '<svg><use xlink:href="x.svg#a"/></svg>',
+        '<a href="other.html">there</a>',
+    ):
+        assert Seen(text).foreign != []
+    assert Seen("<p><b>open</p>").faults != []
+
+
+def test_names_and_titles_are_text(of_run: Seen, of_sweep: Seen) -> None:
+    for seen in (of_run, of_sweep):
+        assert EVIL in seen.said
+        assert len(seen.all("script")) == 1
+        assert "alert('" not in seen.text
+        assert f"Told {EVIL}" in seen.said
+        assert "Ann & Sons" in seen.said
+        assert "Ann &amp; Sons" in seen.text
+    assert "code" in seen.said
+    assert "`" not in of_run.said
+
+
+def test_no_script_but_its_own_may_run(of_run: Seen) -> None:
+    [policy] = [each["content"] for each in of_run.all("meta") if "http-equiv" in each]
+    [script] = re.findall(r"<script>(.*?)</script>", of_run.text, re.S)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in str(policy)
+    assert "default-src 'none'" in str(policy)
+
+
+def test_every_drawing_has_the_words_of_its_caption(of_run: Seen, result: Path) -> None:
+    drawings = [each for each in of_run.all("svg")]
+    entries, _ = pictures(open_directory(result))
+    told = [picture.caption for picture, _ in entries]
+    assert [each["aria-label"] for each in drawings[:-1]] == told
+    assert (drawings[-1]["aria-label"] or "").startswith("Messages between learner and owners")
+    assert all(each["role"] == "img" for each in drawings)
+    assert [each for each in of_run.all("img") if not each.get("alt")] == []
+    assert len(drawings) > 4
+
+
+def test_the_same_bytes_twice_and_by_the_command(
+    of_run: Seen, result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    out = tmp_path / "new" / "page.html"
+    monkeypatch.setattr("sys.argv", ["asyncdp", "report", str(result), "-o", str(out)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code in (None, 0)
+    assert capsys.readouterr().out == f"report in {out}\n"
+    assert out.read_bytes() == of_run.text.encode()
+    assert not re.search(r"20\d\d-\d\d-\d\d", of_run.text)
+    assert str(result.parent) not in of_run.text
+
+
+def test_what_is_no_result_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["asyncdp", "report", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(ResultError):
+        page(tmp_path)
+
+
+def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result: Path) -> None:
+    manifest = read_manifest(result)
+    low, high = manifest["summary"]["intervals"]["throughput"]
+    predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
+    assert predicted["throughput"] is not None
+    row = re.search(r"<tr>(?:(?!</tr>).)*<code>throughput</code>.*?</tr>", of_run.text, re.S)
+    assert row is not None
+    assert f"{low:.4g} to {high:.4g}" in row.group()
+    assert f">{predicted['throughput']:.4g}" in row.group()
+    assert "updates / time unit" in row.group()
+
+
+def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result: Path) -> None:
+    found = Result.read(result)
+    charged = found.of_owners("epsilon_spent").max(axis=0)
+    for name, spent in zip(BASE["owners"]["names"], charged, strict=True):  # type: ignore[index]
+        assert name in of_run.said
+        assert f"{spent:.4g}" in of_run.said
+
+
+def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> None:
+    assert "NOT PRIVATE as claimed" in of_sweep.said
+    assert [each["class"] for each in of_sweep.all("section") if "class" in each] == [
+        "banner broken"
+    ]
+    for words in ("ε = 1", "ε = 5", "loss = 0", "loss = 0.2", "4 finished cells", "in 2 of 4"):
+        assert words in of_sweep.said
+
+
+def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) -> None:
+    good = read_manifest(result)
+    bad = read_manifest(written(place / "bad", **AS_PUBLISHED))
+    real, untimed = (
+        {**good, "summary": {**good["summary"], key: value}}
+        for key, value in (("not_for_release", True), ("timing_accounted", False))
+    )
+    silent = {**good, "summary": {**good["summary"], "private": None}}
+    silent["warnings"] = ["not shown: nobody vouches for the mechanism"]
+    assert label([silent]).private is None
+    tones = {"kept": [good], "withheld": [real], "broken": [good, real, bad]}
+    for tone, manifests in tones.items():
+        assert banner(manifests).tone == tone
+        assert banner(manifests).text == label(manifests).text
+    assert {banner([each]).tone for each in (bad, untimed, silent)} == {"broken"}
+    assert any("scalar-as-published" in why for why in banner([good, bad]).reasons)
+
+
+def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) -> None:
+    said = read_manifest(result)["rests_on"]
+    assert len(foundation([{}]).kinds) == 0
+    for row in said["kinds"]:
+        for oracle in row["oracles"]:
+            assert oracle in of_run.said
+    for row in said["together"]:
+        assert row["why"] in of_run.said
+    found = foundation([{"rests_on": said}, {"rests_on": json.loads(json.dumps(said))}])
+    assert found == foundation([{"rests_on": said}])
+    other = {**said, "together": [{**said["together"][0], "basis": "unverified"}]}
+    both = foundation([{"rests_on": said}, {"rests_on": other}])
+    assert {row.where for row in both.together[:2]} == {"in 1 of 2 cells"}
+
+
+def test_events_simulated_again_are_those_of_the_run(result: Path, tmp_path: Path) -> None:
+    kept = written(tmp_path / "kept", events=True)
+    again = _again(Result.read(result))
+    assert isinstance(again, np.ndarray)
+    assert np.array_equal(again, events.tables(Result.read(kept), 1)[1])
+
+
+def test_columns_are_those_of_the_tables_that_are_there(of_run: Seen) -> None:
+    assert "updates.parquet" in of_run.said
+    assert "events.parquet" not in of_run.said
+    assert "The owner's number, the same in all tables" in of_run.said
+
+
+def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result: Path) -> None:
+    with style():
+        figure, axes = canvas()
+        points = np.random.default_rng(1).normal(size=(2, 2500))
+        axes.plot(*points, "o")
+        axes.set_xlabel("said in letters")
+    manifest = label([read_manifest(result)])
+    picture = Picture("many", figure, {"x": points[0]}, "Many points.", manifest)
+    large, _ = inline(picture, "a", 10**7)
+    small, size = inline(picture, "a", 50_000)
+    assert "data:image/png;base64," in small
+    assert len(small) < len(large) / 2
+    assert size == (468.0, 259.2)
+    assert Seen(f"<svg>{small}</svg>").foreign == []
+
+
+def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
+    """Where a file lies is no part of a page that is sent about."""
+    rows = [f"{n % 7},{n % 5 + n % 7 / 9}" for n in range(60)]
+    (tmp_path / "mine.csv").write_text("\n".join(["x,y", *rows, ""]))
+    data = {"kind": "table", "path": str(tmp_path / "mine.csv"), "target": "y", "features": 1}
+    data |= {"public_records": 20, "preprocessing": "pca"}
+    owners = {"count": 2, "records": 15}
+    found = Result.read(written(tmp_path / "of-table", data=data, owners=owners))
+    told = account(found, found.scenario)
+    words = " ".join(f"{line.name} {line.text}" for line in told.lines)
+    assert "mine.csv" in words
+    assert str(tmp_path) not in words
+    assert told.note == ""
+    (tmp_path / "mine.csv").unlink()
+    gone = account(found, found.scenario)
+    assert (len(gone.lines) > 0) != (gone.note != "")
+
+
+def test_templates_travel_with_the_package() -> None:
+    root = Path(__file__).resolve().parents[3]
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    package = root / "asyncdp_sim"
+    packed = {
+        file for each in settings["package-data"]["asyncdp_sim"] for file in package.glob(each)
+    }
+    here = set((package / "reports" / "templates").iterdir())
+    assert len(here) == 3
+    assert here <= packed
