@@ -31,6 +31,8 @@ class Score:
         Columns bear it behind ``held_out_``.
     words : str
         In tables and figures.
+    meaning : str
+        In the dictionary of columns.
     formula : callable
         From predictions and targets, (m,) each, m ≥ 1, to the score; NaN where it has no meaning.
     in_units : bool
@@ -40,6 +42,7 @@ class Score:
 
     name: str
     words: str
+    meaning: str
     formula: Callable[[Array, Array], float]
     in_units: bool = False
     more_is_better: bool = False
@@ -85,11 +88,25 @@ def _log_loss(z: Array, y: Array) -> float:
     return float(np.mean(np.logaddexp(0.0, -y * z)))
 
 
-RMSE = Score("rmse", "RMSE", _rmse, in_units=True)
-MAE = Score("mae", "MAE", _mae, in_units=True)
-ACCURACY = Score("accuracy", "accuracy", _accuracy, more_is_better=True)
-AUC = Score("auc", "AUC", _auc, more_is_better=True)
-LOG_LOSS = Score("log_loss", "log loss", _log_loss)
+RMSE = Score("rmse", "RMSE", "the root of the mean squared error", _rmse, in_units=True)
+MAE = Score("mae", "MAE", "the mean absolute error", _mae, in_units=True)
+ACCURACY = Score(
+    "accuracy",
+    "accuracy",
+    "the share of labels predicted, a zero counting half",
+    _accuracy,
+    more_is_better=True,
+)
+AUC = Score(
+    "auc",
+    "AUC",
+    "the chance that a row of label 1 is placed above one of label −1",
+    _auc,
+    more_is_better=True,
+)
+LOG_LOSS = Score(
+    "log_loss", "log loss", "the mean of −ln of the probability given to the label", _log_loss
+)
 SCORES = (RMSE, MAE, ACCURACY, AUC, LOG_LOSS)
 """All of them; a model has those of :func:`scores_of` its loss."""
 

@@ -207,6 +207,8 @@ _PARTS: dict[str, Callable[[Trace, float], tuple[float, float]]] = {
     "fairness": lambda t, _: _jain(t),
     "p_repeat": lambda t, _: _repeats(t),
 }
+RATIOS = tuple(_PARTS)
+"""Figures that are ratios of sums over replicates: what has an interval."""
 _SHARED = ("offered_load", "delivered_load", "collision_rate")
 
 

@@ -3,11 +3,16 @@
 import re
 from pathlib import Path
 
-from asyncdp_sim.columns import PSI
+from asyncdp_sim.columns import summary, tables
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = r"(?:psi|relative_fitness)(?:_\w+)?"
 NAMED = re.compile(rf"\"({NAME})\"|\b({NAME})=(?!=)")  # a text, or the name of an argument
+PSI = {
+    name.partition(".")[0]
+    for name in (*summary(), *(column.name for t in tables().values() for column in t.columns))
+    if re.fullmatch(rf"{NAME}(\.\w+)?|profits_psi", name)
+}
 OF_PARTS = r"(_(mean|median|q25|q75|expected))?(_(low|high))?"
 
 

@@ -1,4 +1,4 @@
-"""The columns of a result's tables, from what runs gave."""
+"""The columns of a result's tables, from what runs gave; the dictionary says what they mean."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,24 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.columns.dictionary import summary
+from asyncdp_sim.columns.entry import COUNT, NUMBER, TEXT, YES
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
-
-PSI = {
-    "relative_fitness": "ψ of the central model after k updates",
-    "psi_final": "ψ of the last model of a replicate",
-    "psi_alone": "ψ of the optimum θ_i* of an owner's own records",
-    "psi_split": "the parts of the mean ψ of the last models: bias, selection, transient, noise",
-    "profits_psi": "owners, or whether an owner has, a larger psi_alone than the mean psi_final",
-}
-"""The names of ψ, wherever a number stands under one: tables, summaries, the CSV beside a picture.
-
-What is taken over replicates is behind the name (``_mean``, ``_median``, ``_q25``, ``_q75``), and
-behind that the ends of its interval (``_low``, ``_high``); in a summary it is a key below the name.
-"""
 
 
 def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
@@ -102,19 +91,14 @@ def summary_column(name: str, values: Sequence[Any]) -> Any:
     """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
     import pyarrow as pa
 
-    yes_or_no = (
-        "private", "bound_exceeded", "epsilon_at_least", "timing_accounted", "not_for_release",
-    )  # fmt: skip
-    if name in yes_or_no:
+    domain = summary()[name].domain
+    if domain == YES:
         return pa.array(values, pa.bool_())
-    if name.endswith(".reason"):
+    if domain == TEXT:
         return pa.array(values, pa.string())
-    counts = (
-        "updates", "clip_count", "queries_unseen", "profits_psi", "profits_held_out",
-        "psi_split.repetitions",
-    )  # fmt: skip
-    whole = pa.int64() if name in counts else pa.float64()
-    return pa.array([None if value is None else float(value) for value in values]).cast(whole)
+    whole = domain in (COUNT, NUMBER) and name != "largest_staleness"  # a float, as it ever was
+    found = pa.array([None if value is None else float(value) for value in values])
+    return found.cast(pa.int64() if whole else pa.float64())
 
 
 def swept_column(values: Sequence[Any]) -> Any:

@@ -1,0 +1,295 @@
+"""The figures of a manifest's summary, as ``cells.parquet`` names them too: ``psi_final.mean``."""
+
+from asyncdp_sim.columns.entry import (
+    ANY,
+    COUNT,
+    LOSS,
+    NUMBER,
+    OR_INFINITE,
+    SHARE,
+    SIZE,
+    TEXT,
+    TIME,
+    YES,
+    Column,
+    of_score,
+)
+from asyncdp_sim.measures.scores import SCORES
+
+SPREAD = {
+    "mean": "mean over replicates",
+    "median": "median over replicates",
+    "q25": "lower quartile over replicates",
+    "q75": "upper quartile over replicates",
+}
+_RELEASED = "no released answer has come to an end"
+_NO_CHANNEL = "owners share no channel"
+_NONE_USED = "no answer was used"
+_ALONE = "one replicate has no spread"
+_UNSPLIT = "psi_split.reason says why"
+_ALL_ROWS = "all held-out rows"
+
+
+def _spread(name: str, meaning: str, unit: str, domain: str, null: str) -> list[Column]:
+    """Return the four figures of what each replicate has one of."""
+    return [
+        Column(f"{name}.{part}", f"{meaning}: {words}", unit, domain, null)
+        for part, words in SPREAD.items()
+    ]
+
+
+_NETWORK = (
+    Column("updates", "Updates made, in all replicates together", "updates", COUNT),
+    Column("simulated_time", "Mean simulated time of a replicate", TIME, SIZE),
+    Column(
+        "throughput",
+        "Updates made per time unit",
+        "updates / time unit",
+        SIZE,
+        "no time has passed",
+    ),
+    Column(
+        "utilisation",
+        "Share of the time in which some exchange was under way; under request, the learner locked",
+        domain=SHARE,
+        null="no time has passed",
+    ),
+    Column(
+        "offered_load",
+        "Mean number of transmissions on the air of a shared channel",
+        "erlangs",
+        SIZE,
+        f"{_NO_CHANNEL}, or no time has passed",
+    ),
+    Column(
+        "delivered_load",
+        "The part of offered_load that was used for updates",
+        "erlangs",
+        SIZE,
+        f"{_NO_CHANNEL}, or no time has passed",
+    ),
+    Column(
+        "collision_rate",
+        "Share of the released answers with an end whose last transmission collided",
+        domain=SHARE,
+        null=f"{_NO_CHANNEL}, or {_RELEASED}",
+    ),
+    Column(
+        "loss_rate",
+        "Share of the released answers with an end whose last transmission was lost",
+        domain=SHARE,
+        null=_RELEASED,
+    ),
+    Column(
+        "refusal_rate",
+        "Share of the requests that reached the learner and were refused",
+        domain=SHARE,
+        null="no request reached it",
+    ),
+    Column(
+        "transmissions_per_answer",
+        "Mean number of transmissions of a released answer",
+        "transmissions",
+        "≥ 1",
+        "no answer was released",
+    ),
+    Column(
+        "mean_waiting", "Mean time from a request to its query", TIME, SIZE, "there was no query"
+    ),
+    Column(
+        "mean_round_trip",
+        "Mean time from a request, or from the start of the work, to the arrival of an answer used",
+        TIME,
+        SIZE,
+        _NONE_USED,
+    ),
+    Column("mean_staleness", "Mean staleness of the answers used", "updates", SIZE, _NONE_USED),
+    Column(
+        "largest_staleness", "Largest staleness of an answer used", "updates", COUNT, _NONE_USED
+    ),
+    Column(
+        "mean_online",
+        "Mean of online_fraction over owners and replicates",
+        domain=SHARE,
+        null="online_fraction is null throughout",
+    ),
+    Column(
+        "fairness",
+        "Jain's index (Σu_i)²/(NΣu_i²) of the owners' answers used u_i, meaned over replicates: 1 "
+        "if all are alike, 1/N if one owner has them all",
+        domain=SHARE,
+        null=_NONE_USED,
+    ),
+    Column(
+        "updates_until_all",
+        "Mean k by which every owner has had an answer used",
+        "updates",
+        "≥ 1",
+        "in some replicate an owner had none",
+    ),
+    Column(
+        "p_repeat",
+        "P(i_{k+1} = i_k): how often an owner's update follows one of its own",
+        domain=SHARE,
+        null="an update takes several answers, or no replicate has two updates",
+    ),
+    Column(
+        "p_repeat_uniform", "1/N, its value where owners come independently and alike", domain=SHARE
+    ),
+)
+
+_LEARNING = (
+    Column(
+        "clip_count", "Updates in which the projection onto Θ changed a model", "updates", COUNT
+    ),
+    *_spread(
+        "psi_final",
+        "ψ of the model after the last update",
+        "none",
+        ANY + OR_INFINITE,
+        "never null",
+    ),
+    *_spread(
+        "held_out_final",
+        "Mean loss of the final model over all held-out rows, without the regulariser",
+        LOSS,
+        SIZE + OR_INFINITE,
+        "never null",
+    ),
+    Column("held_out_optimum", "Mean loss of θ* over all held-out rows", LOSS, SIZE),
+    Column(
+        "held_out_alone", "Mean loss over held-out rows, each under its owner's θ_i*", LOSS, SIZE
+    ),
+    *(
+        column
+        for score in SCORES
+        for entry in of_score(
+            score, f"held_out_{score.name}", _ALL_ROWS, "the final model", diverges=True
+        )
+        for column in _spread(entry.name, entry.meaning, entry.unit, entry.domain, entry.null)
+    ),
+    *(
+        column
+        for score in SCORES
+        for behind, model in (("_optimum", "θ*"), ("_alone", "each row's owner's θ_i*"))
+        for column in of_score(
+            score, f"held_out_{score.name}{behind}", _ALL_ROWS, model, diverges=False
+        )
+    ),
+    Column(
+        "profits_psi",
+        "Owners whose psi_alone is above the mean ψ of the final models",
+        "owners",
+        COUNT,
+    ),
+    Column(
+        "profits_held_out",
+        "Owners on whose held-out rows the final models have less loss, in the mean, than θ_i*",
+        "owners",
+        COUNT,
+    ),
+    Column(
+        "psi_split.bias",
+        "Part of the mean final ψ that no further run, average or budget mends",
+        domain=ANY,
+        null=_UNSPLIT,
+    ),
+    Column(
+        "psi_split.selection", "Part from the order in which owners came", domain=ANY, null=_UNSPLIT
+    ),
+    Column(
+        "psi_split.transient",
+        "Part that more updates would mend; below 0 if the start was better",
+        domain=ANY,
+        null=_UNSPLIT,
+    ),
+    Column(
+        "psi_split.noise",
+        "Part from the noise of privacy; below 0 by chance",
+        domain=ANY,
+        null=_UNSPLIT,
+    ),
+    Column(
+        "psi_split.limit_se",
+        "Standard error of bias + selection",
+        domain=SIZE,
+        null=f"{_ALONE}, or {_UNSPLIT}",
+    ),
+    Column(
+        "psi_split.transient_se",
+        "Standard error of transient",
+        domain=SIZE,
+        null=f"{_ALONE}, or {_UNSPLIT}",
+    ),
+    Column(
+        "psi_split.noise_se",
+        "Standard error of noise",
+        domain=SIZE,
+        null=f"{_ALONE}, or {_UNSPLIT}",
+    ),
+    Column(
+        "psi_split.repetitions",
+        "Times the owners' sequence was gone through until ψ had settled",
+        "repetitions",
+        NUMBER,
+        _UNSPLIT,
+    ),
+    Column("psi_split.reason", "Why parts are null", "none", TEXT, "none is"),
+)
+
+_PRIVACY = (
+    Column(
+        "max_spent_ratio",
+        "Largest ε spent over the owner's ε; ∞ where its records are public",
+        domain=SIZE + OR_INFINITE,
+        null="no owner has a finite ε",
+    ),
+    Column(
+        "shared_record_epsilon",
+        "ε charged for a record that privacy.overlap owners share, at most",
+        domain=SIZE + OR_INFINITE,
+    ),
+    Column(
+        "private",
+        "Whether every owner's answers, and when they come, are private as the scenario claims",
+        domain=YES,
+        null="it is not shown: queries were not looked at, or nobody vouches for the mechanism",
+    ),
+    Column(
+        "epsilon_true",
+        "Largest ε over records that the noise really gives; ∞ where there is none",
+        domain=SIZE + OR_INFINITE,
+    ),
+    Column(
+        "epsilon_at_least",
+        "Whether epsilon_true is of the table's own records alone, so that ε is at least that",
+        domain=YES,
+    ),
+    Column(
+        "delta",
+        "δ at which ε is stated; 0 of pure mechanisms",
+        domain=SHARE,
+        null="nothing is hidden",
+    ),
+    Column(
+        "bound_exceeded",
+        "Whether a record's gradient was longer than the declared bound",
+        domain=YES,
+        null="the bound is enforced; or none was met, and queries were not looked at",
+    ),
+    Column(
+        "queries_unseen",
+        "Answered queries at which nobody looked how long gradients were",
+        "queries",
+        COUNT,
+        "the bound is enforced, or nothing is hidden",
+    ),
+    Column(
+        "timing_accounted",
+        "Whether when owners answer, and when the run ends, tells nothing of private records",
+        domain=YES,
+    ),
+    Column("not_for_release", "Whether records were read from a real table", domain=YES),
+)
+
+SUMMARY = _NETWORK + _LEARNING + _PRIVACY

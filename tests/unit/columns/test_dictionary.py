@@ -1,0 +1,143 @@
+"""The dictionary of columns: all that runs write is in it, and what it says of values is so."""
+
+import json
+import math
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.columns import Column, column, summary, tables
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.sweeps import sweep
+from tests.reproducibility.runs import scenario
+
+SHORT = {"run__updates": 8, "run__replicates": 2}
+CLIP = {"kind": "clip", "bound": 1.0}
+LABELS = {"kind": "gaussian", "features": 3, "labels": True, "held_out": 0.3}
+HELD_OUT = {"kind": "gaussian", "features": 3, "held_out": 0.3}
+CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.01, "loss": 0.2}
+TRIGGER = {"kind": "large-gradient", "threshold": 1.0}
+EDGES = {"kind": "edges", "between": [[1, 2], [2, 3]]}
+RUNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "held out, alone": {
+        "data": HELD_OUT, "run__alone": True, "run__split": True, "owners__names": ["a", "b", "c"],
+    },
+    "labels": {"data": LABELS, "model__kind": "logistic", "run__alone": True,
+               "privacy__sensitivity": CLIP},
+    "one replicate": {"run__replicates": 1, "run__split": True},
+    "gaussian": {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6, "privacy__overlap": 2},
+    "csma": {"channel": CSMA, "protocol": {"kind": "push"}},
+    "rounds": {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 1.0}},
+    "bare": {"privacy": {"mechanism": "none"}, "availability": {"kind": "bernoulli",
+             "probability": 0.5}},
+    "trigger": {"trigger": TRIGGER, "run__learning": "live", "run__until": 30.0},
+    "graph": {
+        "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
+        "clock": {"kind": "poisson", "rate": 1.0},
+        "algorithm": {"kind": "gossip-graph", "rho": 1.0},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Any]]:
+    """Return every value of every column and key that these runs and a sweep have written."""
+    root = tmp_path_factory.mktemp("dictionary")
+    values: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for place, changes in enumerate(RUNS.values()):
+        directory = root / str(place)
+        write(run(scenario(**SHORT | changes), events=True), directory)
+        gather(directory, "", values)
+    swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
+    sweep(scenario(**SHORT, sweep=swept), root / "sweep")
+    gather(root / "sweep", "", values)
+    for directory in (*(root / "sweep" / "traces").iterdir(), *(root / "sweep").glob("cell-*")):
+        gather(directory, "traces/" if directory.parent.name == "traces" else "", values)
+    return values
+
+
+def gather(directory: Path, folder: str, values: dict[tuple[str, str], list[Any]]) -> None:
+    for file in directory.glob("*.parquet"):
+        table = f"{folder}{file.stem}"
+        table = "updates" if table == "traces/updates" else table
+        for name, cells in pq.read_table(file).to_pydict().items():
+            values[table, name] += cells
+    if (directory / "cells.parquet").exists():
+        return
+    if (directory / "manifest.json").exists():
+        for name, value in json.loads((directory / "manifest.json").read_text())["summary"].items():
+            if name == "intervals":
+                for ratio, ends in value.items():
+                    for end, number in zip(("low", "high"), ends or (None, None), strict=True):
+                        values["summary", f"{ratio}_{end}"].append(number)
+            elif isinstance(value, dict):
+                for inner, number in value.items():
+                    values["summary", f"{name}.{inner}"].append(number)
+            else:
+                values["summary", name].append(value)
+
+
+def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found) -> None:
+    swept = {("cells", "algorithm.rho"), ("cells", "privacy.epsilon")}
+    unknown = [key for key in found if column(*key) is None and key not in swept]
+    assert unknown == []
+    wrong = {}
+    for key, values in found.items():
+        entry = column(*key)
+        if entry is not None:
+            outside = [value for value in values if not fits(value, entry)]
+            if outside:
+                wrong[key] = (entry.domain, entry.null, outside[:3])
+    assert wrong == {}
+
+
+def test_every_entry_is_written_by_some_run(found) -> None:
+    entries = {(name, each.name) for name, table in tables().items() for each in table.columns}
+    entries |= {("summary", name) for name in summary()}
+    assert entries - set(found) == {("cells", "error")}  # see tests/unit/sweeps/test_failures
+
+
+def test_every_entry_says_all_of_it() -> None:
+    every = [each for table in tables().values() for each in table.columns]
+    for entry in (*every, *summary().values()):
+        said = (entry.meaning, entry.unit, entry.domain, entry.null)
+        assert all(text.strip() != "" and not text.endswith(".") for text in said), entry
+
+
+def fits(value: Any, entry: Column) -> bool:
+    """Tell whether a value is one that an entry's own words allow."""
+    if value is None:
+        return entry.null != "never null"
+    domain = entry.domain.removesuffix(" or ∞")
+    if value in (math.inf, "inf"):
+        return domain != entry.domain
+    lists, domain = domain.startswith("lists of "), domain.removeprefix("lists of ")
+    if lists:
+        return all(within(each, domain) for each in value)
+    return within(value, domain)
+
+
+def within(value: Any, domain: str) -> bool:
+    if domain == "text":
+        return isinstance(value, str) and value != ""
+    if domain == "true or false":
+        return isinstance(value, bool)
+    if domain.startswith("one of "):
+        return value in domain.removeprefix("one of ").split(", ")
+    whole, domain = domain.startswith("whole numbers "), domain.removeprefix("whole numbers ")
+    assert isinstance(value, int | float)
+    if whole and value != int(value):
+        return False
+    if domain == "any number":
+        return math.isfinite(value)
+    if (above := re.fullmatch(r"≥ (\d+)", domain)) is not None:
+        return value >= float(above[1])
+    between = re.fullmatch(r"(\d+) to (\d+)", domain)
+    assert between is not None, f"a domain that no test reads: {domain!r}"
+    slack = 0 if whole else 1e-12
+    return float(between[1]) - slack <= value <= float(between[2]) + slack
