@@ -170,6 +170,7 @@ class BoundedKind(AcceptanceKind):
             "q, where there is no bound: an honest answer is longer with probability at most 1 − "
             "q; 0.99 where absent",
             "none",
+            example=0.95,
         ),
     ] = None
 

@@ -90,8 +90,13 @@ class Scenario(Spec):
     clock: Annotated[Clock, about("When owners act")] = PoissonClock()
     availability: Annotated[Availability, about("When owners are online")] = Always()
     channel: Annotated[Channel, about("How answers get to the learner")] = Ideal()
-    latency: Annotated[Latency, about("How long messages travel")] = Latency()
-    payload: Annotated[Payload, about("How large messages are")] = Payload()
+    latency: Annotated[
+        Latency,
+        about("How long messages travel", example={"answer": {"kind": "constant", "value": 0.01}}),
+    ] = Latency()
+    payload: Annotated[Payload, about("How large messages are", example={"header_bytes": 0})] = (
+        Payload()
+    )
     topology: Annotated[
         Topology | None,
         about(
@@ -126,7 +131,13 @@ class Scenario(Spec):
             example={"kind": "large-gradient", "threshold": 0.5},
         ),
     ] = None
-    privacy: Annotated[Privacy, about("What answers hide, and what they cost")]
+    privacy: Annotated[
+        Privacy,
+        about(
+            "What answers hide, and what they cost",
+            example={"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
+        ),
+    ]
     sweep: Annotated[
         dict[str, list[Any]],
         AfterValidator(canonical),
