@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.columns import README, readme
 from asyncdp_sim.learning.objectives import constants
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import (
@@ -69,6 +70,8 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
             writer.stream("timeline.json", timeline)
         writer.scenario(outcome.scenario)
         writer.json("manifest.json", said)
+        others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
+        writer.text(README, readme(said, writer.columns, others))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

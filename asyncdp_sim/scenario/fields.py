@@ -160,7 +160,7 @@ def _table(place: _Place) -> TableEntry:
         if kind is not None:
             first, _, rest = (member.__doc__ or "").strip().partition("\n")
             line = f"{place.at} = {toml(_example(member))}"
-            kinds.append(KindEntry(path, kind, first, _flowing(rest), line))
+            kinds.append(KindEntry(path, kind, _flowing(first), _flowing(rest), line))
         for name, info in member.model_fields.items():
             if name != "kind":
                 found.append(_field(place, kind, name, info, member))
