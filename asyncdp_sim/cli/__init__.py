@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from asyncdp_sim.cli.describing import describe_command, schema_command
 from asyncdp_sim.cli.importing import import_command
 from asyncdp_sim.cli.options import (
     AllowCode,
@@ -189,6 +190,8 @@ def check_command(
 
 
 app.command("data")(data_command)
+app.command("describe")(describe_command)
+app.command("schema")(schema_command)
 
 
 @app.command("forecast")
