@@ -195,7 +195,8 @@ def write_into(
         if name.endswith(".parquet"):
             import pyarrow.parquet as pq
 
-            table = arrow_table(room + name.removesuffix(".parquet"), content, metadata)
+            columns: Any = content
+            table = arrow_table(room + name.removesuffix(".parquet"), columns, metadata)
             pq.write_table(table, unfinished, compression="zstd")
         elif name.endswith(".json"):
             text = json.dumps(jsonable(content), indent=2, ensure_ascii=False)

@@ -9,7 +9,7 @@ from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.reference.more import page
-from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
+from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
 _NEAR = 4
 """Names that are told beside one that is not there."""
@@ -61,7 +61,7 @@ def look_up(name: str) -> list[Entry]:
     SpecError
         If it stands for nothing, naming the nearest names.
     """
-    asked = name.strip().removesuffix(".parquet")
+    asked = _home(name.strip().removesuffix(".parquet"))
     found = [each for each in entries() if asked in each.names]
     exact = [each for each in found if each.path == asked]
     if len(found) == 0:
@@ -70,6 +70,14 @@ def look_up(name: str) -> list[Entry]:
         allowed = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
         raise SpecError([Fault("describe", repr(name), allowed)])
     return exact if len(exact) > 0 else found
+
+
+def _home(name: str) -> str:
+    """Return where a path is told: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
+    for path, home in told_elsewhere().items():
+        if name.startswith(f"{path}."):
+            return _home(home + name.removeprefix(path))
+    return name
 
 
 @cache
@@ -92,6 +100,8 @@ def _table(table: TableEntry) -> Entry:
     facts += [("fields", ", ".join(dict.fromkeys(each.name for each in table.fields)))]
     own = [each for top in tables() for each in top.fields if each.path == table.path]
     for each in own[:1]:
+        if len(table.kinds) == 0:
+            facts += [("unit", each.unit), ("domain", each.domain)]
         facts += [("default", each.default), ("example", each.example)]
     said = [(name, text) for name, text in facts if text != ""]
     where = ("more", page(table.path))

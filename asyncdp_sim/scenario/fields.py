@@ -99,13 +99,23 @@ class _Place(NamedTuple):
     members: tuple[type[BaseModel], ...]
 
 
-@cache
 def tables() -> tuple[TableEntry, ...]:
     """Return every table, the top first; a table that stands in several places where it is first.
 
     Laws are those of ``compute``, and clocks of edges those of ``clock``.
     """
+    return _walked()[0]
+
+
+def told_elsewhere() -> Mapping[str, str]:
+    """Return the fields that hold tables told at another path, and that path."""
+    return _walked()[1]
+
+
+@cache
+def _walked() -> tuple[tuple[TableEntry, ...], Mapping[str, str]]:
     found: dict[str, TableEntry] = {}
+    elsewhere: dict[str, str] = {}
     homes: dict[type[BaseModel], str] = {Scenario: ""}
     waiting = [_Place("", "", "", (Scenario,))]
     while len(waiting) > 0:
@@ -116,13 +126,15 @@ def tables() -> tuple[TableEntry, ...]:
         found[path] = entry if before is None else _joined(before, entry)
         for member in members:
             for name, info in member.model_fields.items():
-                new = [each for each in specs(info.annotation) if each not in homes]
+                held = specs(info.annotation)
+                new = [each for each in held if each not in homes]
                 below = f"{path}.{info.alias or name}".lstrip(".")
                 homes |= dict.fromkeys(new, below)
+                elsewhere |= [(below, homes[each]) for each in held if homes[each] != below]
                 if len(new) > 0:
                     at = f"{below}.term" if get_origin(info.annotation) is dict else below
                     waiting.append(_Place(below, at, info.description or "", tuple(new)))
-    return tuple(found.values())
+    return tuple(found.values()), elsewhere
 
 
 @cache

@@ -46,6 +46,10 @@ def test_names_that_stand_for_several_things_list_all() -> None:
     assert {each.path for each in look_up("clip")} == {
         "acceptance.clip", "privacy.sensitivity.clip",
     }  # fmt: skip
+    assert {each.path for each in look_up("latency.query.mean")} == {"compute.mean"}
+    assert {each.path for each in look_up("availability.on.mean")} == {"compute.mean"}
+    assert {each.path for each in look_up("protocol.clock.rate")} == {"clock.rate"}
+    assert {each.path for each in look_up("channel.each.airtime")} == {"channel.airtime"}
     assert [each.path for each in look_up("tdma.slot")] == ["channel.slot"]
     assert len(look_up("psi_final")) == 4
 
