@@ -1,6 +1,7 @@
 """Looks up what a name stands for: fields, kinds and tables of scenarios, columns, figures."""
 
 import difflib
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,8 @@ from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, to
 
 _NEAR = 4
 """Names that are told beside one that is not there."""
+WIDTH = 80
+"""Of a screen."""
 RESULTS = "docs/reference/results.md"
 
 
@@ -40,12 +43,12 @@ class Entry:
     names: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return what is said of it, for a screen."""
-        return [
-            f"{self.path} ({self.of})",
-            *(f"  {line}" for line in self.meaning.split("\n") if line != ""),
-            *(f"  {name:<8} {text}" for name, text in self.facts),
-        ]
+        """Return what is said of it, for a screen; examples are never broken."""
+        said = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
+        for name, text in self.facts:
+            whole = f"  {name:<8} {text}"
+            said += [whole] if name == "example" else _wrapped(f"  {name:<8} ", text)
+        return [f"{self.path} ({self.of})", *said]
 
 
 def look_up(name: str) -> list[Entry]:
@@ -155,6 +158,13 @@ def _column(table: str, column: Column, of: str) -> Entry:
         whole = column.name.partition(".")[0]
         names += [whole, f"{table}.{whole}"]
     return Entry(path, of, column.meaning, facts, tuple(dict.fromkeys(names)))
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    indent = " " * len(head)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def _ends(path: str) -> tuple[str, ...]:

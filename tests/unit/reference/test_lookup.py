@@ -29,6 +29,7 @@ def test_describe_works_on_every_path() -> None:
             said = entry.lines()
             assert path in said[0] or path in entry.names
             assert len(said) > 2
+            assert max(len(line) for line in said[1:] if "example  " not in line) <= 80
             assert all(line.strip() != "" and "``" not in line for line in said)
 
 
