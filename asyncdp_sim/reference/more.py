@@ -22,6 +22,7 @@ _PAGES = {
     "protocol.gossip": f"{_SEMANTICS}#gossip-on-a-graph",
     "protocol.servers": f"{_SEMANTICS}#several-servers-and-polar",
     "protocol": f"{_SEMANTICS}#the-request-protocol",
+    "protocol.graph": f"{_SEMANTICS}#gossip-on-a-graph",
     "algorithm.gossip-graph": f"{_SEMANTICS}#gossip-on-a-graph",
     "algorithm.polar": f"{_SEMANTICS}#several-servers-and-polar",
     "algorithm.collab-1": f"{_SEMANTICS}#rounds-and-synchronous-algorithms",

@@ -74,8 +74,12 @@ def _fields(table: TableEntry) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for each in table.fields:
         of = _of(table, each)
-        cells = (f"`{each.name}`{of}", each.meaning, each.unit, each.domain, f"`{each.default}`")
+        cells = (f"`{each.name}`{of}", each.meaning, each.unit, each.domain, _default(each))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _default(field: Field) -> str:
+    return field.default if field.default in ("required", "absent") else f"`{field.default}`"
 
 
 def _of(table: TableEntry, field: Field) -> str:

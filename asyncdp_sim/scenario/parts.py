@@ -58,7 +58,7 @@ class Run(Spec):
     seed: Annotated[
         int,
         Field(ge=0, le=2**63 - 1),
-        about("The only seed: every random number follows from it", "none"),
+        about("The only seed; random graphs have numbers of their own", "none"),
     ] = 1
     replicates: Annotated[Count, about("R: independent repetitions", "replicates", example=100)] = 1
     updates: Annotated[

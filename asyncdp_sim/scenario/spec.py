@@ -62,9 +62,7 @@ class Scenario(Spec):
             example="three-banks",
         ),
     ]
-    title: Annotated[
-        str, about("What figures and reports are headed by", example="Three banks")
-    ] = ""
+    title: Annotated[str, about("Heading, for people", example="Three banks")] = ""
     description: Annotated[str, about("What the scenario is for", example="Does joining pay?")] = ""
     source: Annotated[
         str | None,
