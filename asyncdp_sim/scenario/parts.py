@@ -236,7 +236,8 @@ class Owners(Spec):
         Literal["in-each-cell"] | None,
         about(
             "In sweeps: count is that of the base, and cells with other data or names count their "
-            "owners themselves, as far as these say how many there are. Absent: count is every cell's",
+            "owners themselves, as far as these say how many there are. Absent: count is that of "
+            "every cell",
             example="in-each-cell",
         ),
     ] = None
