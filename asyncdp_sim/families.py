@@ -6,7 +6,8 @@ from functools import partial
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import Field, GetCoreSchemaHandler, SerializationInfo
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -30,6 +31,18 @@ class _Family:
 
     def __init__(self, *, alone: bool = False) -> None:
         self._alone = alone
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        listed = handler(schema)
+        outside = {"type": "string", "pattern": "^python:"}
+        named: JsonSchemaValue = {"required": ["kind"]}
+        table = {"type": "object", "properties": {"kind": outside}, **named}
+        if not self._alone:
+            return {"anyOf": [{"allOf": [listed, named]}, table]}
+        kinds = list(listed.get("discriminator", {}).get("mapping", {}))
+        return {"anyOf": [{"enum": kinds}, outside, listed, table]}
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)

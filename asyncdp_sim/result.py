@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, TextIO
 from uuid import uuid4
 
-import numpy as np
-
 from asyncdp_sim.columns import (
     Columns,
     alone_columns,
+    arrow_table,
     event_columns,
     model_columns,
     optimum_columns,
@@ -97,6 +96,8 @@ class Writer:
         Where the result is to appear; must not exist.
     label : Label, optional
         The result's privacy label, for the metadata of its tables.
+    room : str
+        What the dictionary of columns has before the names of its tables, such as "traces/".
 
     Raises
     ------
@@ -104,10 +105,12 @@ class Writer:
         If the path exists or cannot be written.
     """
 
-    def __init__(self, directory: Path, label: Label | None = None) -> None:
+    def __init__(self, directory: Path, label: Label | None = None, room: str = "") -> None:
         require_free(directory)
         self.directory = directory
+        self.columns: dict[str, tuple[str, ...]] = {}
         self._label = label
+        self._room = room
         self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
         self._held: int | None = None
 
@@ -142,13 +145,12 @@ class Writer:
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
-        said = self._label
-        if said is None or metadata is not None:
-            write_into(self._partial, name, columns, metadata)
-        elif name in OF_NETWORK:
-            write_into(self._partial, name, columns, said.metadata_of_network())
-        else:
-            write_into(self._partial, name, columns, said.metadata())
+        label = self._label
+        if label is not None and metadata is None:
+            of_network = name in OF_NETWORK
+            metadata = label.metadata_of_network() if of_network else label.metadata()
+        write_into(self._partial, name, columns, metadata, self._room)
+        self.columns[name.removesuffix(".parquet")] = tuple(columns)
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
         """Write a text file piece by piece."""
@@ -166,6 +168,7 @@ def write_into(
     name: str,
     content: str | Mapping[str, Any],
     metadata: Mapping[str, str] | None = None,
+    room: str = "",
 ) -> None:
     """Write one file, whole or not at all: as ``name.tmp``, synchronised, then renamed.
 
@@ -179,6 +182,8 @@ def write_into(
     content : str or mapping
     metadata : mapping of text, optional
         Of a Parquet file.
+    room : str
+        Before the name of a table, in the dictionary that says what its columns are.
 
     Raises
     ------
@@ -188,14 +193,10 @@ def write_into(
     unfinished = directory / f"{name}.tmp"
     try:
         if name.endswith(".parquet"):
-            import pyarrow as pa
             import pyarrow.parquet as pq
 
-            columns = {
-                key: pa.array(value, from_pandas=True) if isinstance(value, np.ndarray) else value
-                for key, value in content.items()  # type: ignore[union-attr]
-            }
-            table = pa.table(columns, metadata=metadata)
+            columns: Any = content
+            table = arrow_table(room + name.removesuffix(".parquet"), columns, metadata)
             pq.write_table(table, unfinished, compression="zstd")
         elif name.endswith(".json"):
             text = json.dumps(jsonable(content), indent=2, ensure_ascii=False)

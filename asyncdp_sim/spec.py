@@ -48,6 +48,35 @@ _T = TypeVar("_T")
 _S = TypeVar("_S", bound="Spec")
 
 
+def about(
+    meaning: str,
+    unit: str | None = None,
+    *,
+    domain: str | None = None,
+    example: Any = None,
+) -> Any:
+    """Return what a field's annotation says of it, for the reference and the JSON schema.
+
+    Parameters
+    ----------
+    meaning : str
+        Begins with the papers' symbol where there is one.
+    unit : str, optional
+        Of numbers; "none" where they have none.
+    domain : str, optional
+        What its type and constraints do not say.
+    example : object, optional
+        A value, where no example of its kind has one.
+    """
+    said = {"unit": unit, "domain": domain}
+    extra: Any = {name: text for name, text in said.items() if text is not None}
+    return Field(
+        description=meaning,
+        examples=None if example is None else [example],
+        json_schema_extra=extra,
+    )
+
+
 def _number_or_list(value: object) -> str:
     return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
 

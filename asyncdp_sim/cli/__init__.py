@@ -9,16 +9,16 @@ import asyncdp_sim
 from asyncdp_sim.cli.auditing import audit_command
 from asyncdp_sim.cli.catalogue import list_command, new_command
 from asyncdp_sim.cli.checking import check_command
+from asyncdp_sim.cli.describing import describe_command, schema_command
 from asyncdp_sim.cli.forecasting import forecast_command
 from asyncdp_sim.cli.importing import import_command
-from asyncdp_sim.cli.playing import play_release_command
 from asyncdp_sim.cli.plotting import plot_command
 from asyncdp_sim.cli.replaying import replay_command
 from asyncdp_sim.cli.reporting import report_command
 from asyncdp_sim.cli.running import run_command
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
 from asyncdp_sim.cli.sweeping import sweep_command
-from asyncdp_sim.cli.table import data_command
+from asyncdp_sim.cli.table import data_command, play_release_command
 from asyncdp_sim.errors import InputError, ReplayError
 
 INTERRUPTED = 130
@@ -53,17 +53,19 @@ def _options(
 
 app.command("list")(list_command)
 app.command("new")(new_command)
-app.command("run")(run_command)
-app.command("sweep")(sweep_command)
 app.command("check")(check_command)
 app.command("forecast")(forecast_command)
-app.command("audit")(audit_command)
+app.command("run")(run_command)
+app.command("sweep")(sweep_command)
 app.command("plot")(plot_command)
 app.command("report")(report_command)
 app.command("replay")(replay_command)
-app.command("play-release")(play_release_command)
+app.command("audit")(audit_command)
+app.command("describe")(describe_command)
+app.command("schema")(schema_command)
 app.command("data")(data_command)
 app.command("import")(import_command)
+app.command("play-release")(play_release_command)
 
 
 def main() -> None:

@@ -19,7 +19,10 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Write one page of a result or a sweep, which needs no other file and no network."""
+    """Write one page of a result or a sweep.
+
+    It is one file of HTML, and needs no other file and no network.
+    """
     from asyncdp_sim.reports import write_report
 
     typer.echo(f"report in {write_report(directory, out)}")

@@ -1,4 +1,4 @@
-"""``asyncdp data``: a look at a table, and what to make of it."""
+"""``asyncdp data`` and ``play-release``: a look at a table, and a release of it rehearsed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import charset_name, positive
+from asyncdp_sim.cli.options import (
+    AllowCode,
+    File,
+    Settings,
+    charset_name,
+    load_scenario,
+    positive,
+)
 from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import DataError, Fault, blaming
 
@@ -97,3 +104,58 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
         what = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
     typer.echo(f"written: {write}, {what}")
+
+
+def play_release_command(
+    file: File,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="TOML", help="The file of moments to write.")
+    ],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", parser=positive, help="ε of the release, of each record.")
+    ],
+    bound: Annotated[
+        float | None,
+        typer.Option(
+            "--bound",
+            parser=positive,
+            help="Norm that records are scaled down to; absent, their median norm.",
+            show_default=False,
+        ),
+    ] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="One release of all owners together.")
+    ] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Refused: never of private rows.")
+    ] = False,
+    settings: Settings = [],  # noqa: B006
+    allow_code: AllowCode = False,
+) -> None:
+    """Play a release of second moments on synthetic records.
+
+    Rows like the public ones serve as well, and no private ones ever do.
+    A forecast may be tried on the file; real moments come from a vetted library.
+    """
+    from asyncdp_sim.forecasts.played_release import play, write_played
+    from asyncdp_sim.scenario import require_new
+
+    if private:
+        raise typer.BadParameter(
+            "--private: a release is never played on private rows, since whoever has the seed "
+            "subtracts the noise; owners release their moments by a vetted library"
+        )
+    scenario, _ = load_scenario(file, settings, allow_code)
+    with blaming(file):
+        require_new(out, "--out")
+        made = play(scenario.base(), epsilon, bound, together=together)
+        write_played(made, out)
+    typer.echo(
+        f"written: {out}, {made.words}, each record scaled down to {made.norm} norm "
+        f"{made.bound:g}: played on {made.played_on}, and no release of anything"
+    )
+    if scenario.data.file is not None:
+        typer.echo(
+            f"to forecast from it: asyncdp forecast {file} --set data.stand_in.kind=moments --set "
+            f"data.stand_in.path={out}"
+        )

@@ -1,5 +1,6 @@
 """The columns of tables: made from what runs gave, and told in one dictionary."""
 
+from asyncdp_sim.columns.arrow import arrow_table
 from asyncdp_sim.columns.dictionary import column, summary, tables
 from asyncdp_sim.columns.entry import Column, Table
 from asyncdp_sim.columns.from_runs import (
@@ -12,16 +13,20 @@ from asyncdp_sim.columns.from_runs import (
     swept_column,
     update_columns,
 )
+from asyncdp_sim.columns.readme import README, readme
 
 __all__ = [
+    "README",
     "Column",
     "Columns",
     "Table",
     "alone_columns",
+    "arrow_table",
     "column",
     "event_columns",
     "model_columns",
     "optimum_columns",
+    "readme",
     "summary",
     "summary_column",
     "swept_column",

@@ -91,7 +91,8 @@ def summary_column(name: str, values: Sequence[Any]) -> Any:
     """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
     import pyarrow as pa
 
-    domain = summary()[name].domain
+    entry = summary().get(name)  # none of what another version wrote under another name
+    domain = None if entry is None else entry.domain
     if domain == YES:
         return pa.array(values, pa.bool_())
     if domain == TEXT:

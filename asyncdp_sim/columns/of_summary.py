@@ -275,7 +275,7 @@ _PRIVACY = (
         "bound_exceeded",
         "Whether a record's gradient was longer than the declared bound",
         domain=YES,
-        null="the bound is enforced; or none was met, and queries were not looked at",
+        null="nothing is hidden, the bound is enforced, or nobody looked at some queries",
     ),
     Column(
         "queries_unseen",

@@ -13,7 +13,7 @@ from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import NonNegative
+from asyncdp_sim.spec import NonNegative, about
 from asyncdp_sim.streams import Scope, Streams
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
@@ -29,30 +29,37 @@ class GaussianData(DataKind):
     orthogonal matrix from the stream ``("data", "rotation")``; θ₀ comes from
     ``("data", "truth")``. Owner i = 1…N draws from ``("data", "owner", i)``, features first, so
     that adding owners leaves the others' records unchanged.
-
-    Attributes
-    ----------
-    features : int
-        p, 1…100000 (at most 2000 with a condition above 1).
-    noise : float
-        Standard deviation of the target around the linear model, ≥ 0.
-    condition : float
-        Condition number of the features' covariance, ≥ 1; without meaning for p = 1.
-    heterogeneity : float
-        Standard deviation of each coordinate of an owner's own truth around θ₀, ≥ 0.
-    labels : bool
-        Whether the target is the sign of y, −1 or 1 (1 at y = 0), which the models that classify
-        need; the draws are the same.
-    held_out : float
-        Share of every owner's rows, in [0, 1), that is kept apart from training.
     """
 
     kind: Literal["gaussian"] = "gaussian"
-    features: Annotated[int, Field(ge=1, le=100_000)]
-    noise: NonNegative = 1.0
-    condition: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
-    heterogeneity: NonNegative = 0.0
-    labels: bool = False
+    features: Annotated[
+        int,
+        Field(ge=1, le=100_000),
+        about("p: features of a record, at most 2000 with a condition above 1", "features"),
+    ]
+    noise: Annotated[
+        NonNegative,
+        about("Standard deviation of the target around the linear model", "of the target"),
+    ] = 1.0
+    condition: Annotated[
+        float,
+        Field(ge=1, allow_inf_nan=False),
+        about("Condition number of the features' covariance; without meaning for p = 1", "none"),
+    ] = 1.0
+    heterogeneity: Annotated[
+        NonNegative,
+        about(
+            "Standard deviation of each coordinate of an owner's own truth around θ₀",
+            "of the model",
+        ),
+    ] = 0.0
+    labels: Annotated[
+        bool,
+        about(
+            "Whether the target is the sign of y, −1 or 1 (1 at y = 0), which the models that "
+            "classify need; the draws are the same"
+        ),
+    ] = False
     held_out: HeldOutShare = 0.0
 
     @classmethod

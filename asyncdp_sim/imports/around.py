@@ -5,9 +5,11 @@ from pathlib import Path
 
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.result import write_into
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import SCHEMA_LINE, load
 
-_AROUND = """\
+_AROUND = (
+    f"{SCHEMA_LINE}\n"
+    + """\
 # The network is that of {file}. Who learns what, by which steps and at which
 # price is yours to say: the lines marked "a choice" stand for it.
 schema = 1
@@ -38,6 +40,7 @@ rho = 1.0
 epsilon = 1.0
 sensitivity = {{ kind = "clip", bound = 1.0 }}
 """
+)
 
 
 def written_around(

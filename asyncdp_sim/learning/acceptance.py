@@ -18,7 +18,7 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind, Positive
+from asyncdp_sim.spec import Kind, Positive, about
 
 QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
@@ -152,21 +152,27 @@ class AcceptAll(AcceptanceKind):
 
 
 class BoundedKind(AcceptanceKind):
-    """A rule by which answers have a bound on their length.
-
-    Attributes
-    ----------
-    bound : float, optional
-        B > 0, the L1 norm that is allowed of every owner's answers. Absent:
-        :meth:`HonestAnswers.length`, which needs noise.
-    quantile : float, optional
-        q in (0, 1), where there is no ``bound``; 0.99.
-    """
+    """A rule by which answers have a bound on their length."""
 
     takes_all = False
 
-    bound: Positive | None = None
-    quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
+    bound: Annotated[
+        Positive | None,
+        about(
+            "B: L1 norm that is allowed of every owner's answers. Absent: the length that an "
+            "honest answer exceeds with probability at most 1 − quantile, which needs noise",
+            "of the gradient",
+        ),
+    ] = None
+    quantile: Annotated[
+        Annotated[float, Field(gt=0, lt=1)] | None,
+        about(
+            "q, where there is no bound: an honest answer is longer with probability at most 1 − "
+            "q; 0.99 where absent",
+            "none",
+            example=0.95,
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:

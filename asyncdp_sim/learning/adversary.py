@@ -17,20 +17,19 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.notices import Counted, Listed
-from asyncdp_sim.spec import OWNER_NUMBERS, Kind, NonNegative, Positive
+from asyncdp_sim.spec import OWNER_NUMBERS, Kind, NonNegative, Positive, about
 
 
 class AdversaryKind(Kind):
-    """Owners that multiply what they send.
-
-    Attributes
-    ----------
-    owners : list of int
-        Their numbers, 1…N, each once, and not all; ``[]`` is nobody.
-    """
+    """Owners that multiply what they send."""
 
     kind: str
-    owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False), OWNER_NUMBERS]
+    owners: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Field(strict=False),
+        OWNER_NUMBERS,
+        about("Numbers of those who lie, each once, and not all; [] is nobody", "none"),
+    ]
 
     @property
     @abstractmethod
@@ -67,14 +66,20 @@ class AdversaryKind(Kind):
 
 
 class Flip(AdversaryKind):
-    """They answer the opposite, ``factor`` > 0 times as long: a_i = −``factor``.
+    """They answer the opposite, ``factor`` times as long: a_i = −``factor``.
 
     With alike owners and a share λ of them that flip, the learner follows (1 − λ − λ·factor) ∇f:
     the wrong way from λ = 1/(1 + factor) on.
     """
 
     kind: Literal["flip"] = "flip"
-    factor: Positive = 1.0
+    factor: Annotated[
+        Positive,
+        about(
+            "How many times as long as an honest answer theirs is, in the opposite direction",
+            "none",
+        ),
+    ] = 1.0
 
     @classmethod
     @override
@@ -88,10 +93,12 @@ class Flip(AdversaryKind):
 
 
 class Scale(AdversaryKind):
-    """They answer ``factor`` ≥ 0 times what they should: a_i = ``factor``; 0 says nothing."""
+    """They answer ``factor`` times what they should: a_i = ``factor``; 0 says nothing."""
 
     kind: Literal["scale"] = "scale"
-    factor: NonNegative
+    factor: Annotated[
+        NonNegative, about("What they multiply their answers by; 0 says nothing", "none")
+    ]
 
     @classmethod
     @override

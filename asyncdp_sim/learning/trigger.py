@@ -13,7 +13,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms import AlgorithmKind, Array
-from asyncdp_sim.spec import Kind, Positive
+from asyncdp_sim.spec import Kind, Positive, about
 
 
 class TriggerKind(Kind):
@@ -33,17 +33,17 @@ class TriggerKind(Kind):
 
 
 class LargeGradient(TriggerKind):
-    """An owner answers only where its gradient is large; else it withholds its answer.
-
-    Attributes
-    ----------
-    threshold : float
-        c > 0 in units of the gradient: owner i answers a query θ where ‖∇f_i(θ)‖₂ ≥ c, ∇f_i being
-        what it would add its noise to, over all of its records.
-    """
+    """An owner answers only where its gradient is large; else it withholds its answer."""
 
     kind: Literal["large-gradient"] = "large-gradient"
-    threshold: Positive
+    threshold: Annotated[
+        Positive,
+        about(
+            "c: owner i answers a query θ where ‖∇f_i(θ)‖₂ ≥ c, ∇f_i being over all of its "
+            "records, without noise",
+            "of the gradient",
+        ),
+    ]
 
     @classmethod
     @override

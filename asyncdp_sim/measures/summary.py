@@ -17,46 +17,11 @@ Array = npt.NDArray[np.float64]
 class NetworkSummary:
     """Figures of a run's network, over all replicates.
 
-    Rates are ratios of sums over the replicates; None where there is nothing to divide by.
+    Rates are ratios of sums over the replicates; None where there is nothing to divide by. What
+    each figure means stands in the dictionary of columns, as that of the manifest's summary.
 
     Attributes
     ----------
-    updates : int
-        Updates applied, in all replicates together.
-    simulated_time : float
-        Mean simulated time of a replicate (time units).
-    throughput : float or None
-        Updates per time unit.
-    utilisation : float or None
-        Share of the simulated time in which some exchange was under way (under ``request``: the
-        learner was locked).
-    offered_load, delivered_load : float or None
-        Mean number of transmissions on the air of a shared channel, and the part of it that was
-        used for updates (erlangs); None where owners share no channel. Answers that the end of
-        the run left in the buffer were not used.
-    collision_rate, loss_rate : float or None
-        Shares of released answers whose last transmission collided, or was lost on the way, among
-        those that had an end; the first is None where owners share no channel.
-    refusal_rate : float or None
-        Share of the requests that reached the learner and were refused.
-    transmissions_per_answer : float or None
-        Mean number of transmissions of a released answer.
-    mean_waiting, mean_round_trip : float or None
-        Mean time from a request to its query, and from a request (or from the start of the work)
-        to the arrival of an answer that was used (time units): the update, unless it took several.
-    mean_staleness, largest_staleness : float or int or None
-        Other updates between read and apply.
-    mean_online : float or None
-        Mean share of the time, or of ticks, that an owner was online.
-    fairness : float or None
-        Jain's index (Σu_i)²/(NΣu_i²) of the owners' updates u_i: 1 if all are alike, 1/N if one
-        has them all.
-    updates_until_all : float or None
-        Mean k by which every owner has contributed; None unless all do in every replicate.
-    p_repeat : float or None
-        P(i_{k+1} = i_k); None where an update takes several answers, and no i_k is its owner.
-    p_repeat_uniform : float
-        Its value 1/N where i_k is independent and uniform, as Theorem 2 of Async assumes.
     intervals : dict
         95 % confidence intervals over replicates by name, None with one replicate: a ratio's is
         from its linearisation, with Student's t.

@@ -21,6 +21,7 @@ from asyncdp_sim.spec import (
     PerOwner,
     Positive,
     Several,
+    about,
     own,
     per_owner,
     wrong_length,
@@ -57,24 +58,23 @@ class ClockKind(Kind):
 
 
 class PoissonClock(ClockKind):
-    """Poisson process: independent exponential gaps with mean 1/rate (Async, section 3).
-
-    Attributes
-    ----------
-    rate : float or list
-        λ > 0, ticks per time unit: one number, or a list with one per owner.
-    population : str
-        Every owner has a clock of its own ("per-owner"), or one clock ticks for all of them
-        ("superposed"): the same law by other random numbers, for very many owners.
-    """
+    """Poisson process: independent exponential gaps with mean 1/rate (Async, section 3)."""
 
     memoryless = True
     mixing = True
     saturated = False
 
     kind: Literal["poisson"] = "poisson"
-    rate: PerOwner[Positive] = 1.0
-    population: Literal["per-owner", "superposed"] = "per-owner"
+    rate: Annotated[
+        PerOwner[Positive], about("λ: mean number of ticks per time unit", "ticks / time unit")
+    ] = 1.0
+    population: Annotated[
+        Literal["per-owner", "superposed"],
+        about(
+            "Every owner has a clock of its own, or one clock ticks for all: the same law by other "
+            "random numbers, for very many owners"
+        ),
+    ] = "per-owner"
 
     @classmethod
     @override
@@ -100,7 +100,7 @@ class PoissonClock(ClockKind):
 
 
 class GammaClock(ClockKind):
-    """Renewal process with gamma gaps of mean 1/rate and coefficient of variation ``cv`` (> 0).
+    """Renewal process with gamma gaps of mean 1/rate and coefficient of variation ``cv``.
 
     The first gap starts at 0 like all others (an ordinary renewal process). cv = 1 is Poisson.
     """
@@ -110,8 +110,10 @@ class GammaClock(ClockKind):
     saturated = False
 
     kind: Literal["gamma"] = "gamma"
-    rate: PerOwner[Positive] = 1.0
-    cv: Positive
+    rate: Annotated[
+        PerOwner[Positive], about("Mean number of ticks per time unit", "ticks / time unit")
+    ] = 1.0
+    cv: Annotated[Positive, about("Coefficient of variation of the gaps between ticks", "none")]
 
     @classmethod
     @override
@@ -133,18 +135,15 @@ class GammaClock(ClockKind):
 
 
 class DeterministicClock(ClockKind):
-    """Ticks at phase + j/rate for j = 1, 2, …: integers times the period, never accumulated.
-
-    ``phase`` (time units, ≥ 0) is one number or a list with one per owner.
-    """
+    """Ticks at phase + j/rate for j = 1, 2, …: integers times the period, never accumulated."""
 
     memoryless = False
     mixing = False
     saturated = False
 
     kind: Literal["deterministic"] = "deterministic"
-    rate: PerOwner[Positive] = 1.0
-    phase: PerOwner[Duration] = 0.0
+    rate: Annotated[PerOwner[Positive], about("Ticks per time unit", "ticks / time unit")] = 1.0
+    phase: Annotated[PerOwner[Duration], about("Shift of all ticks", "time units")] = 0.0
 
     @classmethod
     @override
@@ -175,14 +174,18 @@ class DeterministicClock(ClockKind):
 
 
 class ScriptedClock(ClockKind):
-    """Ticks at given times (time units, ≥ 0, increasing), one list per owner; then never again."""
+    """Ticks at given times, one list per owner; then never again."""
 
     memoryless = False
     mixing = False
     saturated = False
 
     kind: Literal["scripted"] = "scripted"
-    times: Annotated[Several[Annotated[tuple[Duration, ...], Field(strict=False)]], EACH_OWNER]
+    times: Annotated[
+        Several[Annotated[tuple[Duration, ...], Field(strict=False)]],
+        EACH_OWNER,
+        about("When each owner's clock ticks, increasing", "time units"),
+    ]
 
     @classmethod
     @override

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import PerOwner, Positive, Spec, per_owner
+from asyncdp_sim.spec import PerOwner, Positive, Spec, about, per_owner
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""
@@ -16,40 +16,58 @@ Laws = PerOwner[Law]
 
 
 class Latency(Spec):
-    """Travel times of messages (time units), one law each, or a list with one law per owner.
+    """Travel times of messages (time units), one law each, or a list with one law per owner."""
 
-    Attributes
-    ----------
-    request, answer : law or list
-        From an owner to the learner.
-    query, acknowledgement : law or list
-        From the learner to an owner. An owner waits for the acknowledgement of its answer; nobody
-        else does.
-    rate_bytes : float or list, optional
-        Bytes per time unit between the learner and an owner, > 0: queries, and answers that do not
-        go over a shared channel, take their payload over this rate besides.
-    """
-
-    request: Laws = NoTime()
-    query: Laws = NoTime()
-    answer: Laws = NoTime()
-    acknowledgement: Laws = NoTime()
-    rate_bytes: PerOwner[Positive] | None = None
+    request: Annotated[
+        Laws,
+        about(
+            "Time a request takes from an owner to the learner",
+            example={"kind": "constant", "value": 0.01},
+        ),
+    ] = NoTime()
+    query: Annotated[
+        Laws,
+        about(
+            "Time a query takes from the learner to an owner",
+            example={"kind": "constant", "value": 0.01},
+        ),
+    ] = NoTime()
+    answer: Annotated[
+        Laws,
+        about(
+            "Time an answer takes from an owner to the learner",
+            example={"kind": "lognormal", "mean": 0.02, "cv": 1.0},
+        ),
+    ] = NoTime()
+    acknowledgement: Annotated[
+        Laws,
+        about(
+            "Time an acknowledgement takes from the learner to an owner, who waits for that of "
+            "its answer",
+            example={"kind": "constant", "value": 0.01},
+        ),
+    ] = NoTime()
+    rate_bytes: Annotated[
+        PerOwner[Positive] | None,
+        about(
+            "Bytes per time unit between the learner and an owner: queries, and answers that go "
+            "over no shared channel, take their payload over this besides. Absent: sizes take no "
+            "time",
+            "bytes / time unit",
+            example=1000.0,
+        ),
+    ] = None
 
 
 class Payload(Spec):
-    """Sizes of messages.
+    """Sizes of messages."""
 
-    Attributes
-    ----------
-    number_bytes : int
-        Bytes of one number of a model or gradient; 8 by default.
-    header_bytes : int
-        Bytes of a message besides its numbers; 40 by default.
-    """
-
-    number_bytes: Annotated[int, Field(ge=1, le=10**6)] = 8
-    header_bytes: Annotated[int, Field(ge=0, le=10**9)] = 40
+    number_bytes: Annotated[
+        int, Field(ge=1, le=10**6), about("Size of one number of a model or gradient", "bytes")
+    ] = 8
+    header_bytes: Annotated[
+        int, Field(ge=0, le=10**9), about("Size of a message besides its numbers", "bytes")
+    ] = 40
 
     def size(self, numbers: int) -> int:
         """Return the bytes of a message that holds so many numbers."""

@@ -13,7 +13,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.privacy.accounting import gaussian_multiplier
-from asyncdp_sim.spec import Count, Kind, PerOwner, Positive, per_owner, wrong_length
+from asyncdp_sim.spec import Count, Kind, PerOwner, Positive, about, per_owner, wrong_length
 
 Array = npt.NDArray[np.float64]
 
@@ -70,16 +70,16 @@ class Horizon(BudgetKind):
 
 
 class PerOwnerCap(BudgetKind):
-    """ε_i/K_i for each answer; owner i falls silent after K_i = ``answers`` releases.
-
-    ``answers`` (≥ 1) is one number or a list with one per owner, chosen without looking at data.
-    """
+    """ε_i/K_i for each answer; owner i falls silent after K_i = ``answers`` releases."""
 
     follows_updates = False
     named_answers = True
 
     kind: Literal["per-owner-cap"] = "per-owner-cap"
-    answers: PerOwner[Count]
+    answers: Annotated[
+        PerOwner[Count],
+        about("K_i: answers that an owner releases, chosen without looking at data", "answers"),
+    ]
 
     @classmethod
     @override
@@ -104,22 +104,28 @@ class UntilSpent(BudgetKind):
 
     Charges do not depend on data or on earlier answers, so that how many answers fit is known
     beforehand. One of two:
-
-    Attributes
-    ----------
-    answers : int or list, optional
-        K_i ≥ 1; the noise is scaled so that K_i answers spend the budget, as ``per-owner-cap``.
-    per_answer : float or list, optional
-        ε₀ > 0 of an answer on its own (with Gaussian noise at the scenario's δ): K_i is the
-        largest number of answers that together spend at most ε_i.
     """
 
     follows_updates = False
     named_answers = False
 
     kind: Literal["until-spent"] = "until-spent"
-    answers: PerOwner[Count] | None = None
-    per_answer: PerOwner[Positive] | None = None
+    answers: Annotated[
+        PerOwner[Count] | None,
+        about(
+            "K_i: the noise is scaled so that K_i answers spend the budget, as per-owner-cap; "
+            "either this or per_answer",
+            "answers",
+        ),
+    ] = None
+    per_answer: Annotated[
+        PerOwner[Positive] | None,
+        about(
+            "ε₀ of an answer on its own (with Gaussian noise at the scenario's δ): K_i is the "
+            "largest number of answers that together spend at most ε_i",
+            "none",
+        ),
+    ] = None
 
     @classmethod
     @override

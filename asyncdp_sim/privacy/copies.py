@@ -1,6 +1,6 @@
 """N copies of the algorithm, each owner the learner of its own model (Collab, section V)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.privacy.budget import pure_part
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
-from asyncdp_sim.spec import Count, Spec, kind_of, members
+from asyncdp_sim.spec import Count, Spec, about, kind_of, members
 
 Array = npt.NDArray[np.float64]
 
@@ -20,18 +20,18 @@ class OwnLearner(Spec):
     them together. An owner whose answers in its own copy are exact answers N − 1 others, and has
     ε_i/(N − 1) for each; that hides nothing of it from whoever sees queries or models of its copy.
     One whose own answers are noised too has ε_i/N for each of the N copies.
-
-    Attributes
-    ----------
-    owner : int
-        Who learns, 1 to N.
-    own : str
-        What it answers itself: "noised", as it answers everybody, or "exact-as-published", with
-        ε = ∞; that is not private.
     """
 
-    owner: Count
-    own: Literal["noised", "exact-as-published"] = "noised"
+    owner: Annotated[
+        Count, about("Who is the learner of this copy, from 1 to N", "none", example=1)
+    ]
+    own: Annotated[
+        Literal["noised", "exact-as-published"],
+        about(
+            "What it answers itself: with noise, as it answers everybody (noised), or exactly, "
+            "with ε = ∞, which is not private (exact-as-published)"
+        ),
+    ] = "noised"
 
     def parts(self, n_owners: int) -> int:
         """Return into how many parts ε_i is divided, one for each copy it is owed in."""

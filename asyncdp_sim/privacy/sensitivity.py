@@ -18,22 +18,14 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind, Positive
+from asyncdp_sim.spec import Kind, Positive, about
 
 Array = npt.NDArray[np.float64]
 NormChoice = Literal["l1", "l2", "l2-as-published"]
 
 
 class SensitivityKind(Kind):
-    """A bound on a record's gradient.
-
-    Attributes
-    ----------
-    norm : str, optional
-        The norm that bounds a record's gradient. Absent: the one that the mechanism needs, L1 for
-        Laplace noise and L2 for Gaussian. ``l2-as-published`` takes an L2 bound under Laplace
-        noise, as the paper's proof does; the true ε is then up to √p times the claim.
-    """
+    """A bound on a record's gradient."""
 
     enforced: ClassVar[bool]
     """It holds for every record there can be; else it is taken on trust, and watched."""
@@ -41,7 +33,14 @@ class SensitivityKind(Kind):
     """Records themselves are bounded, and with them whatever is worked out from them."""
 
     kind: str
-    norm: NormChoice | None = None
+    norm: Annotated[
+        NormChoice | None,
+        about(
+            "Norm that bounds a record's gradient. Absent: the one that the mechanism needs, L1 "
+            "for Laplace noise and L2 for Gaussian. l2-as-published takes an L2 bound under "
+            "Laplace noise, as the paper's proof does; the true ε is then up to √p times the claim"
+        ),
+    ] = None
 
     def measured(self, otherwise: Norm = "l1") -> Norm:
         """Return the norm that bounds a record's gradient, ``otherwise`` where none is named."""
@@ -89,7 +88,12 @@ class Declared(SensitivityKind):
     bounds_records = False
 
     kind: Literal["declared"] = "declared"
-    bound: Positive
+    bound: Annotated[
+        Positive,
+        about(
+            "Ξ: length of a record's gradient that is taken to be the largest", "of the gradient"
+        ),
+    ]
 
     @classmethod
     @override
@@ -115,7 +119,10 @@ class Clip(SensitivityKind):
     bounds_records = False
 
     kind: Literal["clip"] = "clip"
-    bound: Positive
+    bound: Annotated[
+        Positive,
+        about("Ξ: longer gradients of records are scaled down to this length", "of the gradient"),
+    ]
 
     @classmethod
     @override
@@ -142,27 +149,29 @@ class Domain(SensitivityKind):
     δ row_norm for Huber's, and row_norm + 1 (in L2 √(row_norm² + 1)) for the SVM, whose rows
     are augmented by 1 after they were scaled. The neural network needs the box with any loss; see
     :meth:`asyncdp_sim.learning.objectives.MLP.gradient_bound`. Labels need ``target_max`` ≥ 1.
-
-    Attributes
-    ----------
-    row_norm : float
-        > 0, in units of the features.
-    target_max : float
-        > 0, in units of the target.
-    rows : str, optional
-        The norm of ``row_norm``; absent, that of the gradients. Rows of bounded L2 norm have
-        Ξ₁ ≤ √p Ξ₂ for gradients of p numbers, and those of bounded L1 norm Ξ₂ ≤ Ξ₁; both are
-        taken as they stand, which ridge, logistic and Huber regression reach, by rows with all
-        coordinates alike, or along an axis.
     """
 
     enforced = True
     bounds_records = True
 
     kind: Literal["domain"] = "domain"
-    row_norm: Positive
-    target_max: Positive
-    rows: Norm | None = None
+    row_norm: Annotated[
+        Positive, about("Rows of features are scaled down to at most this norm", "of the features")
+    ]
+    target_max: Annotated[
+        Positive,
+        about(
+            "Targets are clipped to at most this absolute value; labels need 1 or more",
+            "of the target",
+        ),
+    ]
+    rows: Annotated[
+        Norm | None,
+        about(
+            "Norm of row_norm; absent, that of the gradients. Rows of bounded L2 norm have Ξ₁ ≤ √p "
+            "Ξ₂ for gradients of p numbers, and those of bounded L1 norm Ξ₂ ≤ Ξ₁"
+        ),
+    ] = None
 
     @classmethod
     @override

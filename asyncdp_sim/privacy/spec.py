@@ -21,53 +21,82 @@ from asyncdp_sim.privacy.mechanisms import (
     Shape,
 )
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Count, PerOwner, Spec, per_owner, wrong_length
+from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner, wrong_length
 
 Array = npt.NDArray[np.float64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
 class Privacy(Spec):
-    """Budgets and mechanism.
+    """Budgets and mechanism."""
 
-    Attributes
-    ----------
-    epsilon : float or list, optional
-        ε_i > 0 per owner over the whole run. ``inf`` is no privacy: of all owners, or, as published
-        (Collab), of one that plays the learner. Required unless the mechanism is none.
-    delta : float, optional
-        δ in (0, 1), required with Gaussian noise; the other mechanisms are pure and do not use it.
-    mechanism : str or table
-        "laplace", "gaussian", "discrete-laplace", "staircase" or "none"; a table where it has
-        fields of its own, such as ``{ kind = "staircase", gamma = 0.4 }``.
-    noise : str
-        "vector" (each coordinate its own draw) or "scalar-as-published" (Laplace noise only; not
-        private).
-    sensitivity : table
-        ``declared``, ``clip`` or ``domain``. Required unless the mechanism is none.
-    budget : table
-        ``horizon``, ``per-owner-cap`` or ``until-spent``.
-    overlap : int
-        κ ≥ 1, datasets that may hold one record. With κ > 1 every owner spends at most the least
-        ε_i divided by κ, so that any κ of them together spend at most any one's ε_i; under
-        Gaussian noise it is ρ, of zero-concentrated differential privacy, that is divided.
-    grid : float, optional
-        γ > 0, a power of two, in units of the gradient: the grid of discrete Laplace noise. Absent,
-        :func:`~asyncdp_sim.privacy.mechanisms.grid_steps`.
-    learner : table, optional
-        Where every owner learns a model of its own, in N copies of the algorithm: ``owner``, whose
-        copy this run is. ε_i is then for all copies together, and is divided among them.
-    """
-
-    epsilon: PerOwner[Epsilon] | None = None
-    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    mechanism: Mechanism = LaplaceMechanism()
-    noise: Shape = "vector"
-    sensitivity: Sensitivity | None = None
-    budget: Budget = Horizon()
-    overlap: Count = 1
-    grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    learner: OwnLearner | None = None
+    epsilon: Annotated[
+        PerOwner[Epsilon] | None,
+        about(
+            "ε_i: what each owner allows in the whole run, ∞ being no privacy: of all owners, or, "
+            "as published (Collab), of one that plays the learner. Required unless the mechanism "
+            "is none",
+            "none",
+            example=1.0,
+        ),
+    ] = None
+    delta: Annotated[
+        Annotated[float, Field(gt=0, lt=1)] | None,
+        about(
+            "δ, required with Gaussian noise; the other mechanisms are pure and do not use it",
+            "none",
+            example=1e-06,
+        ),
+    ] = None
+    mechanism: Annotated[
+        Mechanism,
+        about("Law of the noise; a table where it has fields of its own", example="laplace"),
+    ] = LaplaceMechanism()
+    noise: Annotated[
+        Shape,
+        about(
+            "Each coordinate has its own draw (vector), or all have the same, which is not private "
+            "(scalar-as-published; Laplace noise only)"
+        ),
+    ] = "vector"
+    sensitivity: Annotated[
+        Sensitivity | None,
+        about(
+            "Bound on a record's gradient that the noise is scaled for. Required unless the "
+            "mechanism is none",
+            example={"kind": "clip", "bound": 1.0},
+        ),
+    ] = None
+    budget: Annotated[
+        Budget, about("How ε_i is divided among an owner's answers", example={"kind": "horizon"})
+    ] = Horizon()
+    overlap: Annotated[
+        Count,
+        about(
+            "κ: datasets that may hold one record. With κ > 1 every owner spends at most the "
+            "least ε_i divided by κ; under Gaussian noise it is ρ of zero-concentrated privacy "
+            "that is divided",
+            "datasets",
+        ),
+    ] = 1
+    grid: Annotated[
+        Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,
+        about(
+            "γ: distance of the grid of discrete Laplace noise, absent, the largest power of two "
+            "≤ 2Ξ/(1024 p n_i), or the least that is not finer than 2⁻⁴⁰ of the noise",
+            "of the gradient",
+            domain="powers of two",
+            example=0.0009765625,
+        ),
+    ] = None
+    learner: Annotated[
+        OwnLearner | None,
+        about(
+            "Where every owner learns a model of its own, in N copies: whose copy this run is. "
+            "ε_i is then for all copies together, and is divided among them",
+            example={"owner": 1},
+        ),
+    ] = None
 
     @property
     def norm(self) -> Norm:

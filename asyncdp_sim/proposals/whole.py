@@ -23,7 +23,7 @@ from asyncdp_sim.proposals.block import (
     data_lines,
     text,
 )
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 OWNERS = 10
 """Owners where no column says whose the rows are."""
@@ -85,6 +85,7 @@ def _lines(
         said = f"values of {look.owner!r} with records enough"
     records = [] if look.owner is not None else [(f"records = {sizes[0]}", "of each")]
     return [
+        SCHEMA_LINE,
         *commented(
             ("schema = 1", ""),
             (f"id = {text(name or 'table')}", ""),

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.columns import README
 from asyncdp_sim.provenance import CIRCUMSTANCES, LATER, VERSIONS
 from asyncdp_sim.scenario import without_places
 
@@ -84,9 +85,11 @@ def between(file: str, kept: Any, again: Any, of: str = "again") -> Iterator[Dif
 def directories(kept: Path, again: Path) -> Iterator[Difference]:
     """Yield where a result, or a sweep with all of its cells and traces, differs from another.
 
-    Pictures, and what else others may have put beside the tables, are no part of a result.
+    Pictures, what else others may have put beside the tables, and words that explain columns, are
+    no part of a result.
     """
-    expected = {str(path.relative_to(again)) for path in again.rglob("*") if path.is_file()}
+    files = (path for path in again.rglob("*") if path.is_file() and path.name != README)
+    expected = {str(path.relative_to(again)) for path in files}
     tables = {str(path.relative_to(kept)) for path in kept.rglob("*.parquet")}
     for file in sorted(expected):
         if not (kept / file).is_file():

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.columns import README, readme
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.learning.objectives import Quadratic, constants
 from asyncdp_sim.privacy.label import label
@@ -72,6 +73,8 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
             writer.stream("timeline.json", timeline)
         writer.scenario(outcome.scenario)
         writer.json("manifest.json", said)
+        others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
+        writer.text(README, readme(said, writer.columns, others))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

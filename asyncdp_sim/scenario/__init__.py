@@ -1,6 +1,7 @@
 """A scenario: everything that decides a run's result, read from and written to TOML."""
 
 from asyncdp_sim.scenario.files import (
+    SCHEMA_LINE,
     data_files,
     dump,
     jsonable,
@@ -22,6 +23,7 @@ from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
 
 __all__ = [
+    "SCHEMA_LINE",
     "Participants",
     "Raw",
     "Scenario",

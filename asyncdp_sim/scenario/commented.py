@@ -1,6 +1,5 @@
 """Scenario files with a comment at every setting: a catalogue's entry, or a small one."""
 
-import inspect
 import re
 import textwrap
 import tomllib
@@ -77,19 +76,10 @@ def _comment(part: object, key: str) -> Iterator[str]:
 
 
 def meaning(spec: type[Spec], key: str) -> str:
-    """Return what a field means: its description, or what its class says; else nothing.
-
-    Of a ``kind``, what the class is.
-    """
+    """Return what a field means; of a ``kind``, what the class is; of no field, nothing."""
     field = spec.model_fields.get(key)
     if field is not None and field.description is not None:
         return field.description
     if key == "kind":
         return (spec.__doc__ or "").strip().partition("\n")[0]
-    named = re.compile(rf"^(?:\w+, )*{re.escape(key)}(?:, \w+)* : .*\n((?:    .*\n?)+)", re.M)
-    for base in spec.__mro__:
-        found = named.search(inspect.cleandoc(base.__doc__ or ""))
-        if found is not None:
-            plain = " ".join(found[1].split()).replace("``", "")
-            return plain.partition("See :")[0].strip()
     return ""

@@ -17,6 +17,9 @@ from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import parse
 
+SCHEMA_LINE = "#:schema asyncdp.schema.json"
+"""First line of every scenario file: editors look beside it for what ``asyncdp schema`` says."""
+
 
 def load(
     file: Path, settings: Sequence[str] = (), *, allow_code: bool = False
@@ -103,7 +106,7 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     if directory is not None:
         _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
         raw = relative(raw, directory)
-    return tomli_w.dumps(raw)
+    return f"{SCHEMA_LINE}\n{tomli_w.dumps(raw)}"
 
 
 def require_new(file: Path, option: str = "--save") -> None:

@@ -15,7 +15,7 @@ from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.participants import places
 from asyncdp_sim.scenario.paths import keys
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Count, Positive, Several, Spec, per_owner, wrong_length
+from asyncdp_sim.spec import Count, Positive, Several, Spec, about, per_owner, wrong_length
 from asyncdp_sim.streams import Streams
 
 
@@ -53,44 +53,58 @@ def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 class Run(Spec):
-    """How much is simulated.
+    """How much is simulated."""
 
-    Attributes
-    ----------
-    seed : int
-        ≥ 0; the only seed.
-    replicates : int
-        R ≥ 1 independent runs.
-    updates : int
-        T ≥ 1, the papers' horizon.
-    until : float, optional
-        Time units (> 0) at which a run ends even if T is not reached.
-    target : float, optional
-        ψ > 0; a run ends with the first update that brings the relative fitness of θ_L down to it.
-    record_every : int
-        Distance in k between rows of the curve, ≥ 1.
-    ties : str
-        Order of like events at one tick: "declared" or "shuffled".
-    learning : str
-        "replay" learns over the recorded trace; "live" inside the simulation. The results are
-        the same; live is the definition, replay is faster. Where timing depends on the model
-        (``target``, ``[trigger]``) there is no trace before learning, and only live will do.
-    alone : bool
-        Whether each owner's own optimum is found too, and ψ of it.
-    split : bool
-        Whether ψ at the end is split into its parts, which takes further runs without noise.
-    """
-
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
-    replicates: Count = 1
-    updates: Count
-    until: Annotated[float, Field(gt=0, le=1e9)] | None = None
-    target: Positive | None = None
-    record_every: Count = 1
-    ties: Literal["declared", "shuffled"] = "declared"
-    learning: Literal["replay", "live"] = "replay"
-    alone: bool = False
-    split: bool = False
+    seed: Annotated[
+        int,
+        Field(ge=0, le=2**63 - 1),
+        about("The only seed; random graphs have numbers of their own", "none"),
+    ] = 1
+    replicates: Annotated[Count, about("R: independent repetitions", "replicates", example=100)] = 1
+    updates: Annotated[
+        Count,
+        about("T: updates after which a run ends, the papers' horizon", "updates", example=1000),
+    ]
+    until: Annotated[
+        Annotated[float, Field(gt=0, le=1e9)] | None,
+        about(
+            "When a run ends even if T is not reached; absent: never", "time units", example=50.0
+        ),
+    ] = None
+    target: Annotated[
+        Positive | None,
+        about(
+            "ψ at which a run ends: with the first update that brings the relative fitness of θ_L "
+            "down to it. Absent: none",
+            "none",
+            example=0.01,
+        ),
+    ] = None
+    record_every: Annotated[Count, about("Distance in k between rows of the curve", "updates")] = 1
+    ties: Annotated[
+        Literal["declared", "shuffled"],
+        about(
+            "Order of like events at one tick: that of being scheduled (declared), or drawn from a "
+            "stream of its own (shuffled)"
+        ),
+    ] = "declared"
+    learning: Annotated[
+        Literal["replay", "live"],
+        about(
+            "Learning over the recorded trace (replay) or inside the simulation (live). The "
+            "results are the same; live is the definition, replay is faster. Where timing depends "
+            "on the model (run.target, [trigger]) only live will do"
+        ),
+    ] = "replay"
+    alone: Annotated[bool, about("Whether each owner's own optimum is found too, and ψ of it")] = (
+        False
+    )
+    split: Annotated[
+        bool,
+        about(
+            "Whether ψ at the end is split into its parts, which takes further runs without noise"
+        ),
+    ] = False
 
 
 class LognormalCounts(Spec):
@@ -98,17 +112,16 @@ class LognormalCounts(Spec):
 
     They are the scenario's, of its seed, and nothing is read for them: n_i is lognormal, rounded to
     the nearest whole number, and at least 1. More owners leave those of the others as they are.
-
-    Attributes
-    ----------
-    mean : float
-        1 to 10⁸.
-    cv : float
-        Coefficient of variation, > 0 to 100.
     """
 
-    mean: Annotated[float, Field(ge=1, le=1e8)]
-    cv: Annotated[float, Field(gt=0, le=100)]
+    mean: Annotated[
+        float, Field(ge=1, le=1e8), about("Mean number of records", "records", example=500.0)
+    ]
+    cv: Annotated[
+        float,
+        Field(gt=0, le=100),
+        about("Coefficient of variation: standard deviation over mean", "none", example=1.0),
+    ]
 
     def drawn(self, n_owners: int, seed: int) -> tuple[int, ...]:
         """Return n_i of each owner."""
@@ -151,45 +164,83 @@ Judging = Annotated[
 
 
 class Owners(Spec):
-    """Who takes part.
+    """Who takes part."""
 
-    Attributes
-    ----------
-    count : int
-        N ≥ 1. In a scenario file it may be absent where ``names`` say it, or a column of a table
-        whose values are the owners; each cell of a sweep over other data then counts its own.
-    records : int, list or table, optional
-        n_i ≥ 1 per owner, or ``{ mean = 500, cv = 1.0 }``, the mean and coefficient of variation of
-        a lognormal law that they are drawn from; absent where the data are split by a column or by
-        their targets.
-    only, without : list, optional
-        Names or numbers of those who take part, and of those who do not; one of the two. They keep
-        their numbers in streams and tables, so that nobody else's clock moves. Lists of the
-        scenario are of all owners all the same.
-    score_on : str or list, optional
-        f, θ* and ψ are of the participants' records, and of those of others too who do not take
-        part: of "everybody", or of a list of names or numbers.
-    numbers, of : list of int and int, optional
-        In results, once ``only`` and ``without`` are worked out: the participants' numbers, and how
-        many owners there are in all. ``count`` and lists are then of the participants, ``records``
-        of all.
-    counted : str, optional
-        In sweeps, "in-each-cell": ``count`` is that of the base, and cells with other data or names
-        count their owners themselves, as far as these say how many there are.
-    names : list of str, optional
-        What the owners are called, one name each, all different; absent where the data are split
-        by a column, whose values are the names.
-    """
-
-    count: Count
-    records: Records | None = None
-    names: Names | None = None
-    only: Called | None = None
-    without: Called | None = None
-    score_on: Judging | None = None
-    numbers: Several[Count] | None = None
-    of: Count | None = None
-    counted: Literal["in-each-cell"] | None = None
+    count: Annotated[
+        Count,
+        about(
+            "N: how many owners there are. In a file it may be absent where names say it, or a "
+            "column of a table whose values are the owners; each cell of a sweep over other data "
+            "then counts its own",
+            "owners",
+            example=3,
+        ),
+    ]
+    records: Annotated[
+        Records | None,
+        about(
+            "n_i: records of each owner, or a lognormal law that they are drawn from; absent "
+            "where the data are split by a column or by their targets",
+            "records",
+            example=1000,
+        ),
+    ] = None
+    names: Annotated[
+        Names | None,
+        about(
+            "What the owners are called, one name each, all different; absent where the data are "
+            "split by a column, whose values are the names",
+            example=["North", "East", "South"],
+        ),
+    ] = None
+    only: Annotated[
+        Called | None,
+        about(
+            "Names or numbers of those who take part; they keep their numbers in streams and "
+            "tables, so that nobody else's clock moves. Absent: all do",
+            "none",
+            example=[1, 2],
+        ),
+    ] = None
+    without: Annotated[
+        Called | None,
+        about(
+            "Names or numbers of those who do not take part; either this or only",
+            "none",
+            example=[3],
+        ),
+    ] = None
+    score_on: Annotated[
+        Judging | None,
+        about(
+            "Whose records f, θ* and ψ are of besides the participants': everybody's, or those of "
+            "a list of names or numbers. Absent: nobody's",
+            "none",
+            example="everybody",
+        ),
+    ] = None
+    numbers: Annotated[
+        Several[Count] | None,
+        about(
+            "In results, once only and without are worked out: the participants' numbers. Lists "
+            "are then of the participants, records of all",
+            "none",
+            example=[1, 2],
+        ),
+    ] = None
+    of: Annotated[
+        Count | None,
+        about("In results, beside numbers: how many owners there are in all", "owners", example=3),
+    ] = None
+    counted: Annotated[
+        Literal["in-each-cell"] | None,
+        about(
+            "In sweeps: count is that of the base, and cells with other data or names count their "
+            "owners themselves, as far as these say how many there are. Absent: count is that of "
+            "every cell",
+            example="in-each-cell",
+        ),
+    ] = None
 
     @property
     def whole(self) -> int:

@@ -36,7 +36,7 @@ from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
 from asyncdp_sim.scenario.paths import Raw, set_path
 from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.spec import Kind, Spec, parse, picked, wrong_length
+from asyncdp_sim.spec import Kind, Spec, about, parse, picked, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -44,46 +44,108 @@ from asyncdp_sim.theory.prediction import Unknown
 class Scenario(Spec):
     """Everything that decides a run's result, besides the software.
 
-    Attributes
-    ----------
-    source : str
-        Where it comes from, such as "Async, figure 3", for captions. Absent: where the records
-        do, "synthetic", "synthetic twin of lending" or a table by its file's name. A scenario that
-        reads a file is not "synthetic", whatever it says.
-    chosen_from : str, optional
-        What the settings were chosen from, "public rows" or "private rows". From private ones no ε
-        holds: whoever sees the settings learns of records, and nothing is charged for it.
-
     Raises
     ------
     SpecError
         At construction, with every fault found.
     """
 
-    schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
-    id: Annotated[str, AfterValidator(identifier)]
-    title: str = ""
-    description: str = ""
-    source: str | None = None
-    chosen_from: Literal["public rows", "private rows"] | None = None
-    run: Run
-    owners: Owners
-    data: DataSpec
-    model: Model
-    clock: Clock = PoissonClock()
-    availability: Availability = Always()
-    channel: Channel = Ideal()
-    latency: Latency = Latency()
-    payload: Payload = Payload()
-    topology: Topology | None = None
-    compute: Laws = NoTime()
-    protocol: Protocol = Request()
-    algorithm: Algorithm
-    adversary: Adversary | None = None
-    acceptance: Acceptance | None = None
-    trigger: Trigger | None = None
-    privacy: Privacy
-    sweep: Annotated[dict[str, list[Any]], AfterValidator(canonical)] = Field(default_factory=dict)
+    schema_version: Annotated[
+        Literal[1], Field(alias="schema"), about("Version of the format of scenario files", "none")
+    ] = 1
+    id: Annotated[
+        str,
+        AfterValidator(identifier),
+        about(
+            "Name of the scenario, and of its results' directories",
+            domain="lower-case words joined by hyphens",
+            example="three-banks",
+        ),
+    ]
+    title: Annotated[str, about("Heading, for people", example="Three banks")] = ""
+    description: Annotated[str, about("What the scenario is for", example="Does joining pay?")] = ""
+    source: Annotated[
+        str | None,
+        about(
+            "Where it comes from, for captions. Absent: where the records do, synthetic, "
+            "synthetic twin of lending or a table by its file's name. A scenario that reads a "
+            "file is not synthetic, whatever it says",
+            example="Async, figure 3",
+        ),
+    ] = None
+    chosen_from: Annotated[
+        Literal["public rows", "private rows"] | None,
+        about(
+            "What the settings were chosen from. From private rows no ε holds: whoever sees the "
+            "settings learns of records, and nothing is charged for it. Absent: from neither",
+            example="public rows",
+        ),
+    ] = None
+    run: Annotated[Run, about("How much is simulated")]
+    owners: Annotated[Owners, about("Who takes part")]
+    data: Annotated[DataSpec, about("Whose records they are, and where they come from")]
+    model: Annotated[Model, about("What is learned")]
+    clock: Annotated[Clock, about("When owners act")] = PoissonClock()
+    availability: Annotated[Availability, about("When owners are online")] = Always()
+    channel: Annotated[Channel, about("How answers get to the learner")] = Ideal()
+    latency: Annotated[
+        Latency,
+        about("How long messages travel", example={"answer": {"kind": "constant", "value": 0.01}}),
+    ] = Latency()
+    payload: Annotated[Payload, about("How large messages are", example={"header_bytes": 0})] = (
+        Payload()
+    )
+    topology: Annotated[
+        Topology | None,
+        about(
+            "Which links messages travel over; absent: none, so that laws of latency say all",
+            example={"kind": "star", "latency": 0.1},
+        ),
+    ] = None
+    compute: Annotated[
+        Laws,
+        about(
+            "Time that an owner takes for one gradient",
+            example={"kind": "exponential", "mean": 0.05},
+        ),
+    ] = NoTime()
+    protocol: Annotated[Protocol, about("Who asks whom, and what happens meanwhile")] = Request()
+    algorithm: Annotated[Algorithm, about("What becomes of an answer")]
+    adversary: Annotated[
+        Adversary | None,
+        about("Owners that lie; absent: none", example={"kind": "flip", "owners": [3]}),
+    ] = None
+    acceptance: Annotated[
+        Acceptance | None,
+        about(
+            "What the learner does with answers that are too long; absent: it takes all",
+            example={"kind": "clip", "bound": 1.0},
+        ),
+    ] = None
+    trigger: Annotated[
+        Trigger | None,
+        about(
+            'When owners answer; absent: always. It needs run.learning = "live"',
+            example={"kind": "large-gradient", "threshold": 0.5},
+        ),
+    ] = None
+    privacy: Annotated[
+        Privacy,
+        about(
+            "What answers hide, and what they cost",
+            example={"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
+        ),
+    ]
+    sweep: Annotated[
+        dict[str, list[Any]],
+        AfterValidator(canonical),
+        about(
+            "Lists of values for dotted paths: every combination is a cell. variant takes tables "
+            "of paths that go together, each with a name",
+            domain="a table of lists",
+            example={"privacy.epsilon": [0.1, 1.0, 10.0]},
+        ),
+    ] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _names_its_source(self) -> "Scenario":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.columns import README
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.result import Writer, read_manifest, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
@@ -16,7 +17,7 @@ Metadata = Mapping[str, str]
 
 FAILED = "failed"
 """Where the errors of cells that failed are kept."""
-OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml")
+OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml", README)
 """What a sweep writes besides its cells."""
 
 

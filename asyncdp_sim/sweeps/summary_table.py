@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.columns import README, readme, tables
 from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
@@ -17,6 +18,7 @@ from asyncdp_sim.sweeps.grid import Cell
 from asyncdp_sim.sweeps.standing import versions_of_traces
 from asyncdp_sim.sweeps.warnings import gathered
 
+OTHERS = ("manifest.json", "scenario.toml")
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")
 
 
@@ -80,7 +82,19 @@ def close(
         "warning_fields": [each.content() for each in warnings],
         **({} if together is None else {"label": together.text}),
     }
+    into.put(README, readme(content, {"cells": columns, **_of_traces(into)}, OTHERS))
     into.put("manifest.json", content)
+
+
+def _of_traces(into: Folder) -> dict[str, list[str]]:
+    """Return the tables that some network's traces have, and their columns."""
+    there = {name for each in into.entries("traces") for name in into.entries(f"traces/{each}")}
+    known = {n: t for n, t in tables().items() if n.startswith("traces/")}
+    return {
+        name: [each.name for each in table.columns]
+        for name, table in known.items()
+        if f"{name.removeprefix('traces/')}.parquet" in there
+    }
 
 
 def _mixed(into: Folder, cells: Mapping[str, Any]) -> dict[str, Any]:

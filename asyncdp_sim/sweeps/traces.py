@@ -39,7 +39,7 @@ def write_traces(
         If the directory exists or cannot be written.
     """
     numbers = range(1, len(traces) + 1)
-    with Writer(directory) as writer:
+    with Writer(directory, room="traces/") as writer:
         if whole:
             writer.table(
                 "exchanges.parquet", owners.numbered(_joined("exchanges", traces)), metadata

@@ -117,7 +117,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(
 ) -> None:
     command.done("run", "small.toml", "--out", "bare")
     command.done("run", "small.toml", "--out", "whole", "--events")
-    fixed = {"manifest.json", "scenario.toml"}
+    fixed = {"README.md", "manifest.json", "scenario.toml"}
     tables = {f"{name}.parquet" for name in TABLES}
     assert set(os.listdir("bare")) == fixed | tables - {"events.parquet"}
     assert set(os.listdir("whole")) == fixed | tables | {"timeline.json"}

@@ -1,7 +1,7 @@
 """ULB's credit card transactions, real or as a synthetic twin: tell frauds from genuine ones."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from typing_extensions import override
 
@@ -19,6 +19,7 @@ from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
 from asyncdp_sim.data.splits import Shuffled, ValuesOf
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -30,21 +31,25 @@ class FraudData(DeclaredData):
 
     Time is no feature. In file order frauds come in bursts, hence ``split = "shuffled"`` gives
     owners that are alike. Labels stay ±1 with every preprocessing, ``pca`` too.
-
-    Attributes
-    ----------
-    path : str, optional
-        ULB's creditcard.csv, or a Parquet file with such columns; absent: the synthetic twin,
-        with as many rows as the owners and the public need.
-    encoding : {"plain", "as-published"}
-        ``plain``: log10(1 + Amount), since amounts reach 25,691 euros and a record gradient grows
-        with its largest feature; ``as-published``: Amount in euros. Both leave the components as
-        they are, and neither learns a scale from private rows.
     """
 
     table_rows = TABLE_ROWS
     kind: Literal["fraud"] = "fraud"
-    encoding: Encoding = "plain"
+    path: Annotated[
+        str | None,
+        about(
+            "ULB's creditcard.csv, or a Parquet file with such columns; absent: the synthetic "
+            "twin, with as many rows as the owners and the public need",
+            example="fraud.csv",
+        ),
+    ] = None
+    encoding: Annotated[
+        Encoding,
+        about(
+            "What the amount becomes: log10(1 + Amount), since amounts reach 25,691 euros and a "
+            "record gradient grows with its largest feature (plain), or euros (as-published)"
+        ),
+    ] = "plain"
 
     @classmethod
     @override

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from typing_extensions import override
 
@@ -16,6 +16,7 @@ from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
 from asyncdp_sim.data.splits import ByColumn, ValuesOf, require_records
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -27,22 +28,26 @@ class HospitalData(DeclaredData):
 
     ``split = { column = "Facility Id" }`` makes every hospital an owner. Of the twin, owner i is
     hospital i with ``split = "in-order"`` too, then with n_i rows as the scenario says.
-
-    Attributes
-    ----------
-    path : str, optional
-        The file of a year, 2015 or later, or an extract with its columns (see
-        :mod:`~asyncdp_sim.data.hospital.columns`); absent: the synthetic twin, see
-        :mod:`~asyncdp_sim.data.hospital.twin`. Split by hospital it has ``owners.count`` of them,
-        with at least 10,000 records each, about 25,000 on average.
-    encoding : {"plain", "as-published"}
-        See :mod:`~asyncdp_sim.data.hospital.encode_plain` and
-        :mod:`~asyncdp_sim.data.hospital.encode_as_published`.
     """
 
     table_rows = 36_631
     kind: Literal["hospital"] = "hospital"
-    encoding: Encoding = "plain"
+    path: Annotated[
+        str | None,
+        about(
+            "The file of a year, 2015 or later, or an extract with its columns; absent: the "
+            "synthetic twin. Split by hospital it has owners.count of them, with at least 10,000 "
+            "records each, about 25,000 on average",
+            example="hospital.csv",
+        ),
+    ] = None
+    encoding: Annotated[
+        Encoding,
+        about(
+            "What columns become: encodings that learn nothing from private rows (plain), or the "
+            "published ones (as-published)"
+        ),
+    ] = "plain"
 
     @property
     @override

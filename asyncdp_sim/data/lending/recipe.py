@@ -1,7 +1,7 @@
 """LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import model_validator
 from typing_extensions import override
@@ -18,6 +18,7 @@ from asyncdp_sim.data.tables.preprocessing import PrincipalComponents
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -25,26 +26,33 @@ if TYPE_CHECKING:
 
 
 class LendingData(DeclaredData):
-    """The lending table: features of a loan, target its interest rate (percent).
-
-    Attributes
-    ----------
-    path : str, optional
-        The 74-column loan.csv, a LoanStats file, or a Parquet file with such columns; absent:
-        the synthetic twin, with as many rows as the owners and the public need.
-    encoding : {"plain", "as-published"}
-        See :mod:`~asyncdp_sim.data.lending.encode_plain` and
-        :mod:`~asyncdp_sim.data.lending.encode_as_published`.
-    drift : bool
-        Whether the owners' rows of the synthetic twin drift as the real table's do, which are in
-        order of date, so that banks are not alike; true for the twin alone, without ``path``. See
-        :mod:`~asyncdp_sim.data.lending.drift`.
-    """
+    """The lending table: features of a loan, target its interest rate (percent)."""
 
     table_rows = TABLE_ROWS
     kind: Literal["lending"] = "lending"
-    encoding: Encoding = "plain"
-    drift: bool = False
+    path: Annotated[
+        str | None,
+        about(
+            "The 74-column loan.csv, a LoanStats file, or a Parquet file with such columns; "
+            "absent: the synthetic twin, with as many rows as the owners and the public need",
+            example="lending.csv",
+        ),
+    ] = None
+    encoding: Annotated[
+        Encoding,
+        about(
+            "What columns become: encodings that learn nothing from private rows (plain), or the "
+            "published ones (as-published)"
+        ),
+    ] = "plain"
+    drift: Annotated[
+        bool,
+        about(
+            "Whether the owners' rows of the synthetic twin drift as the real table's do, which "
+            "are in order of date, so that banks are not alike; true for the twin alone, without "
+            "path"
+        ),
+    ] = False
 
     @property
     @override

@@ -11,21 +11,15 @@ from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import about
 
 
 class ByColumn(SplitKind):
-    """One owner per distinct value of a column of the table, in sorted order of the values.
-
-    Attributes
-    ----------
-    column : str
-    least : int
-        Values with fewer rows than this (≥ 1) are no owners.
-    """
+    """One owner per distinct value of a column of the table, in sorted order of the values."""
 
     kind: Literal["by-column"] = "by-column"
-    column: str
-    least: Annotated[int, Field(ge=1)] = 1
+    column: Annotated[str, about("The column whose distinct values are the owners")]
+    least: Annotated[int, Field(ge=1), about("Rows that a value needs to be an owner", "rows")] = 1
 
     @classmethod
     @override

@@ -11,6 +11,7 @@ from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.spec import about
 
 
 class Dirichlet(SplitKind):
@@ -22,27 +23,41 @@ class Dirichlet(SplitKind):
     has a say in whose another one is, and a record that is replaced keeps its owner. Which groups
     there are is for public rows to say: a target that none of them has, and one that is missing,
     are a group together.
-
-    Attributes
-    ----------
-    dirichlet : float
-        α, 10⁻³ to 10⁶: the smaller, the fewer groups an owner has; 10⁶ is nearly alike.
-    groups : int, optional
-        As many groups between quantiles of the public targets, 2 to 100. Absent: every label, of
-        at most 100, is a group.
-    cv : float
-        Owners' weights are lognormal with mean one and this coefficient of variation, ≥ 0, from
-        the stream ``("data", "split", "weights")``; 0 makes them equal.
-    rows : int, optional
-        The first rows of the table that are shared out, ≥ 1; absent: all that are not public. A
-        synthetic twin needs it.
     """
 
     kind: Literal["dirichlet"] = "dirichlet"
-    dirichlet: Annotated[float, Field(ge=1e-3, le=1e6)]
-    groups: Annotated[int, Field(ge=2, le=100)] | None = None
-    cv: Annotated[float, Field(ge=0, le=100)] = 0.0
-    rows: Annotated[int, Field(ge=1)] | None = None
+    dirichlet: Annotated[
+        float,
+        Field(ge=1e-3, le=1e6),
+        about(
+            "α: the smaller, the fewer groups of targets an owner has; 10⁶ is nearly alike", "none"
+        ),
+    ]
+    groups: Annotated[
+        Annotated[int, Field(ge=2, le=100)] | None,
+        about(
+            "As many groups between quantiles of the public targets; absent: every label, of at "
+            "most 100, is a group",
+            "groups",
+        ),
+    ] = None
+    cv: Annotated[
+        float,
+        Field(ge=0, le=100),
+        about(
+            'Coefficient of variation of the owners\' lognormal weights, from the stream ("data", '
+            '"split", "weights"); 0 makes them equal',
+            "none",
+        ),
+    ] = 0.0
+    rows: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        about(
+            "The first rows of the table that are shared out; absent: all that are not public. A "
+            "synthetic twin needs it",
+            "rows",
+        ),
+    ] = None
 
     @classmethod
     @override

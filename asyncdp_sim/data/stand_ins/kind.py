@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, about
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -61,13 +61,7 @@ class Drawn:
 
 
 class StandInKind(Kind):
-    """What is drawn in place of private rows.
-
-    Attributes
-    ----------
-    redrawn : int
-        Which redraw of what is uncertain about it, ≥ 1; 0 is the stand-in itself.
-    """
+    """What is drawn in place of private rows."""
 
     words: ClassVar[str]
     """What is drawn."""
@@ -78,10 +72,9 @@ class StandInKind(Kind):
 
     redrawn: Annotated[
         int,
-        Field(
-            ge=0,
-            description="Which redraw of what is uncertain about the stand-in, without unit, ≥ 1; "
-            "0 is the stand-in itself.",
+        Field(ge=0),
+        about(
+            "Which redraw of what is uncertain about the stand-in; 0 is the stand-in itself", "none"
         ),
     ] = 0
 

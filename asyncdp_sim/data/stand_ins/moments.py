@@ -1,9 +1,8 @@
 """Rows of second moments that were released: Gaussian, with these moments to the last digit."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array
@@ -11,6 +10,7 @@ from asyncdp_sim.data.stand_ins.apart import apart
 from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
 from asyncdp_sim.data.stand_ins.release import KEY, Release, read_release
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -26,11 +26,6 @@ class DeclaredMoments(StandInKind):
     all where it has one entry, have M̄.
 
     Redraws add the noise once more.
-
-    Attributes
-    ----------
-    path : str
-        The file; see :mod:`asyncdp_sim.data.stand_ins.release`.
     """
 
     words = "Gaussian rows with the second moments that owners released"
@@ -38,10 +33,12 @@ class DeclaredMoments(StandInKind):
     needs_public_rows = False
 
     kind: Literal["moments"] = "moments"
-    path: str = Field(
-        description="A TOML or JSON file of released second moments, with bounds, law of the noise "
-        "and ε."
-    )
+    path: Annotated[
+        str,
+        about(
+            "A TOML or JSON file of released second moments, with bounds, law of the noise and ε"
+        ),
+    ]
 
     @classmethod
     @override

@@ -29,6 +29,7 @@ from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_value
 from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -36,65 +37,77 @@ if TYPE_CHECKING:
 
 
 class TableData(TableRecipe):
-    """A table from a file.
-
-    Attributes
-    ----------
-    path : str
-        CSV, gzipped CSV or Parquet.
-    public_path : str, optional
-        A file of public rows alone, with the same columns, whose last ``public_records`` are used;
-        absent, public rows are the last of ``path``.
-    target : str
-        The column of numbers to predict. A private row without one stays, and contributes nothing.
-    owner_column : str, optional
-        Each distinct value is one owner; the same as ``split = { column = … }``. The column is
-        not a feature.
-    unit : str, optional
-        The target's unit ("days"), in which errors on held-out rows are told.
-    drop : list of str
-        Columns that are no features; the same as ``columns = { NAME = "drop" }``.
-    columns : table
-        From a column to its encoding. Others are numbers, or of texts a dictionary, as their public
-        cells show.
-    separator : {",", ";", tab, "|"}, optional
-        What stands between the cells of a CSV; absent, as its header and public rows show.
-    decimal : {".", ","}, optional
-        What stands before fractions in a CSV; absent, as its public rows show.
-    charset : {"utf-8", "utf-16", "cp1252"}, optional
-        By which bytes of a CSV are text; absent, as its header and public rows show.
-    stand_in : table
-        What is drawn in place of private rows where they may not be read, as by a forecast:
-        ``{ kind = "public-rows" }`` or ``{ kind = "moments", path = … }``
-        (:mod:`asyncdp_sim.data.stand_ins`).
-    from_stand_in : bool
-        Whether every private row is one that the stand-in draws: of the private rows no more is
-        used than whose they are.
-    """
+    """A table from a file."""
 
     kind: Literal["table"] = "table"
-    path: str
-    public_path: str | None = None
-    target: str
-    owner_column: str | None = None
-    unit: str | None = None
-    drop: Annotated[tuple[str, ...], Strict(False)] = ()
-    columns: dict[str, Encoding] = Field(default={})
-    separator: Literal[",", ";", "\t", "|"] | None = None
-    decimal: Literal[".", ","] | None = None
-    charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
+    path: Annotated[str, about("The file: CSV, gzipped CSV or Parquet", example="loans.csv")]
+    public_path: Annotated[
+        str | None,
+        about(
+            "A file of public rows alone, with the same columns, whose last public_records are "
+            "used; absent, public rows are the last of path",
+            example="public.csv",
+        ),
+    ] = None
+    target: Annotated[
+        str,
+        about(
+            "The column of numbers to predict. A private row without one stays, and contributes "
+            "nothing",
+            example="rate",
+        ),
+    ]
+    owner_column: Annotated[
+        str | None,
+        about(
+            "Each distinct value is one owner; the same as split = { column = … }. The column is "
+            "not a feature",
+            example="bank",
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        about("The target's unit, in which errors on held-out rows are told", example="days"),
+    ] = None
+    drop: Annotated[
+        tuple[str, ...],
+        Strict(False),
+        about(
+            'Columns that are no features; the same as columns = { NAME = "drop" }', example=["id"]
+        ),
+    ] = ()
+    columns: Annotated[
+        dict[str, Encoding],
+        about(
+            "From a column to its encoding. Others are numbers, or of texts a dictionary, as "
+            "their public cells show",
+            example={"term": "money"},
+        ),
+    ] = Field(default={})
+    separator: Annotated[
+        Literal[",", ";", "\t", "|"] | None,
+        about("What stands between the cells of a CSV; absent, as its header and public rows show"),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        about("What stands before fractions in a CSV; absent, as its public rows show"),
+    ] = None
+    charset: Annotated[
+        Literal["utf-8", "utf-16", "cp1252"] | None,
+        about("By which bytes of a CSV are text; absent, as its header and public rows show"),
+    ] = None
     stand_in: Annotated[
         StandIn,
-        Field(
-            description="What is drawn in place of private rows where they may not be read: "
-            "public-rows, or moments that owners released."
+        about(
+            "What is drawn in place of private rows where they may not be read, as by a forecast: "
+            "public rows, or moments that owners released"
         ),
     ] = PublicRows()
     from_stand_in: Annotated[
         bool,
-        Field(
-            description="Whether the stand-in's rows are used in place of the private ones, of "
-            "which no more is read than whose they are."
+        about(
+            "Whether the stand-in's rows are used in place of the private ones, of which no more "
+            "is read than whose they are"
         ),
     ] = False
 

@@ -9,10 +9,14 @@ from pydantic import Field
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
-HeldOutShare = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
-"""Share of every owner's rows, in [0, 1)."""
+HeldOutShare = Annotated[
+    float,
+    Field(ge=0, lt=1, allow_inf_nan=False),
+    about("Share of every owner's rows that is kept apart from training", "none"),
+]
 
 
 def trained_on(share: float, records: Sequence[int]) -> tuple[int, ...]:

@@ -42,6 +42,7 @@ from asyncdp_sim.data.void import said as void_said
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -52,38 +53,39 @@ PublicRecords = Annotated[int, Field(ge=0)]
 
 
 class TableRecipe(DataKind):
-    """How a table of encoded rows becomes features of owners.
+    """How a table of encoded rows becomes features of owners."""
 
-    Attributes
-    ----------
-    path : str, optional
-        The file; absent, a synthetic twin is drawn, of the kinds that have one.
-    features : int
-        p, 1…100000.
-    public_records : int
-        The last rows of the table, known to the learner, which fit the projection; at least
-        ``features``, or 0 and more with preprocessing ``none``.
-    public_overlap : bool
-        Whether owners may hold public rows too (as published). Those records have ε = ∞.
-    preprocessing : {"eigen-uncentred", "pca", "none"}
-        See :mod:`asyncdp_sim.data.tables.preprocessing`.
-    split : {"in-order", "shuffled"}, {column = name} or {dirichlet = α}
-        Which rows each owner holds.
-    held_out : float
-        Share of every owner's rows, in [0, 1), that is kept apart from training.
-    score_on : {"participants", "all"}
-        Whose rows f, θ* and ψ are of: the owners', or, as published of hospitals, those of no
-        owner and the public ones too. Only the owners train.
-    """
-
-    path: str | None = None
-    features: Features
-    public_records: PublicRecords
-    public_overlap: bool = False
-    preprocessing: Preprocessing = EigenUncentred()
-    split: Split = InOrder()
+    path: Annotated[
+        str | None,
+        about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
+    ] = None
+    features: Annotated[
+        Features, about("p: features that the encoded columns are projected to", "features")
+    ]
+    public_records: Annotated[
+        PublicRecords,
+        about(
+            "The last rows of the table, known to the learner, which fit the projection; at least "
+            "features, or 0 and more with preprocessing none",
+            "records",
+        ),
+    ]
+    public_overlap: Annotated[
+        bool,
+        about("Whether owners may hold public rows too (as published). Those records have ε = ∞"),
+    ] = False
+    preprocessing: Annotated[Preprocessing, about("What becomes of the encoded columns")] = (
+        EigenUncentred()
+    )
+    split: Annotated[Split, about("Which rows each owner holds")] = InOrder()
     held_out: HeldOutShare = 0.0
-    score_on: Literal["participants", "all"] = "participants"
+    score_on: Annotated[
+        Literal["participants", "all"],
+        about(
+            "Whose rows f, θ* and ψ are of: the owners' (participants), or, as published of "
+            "hospitals, those of no owner and the public ones too (all). Only the owners train"
+        ),
+    ] = "participants"
 
     @property
     @override

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
-from asyncdp_sim.learning.algorithms.moments import OneOnOne
+from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 
 
@@ -116,26 +116,7 @@ class GossipSteps(Steps):
 
 
 class AsyncGossip(AlgorithmKind):
-    """Asynchronous private learning (Async, Algorithm 1).
-
-    Attributes
-    ----------
-    rho : float
-        ρ > 0; the step is Nρ/(T²σ). The paper leaves it open.
-    central_step : str
-        β = ρ/(2T²σ) ("proof": what Theorem 2's proof needs and the published code does) or
-        (N−1)ρ/(N T²σ) ("text": line 7 as printed).
-    initial : str
-        All models start at 0 ("zeros", the text), at 1 ("ones"), or each coordinate of each model
-        is drawn from U[0, 1) ("uniform").
-    selection : str
-        "uniform", as published: the step's factor N takes every owner to be equally likely, and
-        where owners are not, another objective is optimised. "inverse-rate": the owner's step is
-        divided by Nπ_i, with π_i its declared share of the updates, which removes that bias.
-    apply_at : str
-        The step is taken from (θ_L + θ_i)/2 as it is when the answer is applied ("current"), or
-        as it was when the query was sent ("as-read"). The two coincide at staleness 0.
-    """
+    """Asynchronous private learning (Async, Algorithm 1)."""
 
     updates_of = ("answer",)
     one_model = False
@@ -144,11 +125,30 @@ class AsyncGossip(AlgorithmKind):
     step_field = "rho"
 
     kind: Literal["async-gossip"] = "async-gossip"
-    rho: Positive
-    central_step: Literal["proof", "text"] = "proof"
-    initial: Literal["zeros", "ones", "uniform"] = "zeros"
-    selection: Literal["uniform", "inverse-rate"] = "uniform"
-    apply_at: Literal["current", "as-read"] = "current"
+    rho: Annotated[Positive, about("ρ: the step is Nρ/(T²σ). The paper leaves it open", "none")]
+    central_step: Annotated[
+        Literal["proof", "text"],
+        about(
+            "β of the learner's model: ρ/(2T²σ) (proof: what Theorem 2's proof needs and the "
+            "published code does) or (N−1)ρ/(N T²σ) (text: line 7 as printed)"
+        ),
+    ] = "proof"
+    initial: Initial = "zeros"
+    selection: Annotated[
+        Literal["uniform", "inverse-rate"],
+        about(
+            "The step's factor N takes every owner to be equally likely (uniform, as published: "
+            "another objective is optimised where they are not); or the owner's step is divided by "
+            "Nπ_i, π_i its share of the updates (inverse-rate: no such bias)"
+        ),
+    ] = "uniform"
+    apply_at: Annotated[
+        Literal["current", "as-read"],
+        about(
+            "The step is taken from (θ_L + θ_i)/2 as it is when the answer is applied (current), "
+            "or as it was read for the query (as-read). The two coincide at staleness 0"
+        ),
+    ] = "current"
 
     @classmethod
     @override

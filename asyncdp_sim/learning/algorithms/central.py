@@ -5,7 +5,7 @@ Owners keep no copies: a query is θ itself, and a step is taken from θ as it w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
-from asyncdp_sim.spec import NonNegative, Positive
+from asyncdp_sim.spec import NonNegative, Positive, about
 from asyncdp_sim.streams import Scope
 
 Weighting = Literal["constant", "polynomial", "hinge"]
@@ -120,19 +120,6 @@ class CentralKind(AlgorithmKind):
 
     Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of
     the whole objective, so owners that answer unequally often bias it, as they do async-gossip.
-
-    Attributes
-    ----------
-    step : float
-        η > 0, the owners' step.
-    weighting : str
-        "polynomial", "constant" or "hinge"; see :class:`CentralSteps`.
-    exponent : float
-        a ≥ 0 of polynomial and hinge.
-    patience : float
-        b ≥ 0 of hinge.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1).
     """
 
     updates_of = ("answer",)
@@ -140,10 +127,16 @@ class CentralKind(AlgorithmKind):
     looks_at_models = True
     obfuscates = False
 
-    step: Positive
-    weighting: Weighting = "polynomial"
-    exponent: NonNegative = 0.5
-    patience: NonNegative = 0.0
+    step: Annotated[Positive, about("η: the owners' step", "none")]
+    weighting: Annotated[
+        Weighting,
+        about(
+            "How the weight of an answer falls with its staleness s: (s + 1)^(−a) (polynomial), 1 "
+            "(constant), or 1 up to s = b and 1/(a(s − b) + 1) beyond (hinge)"
+        ),
+    ] = "polynomial"
+    exponent: Annotated[NonNegative, about("a of polynomial and hinge weights", "none")] = 0.5
+    patience: Annotated[NonNegative, about("b of hinge weights", "updates")] = 0.0
     initial: Initial = "zeros"
 
     @property

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -10,7 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
 from asyncdp_sim.learning.algorithms.moments import AS_PUBLISHED, MENDED, Initial, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
-from asyncdp_sim.spec import Positive, Tally
+from asyncdp_sim.spec import Positive, Tally, about
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,17 +65,16 @@ class CollabKind(GatheredKind):
 
     The papers' loop makes T − 1 updates and pays for T answers; here T updates are made of the T
     answers that are paid for.
-
-    Attributes
-    ----------
-    trim : int
-        Of each coordinate's answers in a round, so many of the largest and of the smallest are
-        left out, against owners that lie; 0 as published.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1); the paper leaves it open.
     """
 
-    trim: Tally = 0
+    trim: Annotated[
+        Tally,
+        about(
+            "m: of each coordinate's answers in a round, the m largest and the m smallest are "
+            "left out, against owners that lie; 0 as published",
+            "answers",
+        ),
+    ] = 0
     initial: Initial = "zeros"
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
@@ -91,18 +90,12 @@ class CollabKind(GatheredKind):
 
 
 class Collab1(CollabKind):
-    """Algorithm 1, for smooth and strongly convex fitness; published with Θ the whole space.
-
-    Attributes
-    ----------
-    rho : float
-        ρ > 0; the k-th step is ρ/(T²k). The paper leaves it open.
-    """
+    """Algorithm 1, for smooth and strongly convex fitness; published with Θ the whole space."""
 
     step_field = "rho"
 
     kind: Literal["collab-1"] = "collab-1"
-    rho: Positive
+    rho: Annotated[Positive, about("ρ: the k-th step is ρ/(T²k). The paper leaves it open", "none")]
 
     @classmethod
     @override
@@ -125,16 +118,12 @@ class Collab1(CollabKind):
 
 
 class Collab2(CollabKind):
-    """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged.
-
-    Attributes
-    ----------
-    step : float
-        c_1 > 0; the k-th step is c_1/√k. The paper leaves it open.
-    """
+    """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged."""
 
     kind: Literal["collab-2"] = "collab-2"
-    step: Positive
+    step: Annotated[
+        Positive, about("c_1: the k-th step is c_1/√k. The paper leaves it open", "none")
+    ]
 
     @classmethod
     @override

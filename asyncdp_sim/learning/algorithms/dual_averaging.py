@@ -12,7 +12,7 @@ from asyncdp_sim.learning.algorithms.central import CentralState, project, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Array, Setting, Steps, Turn
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 
 
@@ -101,17 +101,6 @@ class DualAveraging(AlgorithmKind):
     Old answers count as much as new ones, whichever came first. The expectation of N (n_i/n) Q_i
     over uniform i is the gradient of the mean loss, so owners that answer unequally often bias it,
     as they do async-gossip.
-
-    Attributes
-    ----------
-    step : float
-        η > 0: β_1 = 1/η holds the model to its start. Without noise no error grows if 1/η is at
-        least the largest curvature of the losses' mean.
-    exponent : float
-        e in [0, 1), the growth of β_k = k^e/η: 1/2 is the √k of convex losses, 0 leaves all
-        to the regulariser.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1): where the model starts, and is held to.
     """
 
     updates_of = ("answer",)
@@ -120,8 +109,23 @@ class DualAveraging(AlgorithmKind):
     obfuscates = False
 
     kind: Literal["dual-averaging"] = "dual-averaging"
-    step: Positive
-    exponent: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    step: Annotated[
+        Positive,
+        about(
+            "η: β_1 = 1/η holds the model to its start. Without noise no error grows if 1/η is at "
+            "least the largest curvature of the losses' mean",
+            "none",
+        ),
+    ]
+    exponent: Annotated[
+        float,
+        Field(ge=0, lt=1),
+        about(
+            "e, the growth of β_k = k^e/η: 1/2 is the √k of convex losses, 0 leaves all to the "
+            "regulariser",
+            "none",
+        ),
+    ] = 0.5
     initial: Initial = "zeros"
 
     @classmethod

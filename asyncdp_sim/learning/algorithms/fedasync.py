@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 
 
@@ -50,16 +51,14 @@ class FedAsyncSteps(CentralSteps):
 
 
 class FedAsync(CentralKind):
-    """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP.
-
-    Attributes
-    ----------
-    mixing : float
-        α in (0, 1].
-    """
+    """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP."""
 
     kind: Literal["fedasync"] = "fedasync"
-    mixing: Annotated[float, Field(gt=0, le=1)]
+    mixing: Annotated[
+        float,
+        Field(gt=0, le=1),
+        about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
+    ]
 
     @classmethod
     @override

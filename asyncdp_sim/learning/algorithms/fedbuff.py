@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
-from asyncdp_sim.spec import Count, Positive
+from asyncdp_sim.spec import Count, Positive, about
 from asyncdp_sim.streams import Scope
 
 
@@ -71,19 +71,11 @@ class FedBuffSteps(CentralSteps):
 
 
 class FedBuff(CentralKind):
-    """Buffered asynchronous learning (Nguyen et al. 2022), under DP.
-
-    Attributes
-    ----------
-    server_step : float
-        η_g > 0, the learner's step.
-    buffer : int
-        B ≥ 1, the answers that make one update.
-    """
+    """Buffered asynchronous learning (Nguyen et al. 2022), under DP."""
 
     kind: Literal["fedbuff"] = "fedbuff"
-    server_step: Positive
-    buffer: Count
+    server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
+    buffer: Annotated[Count, about("B: answers that make one update", "answers")]
 
     @classmethod
     @override

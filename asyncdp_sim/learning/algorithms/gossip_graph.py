@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -12,7 +12,7 @@ from asyncdp_sim.learning.algorithms.central import project
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 
 
@@ -146,19 +146,7 @@ class GossipGraphSteps(Steps):
 
 
 class GossipGraph(AlgorithmKind):
-    """Private learning by gossip on the graph of the protocol.
-
-    Attributes
-    ----------
-    rho : float
-        ρ > 0; owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks.
-    initial : str
-        All models start at 0 ("zeros"), at 1 ("ones"), or each coordinate of each model is drawn
-        from U[0, 1) ("uniform").
-    judged : str
-        The model whose fitness is recorded: the learner's or, without one, the mean of all nodes',
-        which nobody holds ("central"); or owner 1's ("owner").
-    """
+    """Private learning by gossip on the graph of the protocol."""
 
     updates_of = ("pair",)
     one_model = False
@@ -166,9 +154,20 @@ class GossipGraph(AlgorithmKind):
     obfuscates = False
 
     kind: Literal["gossip-graph"] = "gossip-graph"
-    rho: Positive
+    rho: Annotated[
+        Positive,
+        about(
+            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks", "none"
+        ),
+    ]
     initial: Initial = "zeros"
-    judged: Literal["central", "owner"] = "central"
+    judged: Annotated[
+        Literal["central", "owner"],
+        about(
+            "The model whose fitness is recorded: the learner's or, without one, the mean of all "
+            "nodes', which nobody holds (central); or owner 1's (owner)"
+        ),
+    ] = "central"
 
     @classmethod
     @override

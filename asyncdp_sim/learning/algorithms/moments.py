@@ -6,13 +6,17 @@ names its numbers here has them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from asyncdp_sim.learning.algorithms.steps import Array
+from asyncdp_sim.spec import about
 
-Initial = Literal["zeros", "ones", "uniform"]
+Initial = Annotated[
+    Literal["zeros", "ones", "uniform"],
+    about("Where models start: at 0, at 1, or each coordinate drawn from U[0, 1)"),
+]
 AS_PUBLISHED = "Theorem 2 of Collab, mended"
 MENDED = "Theorem 2 of Collab, mended, for these steps"
 """Bounds synchronous steps of any size; the paper has it for those of its Algorithm 1."""

@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.second_moments import Statistics, Units, answer_numbers
 from asyncdp_sim.learning.algorithms.steps import Array, Gradients, Indices, Setting, Steps, Turn
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
@@ -164,13 +164,6 @@ class NoisyStatistics(AlgorithmKind):
     For ridge regression with records of a bounded domain. An answer holds p(p+1)/2 + p numbers,
     also in its bytes; a query still holds p. Under ``rounds`` an update is made of all answers of
     a round, elsewhere of each.
-
-    Attributes
-    ----------
-    gram_share : float
-        γ in (0, 1), the share of the budget ε_i that pays for XᵀX; the rest pays for Xᵀy.
-    caution : float
-        c > 0; λ is as small as leaves an eigenvalue of 2c times the noise's √(pv).
     """
 
     updates_of = ("answer", "round")
@@ -180,8 +173,17 @@ class NoisyStatistics(AlgorithmKind):
     xi = 1.0  # see Units
 
     kind: Literal["noisy-statistics"] = "noisy-statistics"
-    gram_share: Share = 0.5
-    caution: Positive = 1.25
+    gram_share: Annotated[
+        Share, about("γ: share of the budget ε_i that pays for XᵀX; the rest pays for Xᵀy", "none")
+    ] = 0.5
+    caution: Annotated[
+        Positive,
+        about(
+            "c: λ is as small as leaves an eigenvalue of 2c times √(pv), v being the variance of "
+            "the noise",
+            "none",
+        ),
+    ] = 1.25
 
     @classmethod
     @override

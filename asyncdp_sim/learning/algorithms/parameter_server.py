@@ -12,7 +12,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
 from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
-from asyncdp_sim.spec import Count, Positive
+from asyncdp_sim.spec import Count, Positive, about
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,24 +37,21 @@ class ParameterServerSteps(GatheredSteps):
 
 
 class ParameterServer(GatheredKind):
-    """Synchronous gradient descent on one server.
-
-    Attributes
-    ----------
-    step : float
-        α > 0, the first step.
-    exponent : float
-        e in [0, 1], α_k = α k^(−e); convergence of stochastic gradients needs e > 1/2.
-    batch : int, optional
-        Records of each answer, drawn with replacement; absent, all of an owner's.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1).
-    """
+    """Synchronous gradient descent on one server."""
 
     kind: Literal["parameter-server"] = "parameter-server"
-    step: Positive
-    exponent: Annotated[float, Field(ge=0, le=1)] = 0.0
-    batch: Count | None = None
+    step: Annotated[Positive, about("α: the first step", "none")]
+    exponent: Annotated[
+        float,
+        Field(ge=0, le=1),
+        about("e: step k is α k^(−e); convergence of stochastic gradients needs e > 1/2", "none"),
+    ] = 0.0
+    batch: Annotated[
+        Count | None,
+        about(
+            "Records of each answer, drawn with replacement; absent, all of an owner's", "records"
+        ),
+    ] = None
     initial: Initial = "zeros"
 
     @classmethod

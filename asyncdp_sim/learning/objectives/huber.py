@@ -1,7 +1,7 @@
 """Linear regression with Huber's loss, which outliers pull at with bounded force."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -9,7 +9,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.objectives.losses import Array, Fit
 from asyncdp_sim.learning.objectives.models import LinearKind
 from asyncdp_sim.learning.objectives.newton import newton
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,17 @@ class Huber(LinearKind):
     """Linear regression with Huber's loss of r = θᵀx − y, no intercept; ‖∇ℓ‖ ≤ δ‖x‖.
 
     ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
-
-    Attributes
-    ----------
-    delta : float
-        δ > 0, in units of the target; the ridge loss is twice the limit δ → ∞.
-    regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
     kind: Literal["huber"] = "huber"
-    delta: Positive
+    delta: Annotated[
+        Positive,
+        about(
+            "δ: residual up to which the loss is quadratic; the ridge loss is twice the limit δ → "
+            "∞",
+            "of the target",
+        ),
+    ]
 
     @classmethod
     @override

@@ -72,13 +72,7 @@ def _doubt(margin: Array) -> Array:
 
 
 class Logistic(LinearKind):
-    """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}, no intercept; ‖∇ℓ‖ ≤ ‖x‖.
-
-    Attributes
-    ----------
-    regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
-    """
+    """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}, no intercept; ‖∇ℓ‖ ≤ ‖x‖."""
 
     kind: Literal["logistic"] = "logistic"
 

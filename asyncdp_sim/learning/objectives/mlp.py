@@ -1,7 +1,7 @@
 """A small neural network: one hidden layer, and a fitness that is not convex."""
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -15,7 +15,7 @@ from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.learning.objectives.squared import SQUARED
-from asyncdp_sim.spec import Count
+from asyncdp_sim.spec import Count, about
 
 
 class MLP(ModelKind):
@@ -25,15 +25,6 @@ class MLP(ModelKind):
     holds too; :class:`~asyncdp_sim.learning.objectives.perceptron.network.Perceptron` has their
     layout. f is not convex: θ* is the best of several local minima, and ψ < 0 says that a run
     found a better model. No theorem of the papers and no formula for quadratic losses speaks of it.
-
-    Attributes
-    ----------
-    hidden : int
-        H ≥ 1 hidden units.
-    loss : str
-        "squared" is φ = (y − z)² (no ½), "logistic" φ = ln(1 + e^{−yz}) with y ∈ {−1, 1}.
-    regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
     intercept = True
@@ -41,8 +32,11 @@ class MLP(ModelKind):
     quadratic = False
 
     kind: Literal["mlp"] = "mlp"
-    hidden: Count
-    loss: Literal["squared", "logistic"] = "squared"
+    hidden: Annotated[Count, about("H: hidden units", "units")]
+    loss: Annotated[
+        Literal["squared", "logistic"],
+        about("φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) of labels ±1 (logistic)"),
+    ] = "squared"
 
     @classmethod
     @override

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -12,22 +12,11 @@ from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
-from asyncdp_sim.spec import Kind, Positive
+from asyncdp_sim.spec import Kind, Positive, about
 
 
 class ModelKind(Kind):
-    """A model with a quadratic regulariser on a box.
-
-    Attributes
-    ----------
-    regularisation : float
-        c > 0, the regulariser's constant (Async: 1e-5; Collab's SVM: 1).
-    regulariser : str
-        "half-square" is g = (c/2)‖θ‖², so that σ = c (Async's published code, Collab's SVM);
-        "square" is g = c‖θ‖², so that σ = 2c (Async's text).
-    theta_max : float, optional
-        Θ = {‖θ‖_∞ ≤ θ_max}; absent, nothing is projected.
-    """
+    """A model with a quadratic regulariser on a box."""
 
     intercept: ClassVar[bool]
     """A constant 1 is appended to every row of features."""
@@ -37,9 +26,22 @@ class ModelKind(Kind):
     """f is quadratic in θ: second moments of the records are all that it takes."""
 
     kind: str
-    regularisation: Positive
-    regulariser: Literal["half-square", "square"] = "half-square"
-    theta_max: Positive | None = None
+    regularisation: Annotated[Positive, about("c: constant of the regulariser g", "none")]
+    regulariser: Annotated[
+        Literal["half-square", "square"],
+        about(
+            "g = (c/2)‖θ‖², so that σ = c (half-square, Async's published code, Collab's SVM), or "
+            "g = c‖θ‖², so that σ = 2c (square, Async's text)"
+        ),
+    ] = "half-square"
+    theta_max: Annotated[
+        Positive | None,
+        about(
+            "Θ is the box ‖θ‖_∞ ≤ theta_max, onto which models are projected. Absent: nothing is "
+            "projected",
+            "of the model",
+        ),
+    ] = None
 
     @property
     def sigma(self) -> float:

@@ -12,13 +12,7 @@ from asyncdp_sim.learning.objectives.squared import SQUARED, Squared
 
 
 class Ridge(LinearKind):
-    """Linear regression, ℓ = (y − θᵀx)² (no ½), no intercept; ∇ℓ = 2(θᵀx − y)x.
-
-    Attributes
-    ----------
-    regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
-    """
+    """Linear regression, ℓ = (y − θᵀx)² (no ½), no intercept; ∇ℓ = 2(θᵀx − y)x."""
 
     quadratic = True
 

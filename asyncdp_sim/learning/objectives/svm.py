@@ -59,11 +59,6 @@ class SVM(LinearKind):
 
     Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, the last
     being the intercept; the regulariser holds it too, as published. f is not smooth.
-
-    Attributes
-    ----------
-    regularisation, regulariser, theta_max
-        See :class:`~asyncdp_sim.learning.objectives.models.ModelKind`.
     """
 
     intercept = True

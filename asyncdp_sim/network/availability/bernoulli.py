@@ -14,7 +14,7 @@ from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import PerOwner, per_owner, wrong_length
+from asyncdp_sim.spec import PerOwner, about, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 
@@ -24,8 +24,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class Bernoulli(AvailabilityKind):
     """At each tick an owner is online with ``probability``, independently of all else.
 
-    ``probability`` in [0, 1] is one number or a list with one per owner. Poisson clocks thinned
-    so are Poisson again, with rate λp.
+    Poisson clocks thinned so are Poisson again, with rate λp.
     """
 
     always_online = False
@@ -34,7 +33,14 @@ class Bernoulli(AvailabilityKind):
     keeps_poisson = True
 
     kind: Literal["bernoulli"] = "bernoulli"
-    probability: PerOwner[Probability]
+    probability: Annotated[
+        PerOwner[Probability],
+        about(
+            "Chance that an owner is online at a tick, or under broadcast and rounds when a query "
+            "arrives",
+            "none",
+        ),
+    ]
 
     @classmethod
     @override

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -11,6 +11,7 @@ from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime, Uniform
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 
 
@@ -27,8 +28,12 @@ class Churn(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["churn"] = "churn"
-    join: Law = NoTime()
-    lifetime: Law = NoTime()
+    join: Annotated[Law, about("Time from the start until an owner joins; none is at once")] = (
+        NoTime()
+    )
+    lifetime: Annotated[Law, about("Time from then until it leaves for good; none is never")] = (
+        NoTime()
+    )
 
     @classmethod
     @override

@@ -17,7 +17,7 @@ from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import EACH_OWNER, Finite, Several, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Finite, Several, about, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -43,15 +43,6 @@ class Diurnal(AvailabilityKind):
 
     a_i(t) = low + (high − low) (1 + sin 2π(t/period + phase_i))/2, so that a Poisson clock of
     rate λ_i acts as an inhomogeneous Poisson process of rate λ_i a_i(t).
-
-    Attributes
-    ----------
-    period : float
-        Time units, > 0.
-    low, high : float
-        0 ≤ low ≤ high ≤ 1.
-    phase : float, list or "uniform"
-        In periods; one for all owners, one each, or drawn from U[0, 1) for each.
     """
 
     always_online = False
@@ -60,10 +51,20 @@ class Diurnal(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["diurnal"] = "diurnal"
-    period: Annotated[float, Field(gt=0, le=1e9)]
-    low: Probability
-    high: Probability
-    phase: Phase = 0.0
+    period: Annotated[float, Field(gt=0, le=1e9), about("Length of a day", "time units")]
+    low: Annotated[
+        Probability,
+        about("Chance of being online at the lowest point of a day; at most high", "none"),
+    ]
+    high: Annotated[
+        Probability, about("Chance of being online at the highest point of a day", "none")
+    ]
+    phase: Annotated[
+        Phase,
+        about(
+            "How far each owner's day is shifted; uniform draws it from [0, 1) for each", "periods"
+        ),
+    ] = 0.0
 
     @classmethod
     @override

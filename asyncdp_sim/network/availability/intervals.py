@@ -29,7 +29,7 @@ from asyncdp_sim.network.contents import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Positive, Several
+from asyncdp_sim.spec import Positive, Several, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
@@ -49,24 +49,6 @@ class Intervals(FromFile, AvailabilityKind):
     An owner without a row is offline for ever; after its last interval an owner leaves for good,
     and completes what is under way, unless the intervals have a ``period``. Intervals of one owner
     may touch, which makes them one, and must not overlap. Rows may stand in any order.
-
-    Attributes
-    ----------
-    path : str
-        A CSV or Parquet file (``.parquet``) with the columns ``owner`` (a number from 1, or the
-        name of a device), ``start`` and ``end`` (time units, 0 ≤ start < end ≤ 10⁹; or ISO 8601
-        times, UTC where they name no other zone). It is read once.
-    names : list of str, optional
-        Whose rows owner 1, 2, … has: names in the column ``owner``, of which several owners may
-        have the same, each for itself; others in the file take no part. Absent: a file without a
-        number in that column has one device per owner, in the order in which they come first.
-    unit : float, optional
-        Time units that 1 in the file, or a second between two ISO times, stands for, > 0; 1 where
-        absent.
-    origin : str, optional
-        The ISO time that is time 0; absent, the earliest start in the file.
-    period : float, optional
-        Time units (> 0) after which all intervals come again, for ever; none may end later.
     """
 
     always_online = False
@@ -75,11 +57,49 @@ class Intervals(FromFile, AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["intervals"] = "intervals"
-    path: str
-    names: Several[str] | None = None
-    unit: Positive | None = None
-    origin: str | None = None
-    period: Annotated[Positive, Field(le=1e9)] | None = None
+    path: Annotated[
+        str,
+        about(
+            "A CSV or Parquet file with the columns owner (a number from 1, or the name of a "
+            "device), start and end (time units, or ISO 8601 times, UTC unless they name a zone)",
+            example="online.csv",
+        ),
+    ]
+    names: Annotated[
+        Several[str] | None,
+        about(
+            "Whose rows owners 1, 2, … have: names in the column owner, of which several owners "
+            "may have the same. Absent: a file of names has one device per owner, as they first "
+            "come",
+            example=["device-a", "device-b", "device-a"],
+        ),
+    ] = None
+    unit: Annotated[
+        Positive | None,
+        about(
+            "Time that 1 in the file, or a second between two ISO times, stands for; 1 where "
+            "absent",
+            "time units",
+            example=0.001,
+        ),
+    ] = None
+    origin: Annotated[
+        str | None,
+        about(
+            "The ISO time that is time 0; absent, the earliest start in the file",
+            domain="an ISO 8601 time",
+            example="2020-05-17T00:00",
+        ),
+    ] = None
+    period: Annotated[
+        Annotated[Positive, Field(le=1e9)] | None,
+        about(
+            "Time after which all intervals come again, for ever; none may end later. Absent: "
+            "never",
+            "time units",
+            example=24.0,
+        ),
+    ] = None
 
     @property
     @override

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import exp
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 from typing_extensions import override
@@ -26,6 +26,7 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
@@ -36,11 +37,6 @@ class OnOff(AvailabilityKind):
 
     An owner is online at time 0 with probability E on/(E on + E off); what is left of the period
     under way has the equilibrium law (a uniform share of a length-biased period).
-
-    Attributes
-    ----------
-    on, off : law
-        Lengths of the periods (time units), with positive means.
     """
 
     always_online = False
@@ -49,8 +45,8 @@ class OnOff(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["on-off"] = "on-off"
-    on: Law
-    off: Law
+    on: Annotated[Law, about("Length of a period online; its mean is positive")]
+    off: Annotated[Law, about("Length of a period offline; its mean is positive")]
 
     @classmethod
     @override

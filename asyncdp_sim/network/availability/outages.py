@@ -23,25 +23,14 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import OWNER_NUMBERS, Count, Kind, Several, picked
+from asyncdp_sim.spec import OWNER_NUMBERS, Count, Kind, Several, about, picked
 from asyncdp_sim.streams import Scope
 
 Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
 class Outages(AvailabilityKind):
-    """Each group goes dark after a ``gap`` for a ``length``, over and over, starting online.
-
-    Attributes
-    ----------
-    groups : list of lists of int
-        Owner numbers (from 1); an owner in several groups is offline while any of them is dark.
-    numbers : list of int, optional
-        In results, where only some owners take part: what groups are called in random streams.
-        Groups without any of these owners are left out.
-    gap, length : law
-        Time units between two outages and of one, with positive means. Constants make a schedule.
-    """
+    """Each group goes dark after a ``gap`` for a ``length``, over and over, starting online."""
 
     always_online = False
     all_return = True
@@ -49,10 +38,31 @@ class Outages(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["outages"] = "outages"
-    groups: Annotated[Several[Members], OWNER_NUMBERS]
-    numbers: Several[Count] | None = None
-    gap: Law
-    length: Law
+    groups: Annotated[
+        Several[Members],
+        OWNER_NUMBERS,
+        about(
+            "Numbers of the owners that go dark together; one in several groups is offline while "
+            "any is dark",
+            "none",
+        ),
+    ]
+    numbers: Annotated[
+        Several[Count] | None,
+        about(
+            "In results where only some owners take part: what groups are called in random "
+            "streams. Groups without any of these owners are left out",
+            "none",
+            example=[2],
+        ),
+    ] = None
+    gap: Annotated[
+        Law,
+        about("Time from the end of an outage, or the start, to the next; its mean is positive"),
+    ]
+    length: Annotated[
+        Law, about("How long an outage lasts; its mean is positive. Constants make a schedule")
+    ]
 
     @classmethod
     @override

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -11,22 +11,14 @@ from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Deferring
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Exponential, Source
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 class Aloha(Deferring):
-    """Unslotted random access (Abramson 1970).
-
-    Attributes
-    ----------
-    capture_ratio : float, optional
-        z > 0. Each transmission arrives with a power drawn from Exp(1) (Rayleigh fading), and
-        survives if its power exceeds z times the sum of the powers of all that overlap it at any
-        time. Without it every overlap destroys both.
-    """
+    """Unslotted random access (Abramson 1970)."""
 
     label = "pure ALOHA"
     sends_at_once = True
@@ -35,7 +27,15 @@ class Aloha(Deferring):
     in_turn = False
 
     kind: Literal["aloha"] = "aloha"
-    capture_ratio: Positive | None = None
+    capture_ratio: Annotated[
+        Positive | None,
+        about(
+            "z: powers are drawn from Exp(1) for each transmission, which survives if its power "
+            "exceeds z times the sum of those that overlap it. Absent: every overlap destroys "
+            "both",
+            "none",
+        ),
+    ] = None
 
     @classmethod
     @override

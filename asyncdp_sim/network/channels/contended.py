@@ -14,7 +14,7 @@ from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import Duration, Positive
+from asyncdp_sim.spec import Duration, Positive, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
@@ -25,18 +25,7 @@ UNKNOWN = Unknown("no formula is known for this variant of the channel")
 
 
 class Contended(ChannelKind):
-    """A shared channel on which a transmission takes time.
-
-    Attributes
-    ----------
-    airtime : float, optional
-        Time units that an answer takes, at least a tick, 1e-9.
-    rate_bytes : float, optional
-        Bytes per time unit, > 0; the airtime is then the answer's payload over this rate. Exactly
-        one of the two is given.
-    request_airtime : float, optional
-        Time units that a request takes; without it requests do not use the channel.
-    """
+    """A shared channel on which a transmission takes time."""
 
     sends_at_once: ClassVar[bool]
     """An answer that is ready begins, whatever is on the air."""
@@ -49,9 +38,25 @@ class Contended(ChannelKind):
     assumed: ClassVar[str] = "nothing is sent again"
     """What its prediction takes for granted of answers that collide."""
 
-    airtime: Airtime | None = None
-    rate_bytes: Positive | None = None
-    request_airtime: Airtime | None = None
+    airtime: Annotated[
+        Airtime | None,
+        about("How long an answer's transmission takes; either this or rate_bytes", "time units"),
+    ] = None
+    rate_bytes: Annotated[
+        Positive | None,
+        about(
+            "Bytes sent per time unit: an answer's payload over this is its airtime",
+            "bytes / time unit",
+            example=1000.0,
+        ),
+    ] = None
+    request_airtime: Annotated[
+        Airtime | None,
+        about(
+            "How long a request's transmission takes; absent, requests do not use the channel",
+            "time units",
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _one_airtime(self) -> Self:
@@ -100,19 +105,24 @@ class Contended(ChannelKind):
 
 
 class Deferring(Contended):
-    """A shared channel whose owners wait before they try again.
+    """A shared channel whose owners wait before they try again."""
 
-    Attributes
-    ----------
-    backoff : law
-        Wait before a further attempt; ``none`` sends again at once after a collision or loss.
-    backoff_cap : int
-        The wait before attempt m + 1 is a draw times 2^min(m − 1, cap): 0 is no growth, 10 the
-        truncated exponential backoff of Ethernet.
-    """
-
-    backoff: Law = NoTime()
-    backoff_cap: Annotated[int, Field(ge=0, le=30)] = 0
+    backoff: Annotated[
+        Law,
+        about(
+            "Wait before a further attempt; none sends again at once after a collision or loss, "
+            "and has no retry at a busy channel"
+        ),
+    ] = NoTime()
+    backoff_cap: Annotated[
+        int,
+        Field(ge=0, le=30),
+        about(
+            "The wait before attempt m + 1 is a draw times 2^min(m − 1, cap): 0 is no growth, 10 "
+            "Ethernet's",
+            "none",
+        ),
+    ] = 0
 
     @override
     def waits(self, own: Scope, purpose: str) -> Backoff | None:

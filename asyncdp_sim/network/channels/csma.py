@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Exponential, too_short
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import csma
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
@@ -35,17 +35,6 @@ class Csma(Deferring):
     """Carrier-sense multiple access (Kleinrock and Tobagi 1975).
 
     Every station, the sender too, hears a transmission during [start + a, end + a).
-
-    Attributes
-    ----------
-    propagation_delay : float
-        a, time units, ≥ 0.
-    persistence : "non-persistent" or float
-        An owner that hears another gives up, or tries again after ``backoff``; or waits until the
-        channel is idle and then sends with probability p, else waits one propagation delay and
-        listens again.
-    collision_detection : bool
-        Whether an owner that hears another while it sends stops at once.
     """
 
     label = "CSMA"
@@ -55,9 +44,22 @@ class Csma(Deferring):
     in_turn = False
 
     kind: Literal["csma"] = "csma"
-    propagation_delay: Duration
-    persistence: Persistence = "non-persistent"
-    collision_detection: bool = False
+    propagation_delay: Annotated[
+        Duration,
+        about("a: how long after its start and end others hear a transmission", "time units"),
+    ]
+    persistence: Annotated[
+        Persistence,
+        about(
+            "An owner that hears another gives up or backs off (non-persistent); or waits for "
+            "silence and then sends with this probability p, else listens again after a "
+            "propagation delay",
+            "none",
+        ),
+    ] = "non-persistent"
+    collision_detection: Annotated[
+        bool, about("Whether an owner that hears another while it sends stops at once")
+    ] = False
 
     @classmethod
     @override

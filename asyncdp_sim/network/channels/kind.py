@@ -11,7 +11,7 @@ from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.packet_loss import Loss, PacketLoss, packet_loss
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
@@ -25,30 +25,40 @@ NOT_SHARED = Unknown("owners share no channel")
 
 
 class ChannelKind(Kind):
-    """An uplink channel: how answers, and what else uses it, get to the learner.
-
-    Attributes
-    ----------
-    loss : float, list or table
-        Answers lost on the way: a probability, one per owner, or a Gilbert–Elliott table.
-    loss_query, loss_request, loss_acknowledgement
-        The same for the other messages.
-    retransmissions : int
-        Further attempts for an answer that did not arrive, ≥ 0.
-    resend : str
-        Further attempts send the "same" noisy answer, free of charge, or a "fresh" one, computed
-        and charged again.
-    """
+    """An uplink channel: how answers, and what else uses it, get to the learner."""
 
     label: ClassVar[str]
     """Its name in a figure."""
 
-    loss: Loss = 0.0
-    loss_query: Loss = 0.0
-    loss_request: Loss = 0.0
-    loss_acknowledgement: Loss = 0.0
-    retransmissions: Annotated[int, Field(ge=0, le=10**6)] = 0
-    resend: Literal["same", "fresh"] = "same"
+    loss: Annotated[
+        Loss,
+        about(
+            "Chance that an answer is lost on the way: one, one per owner, or a Gilbert–Elliott "
+            "table",
+            "none",
+        ),
+    ] = 0.0
+    loss_query: Annotated[Loss, about("The same of queries", "none")] = 0.0
+    loss_request: Annotated[Loss, about("The same of requests", "none")] = 0.0
+    loss_acknowledgement: Annotated[
+        Loss,
+        about(
+            "The same of acknowledgements: the answer arrived, and its sender sends it again",
+            "none",
+        ),
+    ] = 0.0
+    retransmissions: Annotated[
+        int,
+        Field(ge=0, le=10**6),
+        about("Further attempts for an answer that did not arrive", "attempts"),
+    ] = 0
+    resend: Annotated[
+        Literal["same", "fresh"],
+        about(
+            "Further attempts send the same noisy answer, free of charge, or a fresh one, computed "
+            "and charged again"
+        ),
+    ] = "same"
 
     @abstractmethod
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> Medium | None:

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec import EACH_OWNER, PerOwner, Spec, own, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, PerOwner, Spec, about, own, per_owner, wrong_length
 from asyncdp_sim.theory.formulas import packet_loss as formulas
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -48,17 +48,11 @@ class PacketLoss(Spec):
 
 
 class Bernoulli(PacketLoss):
-    """Each message is lost on its own.
-
-    Attributes
-    ----------
-    probability : float or list
-        For all owners, or one each.
-    """
+    """Each message is lost on its own."""
 
     bursty = False
 
-    probability: PerOwner[Probability]
+    probability: Annotated[PerOwner[Probability], about("Chance that a message is lost", "none")]
 
     @override
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -85,21 +79,30 @@ class GilbertElliott(PacketLoss):
 
     It starts from its stationary law, bad with probability to_bad/(to_bad + to_good) (Gilbert
     1960, Elliott 1963).
-
-    Attributes
-    ----------
-    to_bad, to_good : float
-        Probabilities of a step from good to bad and from bad to good, in (0, 1].
-    loss_good, loss_bad : float
-        Probability of a loss in either state.
     """
 
     bursty = True
 
-    to_bad: Annotated[float, Field(gt=0, le=1)]
-    to_good: Annotated[float, Field(gt=0, le=1)]
-    loss_good: Probability = 0.0
-    loss_bad: Probability = 1.0
+    to_bad: Annotated[
+        float,
+        Field(gt=0, le=1),
+        about(
+            "Chance that the next message finds the bad state, after the good one",
+            "none",
+            example=0.1,
+        ),
+    ]
+    to_good: Annotated[
+        float,
+        Field(gt=0, le=1),
+        about(
+            "Chance that the next message finds the good state, after the bad one",
+            "none",
+            example=0.5,
+        ),
+    ]
+    loss_good: Annotated[Probability, about("Chance of a loss in the good state", "none")] = 0.0
+    loss_bad: Annotated[Probability, about("Chance of a loss in the bad state", "none")] = 1.0
 
     @property
     def bad_share(self) -> float:

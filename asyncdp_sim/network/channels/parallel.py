@@ -25,31 +25,33 @@ from asyncdp_sim.network.channels.shared import SharedChannel
 from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
 from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 
 
 class Parallel(ChannelKind):
-    """K channels that do not disturb each other.
-
-    Attributes
-    ----------
-    channels : int
-        K ≥ 1.
-    each : channel
-        What each of them is; losses and retransmissions are set once, outside of it.
-    choice : str
-        Every transmission goes to a channel chosen at random, independently ("random"), or owner
-        i always uses channel (i − 1) mod K + 1 ("by-owner").
-    """
+    """K channels that do not disturb each other."""
 
     label = "parallel channels"
 
     kind: Literal["parallel"] = "parallel"
-    channels: Annotated[int, Field(ge=1, le=10**4)]
-    each: Annotated[SharedChannel, FAMILY]
-    choice: Literal["random", "by-owner"] = "random"
+    channels: Annotated[
+        int, Field(ge=1, le=10**4), about("K: how many channels there are", "channels")
+    ]
+    each: Annotated[
+        SharedChannel,
+        FAMILY,
+        about("What each of them is; losses and retransmissions are set once, outside of it"),
+    ]
+    choice: Annotated[
+        Literal["random", "by-owner"],
+        about(
+            "A channel at random for every transmission, or always channel (i − 1) mod K + 1 for "
+            "owner i"
+        ),
+    ] = "random"
 
     @classmethod
     @override

@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.slotted import too_long
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha_infinite
 from asyncdp_sim.theory.formulas.channels.persistent_aloha import (
@@ -37,17 +37,7 @@ LARGEST = 300
 
 
 class PersistentAloha(Contended):
-    """Slotted ALOHA with delayed first transmission (Kleinrock and Lam 1975).
-
-    Attributes
-    ----------
-    slot : float
-        Time units, at least the airtime.
-    persistence : float
-        s in (0, 1]: an answer that is ready as a slot begins, new or sent before, goes in that slot
-        with probability s, else waits for the next, where it is drawn for again. The trace has no
-        event for a slot that it lets go.
-    """
+    """Slotted ALOHA with delayed first transmission (Kleinrock and Lam 1975)."""
 
     label = "persistent slotted ALOHA"
     sends_at_once = False
@@ -57,8 +47,18 @@ class PersistentAloha(Contended):
     assumed = "sent once or until they survive"
 
     kind: Literal["persistent-aloha"] = "persistent-aloha"
-    slot: Annotated[Duration, Field(ge=1e-9)]
-    persistence: Annotated[float, Field(gt=0, le=1)]
+    slot: Annotated[
+        Duration, Field(ge=1e-9), about("Length of a slot, at least the airtime", "time units")
+    ]
+    persistence: Annotated[
+        float,
+        Field(gt=0, le=1),
+        about(
+            "s: chance that an answer, new or sent before, goes in a slot for which it is ready, "
+            "else it waits for the next. The trace has no event for a slot that it lets go",
+            "none",
+        ),
+    ]
 
     @classmethod
     @override

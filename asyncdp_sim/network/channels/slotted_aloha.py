@@ -11,7 +11,7 @@ from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Deferring
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.slotted import SlottedMedium, too_long
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
@@ -19,14 +19,7 @@ from asyncdp_sim.units import to_ticks
 
 
 class SlottedAloha(Deferring):
-    """Random access in slots (Roberts 1975).
-
-    Attributes
-    ----------
-    slot : float
-        Time units, at least the airtime. An answer that is ready in a slot goes in the next one;
-        one that is ready as a slot begins goes in that.
-    """
+    """Random access in slots (Roberts 1975)."""
 
     label = "slotted ALOHA"
     sends_at_once = False
@@ -35,7 +28,15 @@ class SlottedAloha(Deferring):
     in_turn = False
 
     kind: Literal["slotted-aloha"] = "slotted-aloha"
-    slot: Annotated[Duration, Field(ge=1e-9)]
+    slot: Annotated[
+        Duration,
+        Field(ge=1e-9),
+        about(
+            "Length of a slot, at least the airtime. An answer that is ready in a slot goes in "
+            "the next one; one that is ready as a slot begins goes in that",
+            "time units",
+        ),
+    ]
 
     @classmethod
     @override

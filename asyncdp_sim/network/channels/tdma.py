@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.slotted import SlottedMedium, too_long
-from asyncdp_sim.spec import Count, Duration
+from asyncdp_sim.spec import Count, Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.formulas.channels.tdma import tdma
@@ -22,17 +22,7 @@ from asyncdp_sim.units import to_ticks
 
 
 class Tdma(Contended):
-    """Time-division access: slot j of every frame belongs to owner j.
-
-    Attributes
-    ----------
-    slot : float
-        Time units, at least airtime + guard.
-    guard : float
-        Time units at the end of a slot in which nobody sends, ≥ 0.
-    frame : int, optional
-        Slots in a frame, at least one per owner (the default).
-    """
+    """Time-division access: slot j of every frame belongs to owner j."""
 
     label = "time division"
     sends_at_once = False
@@ -41,9 +31,16 @@ class Tdma(Contended):
     in_turn = True
 
     kind: Literal["tdma"] = "tdma"
-    slot: Annotated[Duration, Field(ge=1e-9)]
-    guard: Duration = 0.0
-    frame: Count | None = None
+    slot: Annotated[
+        Duration, Field(ge=1e-9), about("Length of a slot, at least airtime + guard", "time units")
+    ]
+    guard: Annotated[
+        Duration, about("Time at the end of a slot in which nobody sends", "time units")
+    ] = 0.0
+    frame: Annotated[
+        Count | None,
+        about("Slots in a frame, at least one per owner; absent, one per owner", "slots"),
+    ] = None
 
     @classmethod
     @override

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -11,6 +11,7 @@ from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of
 from asyncdp_sim.network.graphml import graphml_of
 from asyncdp_sim.network.graphs.connected import Edge, GraphKind
+from asyncdp_sim.spec import about
 
 COLUMNS = ("source", "target")
 KINDS = (
@@ -23,17 +24,19 @@ class EdgeFile(FromFile, GraphKind):
 
     GraphML (``.graphml``), in which owners' numbers are the ids of nodes, or a CSV with the columns
     ``source`` and ``target``. Whatever else is said there is passed over.
-
-    Attributes
-    ----------
-    path : str
-        The file.
     """
 
     learner = False
 
     kind: Literal["file"] = "file"
-    path: str
+    path: Annotated[
+        str,
+        about(
+            "A GraphML file (.graphml) whose node ids are owners' numbers, or a CSV with the "
+            "columns source and target",
+            example="edges.csv",
+        ),
+    ]
 
     @classmethod
     @override

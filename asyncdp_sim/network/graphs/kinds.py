@@ -13,7 +13,7 @@ from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.graphs.connected import Edge, GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.topology.failures import LEARNER
-from asyncdp_sim.spec import Count, Positive, Several
+from asyncdp_sim.spec import Count, Positive, Several, about
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas import gossip_spectrum
 
@@ -86,21 +86,20 @@ class Geometric(GraphKind):
     """Owners at independent uniform places of the unit square talk to those that are near.
 
     Drawn once: the same in all replicates and for every seed of the run.
-
-    Attributes
-    ----------
-    radius : float
-        > 0; two owners at most so far apart (Euclidean) are linked; √2 or more links all.
-    graph : int
-        Which random graph, ≥ 1: another number, another graph.
     """
 
     learner = False
     remedy = "raise radius or choose another graph number"
 
     kind: Literal["geometric"] = "geometric"
-    radius: Positive
-    graph: Count = 1
+    radius: Annotated[
+        Positive,
+        about(
+            "Two owners at most so far apart in the unit square are linked; √2 or more links all",
+            "sides of the square",
+        ),
+    ]
+    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
 
     @classmethod
     @override
@@ -121,17 +120,15 @@ class Edges(GraphKind):
     """Any graph, edge by edge.
 
     ``Edges(between=tuple(graph.edges))`` takes those of a networkx graph on the nodes 1 to N.
-
-    Attributes
-    ----------
-    between : list of pairs
-        Two different owners each, every pair once.
     """
 
     learner = False
 
     kind: Literal["edges"] = "edges"
-    between: Several[Several[Count]]
+    between: Annotated[
+        Several[Several[Count]],
+        about("The edges: two different owners each, every pair once", "none"),
+    ]
 
     @classmethod
     @override

@@ -11,7 +11,7 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring
-from asyncdp_sim.spec import Several
+from asyncdp_sim.spec import Several, about
 
 Neighbours = tuple[tuple[int, ...], ...]
 """By server, the numbers (from 1) of those that it exchanges models with, in order."""
@@ -25,18 +25,13 @@ class InTurn(GraphKind):
 
     None of them has to be connected; all of them together have to be (POLAR, section V-A, where
     transition matrices are products of B_k … B_s).
-
-    Attributes
-    ----------
-    graphs : list of graphs
-        In their order; kinds ring, complete, geometric and edges.
     """
 
     learner = False
     remedy = "add edges to one of them"
 
     kind: Literal["in-turn"] = "in-turn"
-    graphs: Several[OneGraph]
+    graphs: Annotated[Several[OneGraph], about("The graphs of agreements 1, 2, …, counted round")]
 
     @classmethod
     @override

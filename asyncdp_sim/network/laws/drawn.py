@@ -11,19 +11,19 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.laws.kind import DrawnLaw
-from asyncdp_sim.spec import Duration, Positive
+from asyncdp_sim.spec import Duration, Positive, about
 
 Mean = Annotated[Positive, Field(le=1e9)]
 
 
 class Exponential(DrawnLaw):
-    """Exponential with the given mean (> 0): density e^{−x/mean}/mean."""
+    """Exponential with the given mean: density e^{−x/mean}/mean."""
 
     memoryless = True
     listed = False
 
     kind: Literal["exponential"] = "exponential"
-    mean: Mean
+    mean: Annotated[Mean, about("Mean", "time units")]
 
     @classmethod
     @override
@@ -50,7 +50,7 @@ class Exponential(DrawnLaw):
 
 
 class Lognormal(DrawnLaw):
-    """Lognormal by its mean (> 0) and coefficient of variation cv (> 0).
+    """Lognormal by its mean and coefficient of variation cv.
 
     The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
     """
@@ -59,8 +59,8 @@ class Lognormal(DrawnLaw):
     listed = False
 
     kind: Literal["lognormal"] = "lognormal"
-    mean: Mean
-    cv: Positive
+    mean: Annotated[Mean, about("Mean", "time units")]
+    cv: Annotated[Positive, about("Coefficient of variation: standard deviation over mean", "none")]
 
     @classmethod
     @override
@@ -89,14 +89,14 @@ class Lognormal(DrawnLaw):
 
 
 class Gamma(DrawnLaw):
-    """Gamma by its mean (> 0) and coefficient of variation cv (> 0): shape 1/cv²."""
+    """Gamma by its mean and coefficient of variation cv: shape 1/cv²."""
 
     memoryless = False
     listed = False
 
     kind: Literal["gamma"] = "gamma"
-    mean: Mean
-    cv: Positive
+    mean: Annotated[Mean, about("Mean", "time units")]
+    cv: Annotated[Positive, about("Coefficient of variation: standard deviation over mean", "none")]
 
     @classmethod
     @override
@@ -123,14 +123,14 @@ class Gamma(DrawnLaw):
 
 
 class Uniform(DrawnLaw):
-    """Uniform on [low, high), 0 ≤ low < high."""
+    """Uniform on [low, high)."""
 
     memoryless = False
     listed = False
 
     kind: Literal["uniform"] = "uniform"
-    low: Duration
-    high: Duration
+    low: Annotated[Duration, about("Smallest value, below high", "time units")]
+    high: Annotated[Duration, about("Largest value, itself left out", "time units")]
 
     @classmethod
     @override

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,34 +23,37 @@ from asyncdp_sim.network.contents import (
     time_of,
 )
 from asyncdp_sim.network.laws.kind import DrawnLaw
-from asyncdp_sim.spec import Duration, Positive, Several
+from asyncdp_sim.spec import Duration, Positive, Several, about
 
 KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
 
 
 class Empirical(FromFile, DrawnLaw):
-    """Drawn with replacement from durations (each ≥ 0): a list, or a column of a file.
-
-    Attributes
-    ----------
-    values : list of float, optional
-        Time units; either these or ``path``.
-    path : str, optional
-        A CSV or Parquet file (``.parquet``), which is read once.
-    column : str, optional
-        The column of the file that holds the durations. Its empty cells are passed over.
-    unit : float, optional
-        Time units that 1 in the file stands for, > 0; 1 where absent.
-    """
+    """Drawn with replacement from durations (each ≥ 0): a list, or a column of a file."""
 
     memoryless = False
     listed = True
 
     kind: Literal["empirical"] = "empirical"
-    values: Several[Duration] | None = None
-    path: str | None = None
-    column: str | None = None
-    unit: Positive | None = None
+    values: Annotated[
+        Several[Duration] | None,
+        about("The durations, each as likely; either these or path", "time units"),
+    ] = None
+    path: Annotated[
+        str | None,
+        about("A CSV or Parquet file of durations; either this or values", example="durations.csv"),
+    ] = None
+    column: Annotated[
+        str | None,
+        about(
+            "The column of the file that holds the durations; its empty cells are passed over",
+            example="seconds",
+        ),
+    ] = None
+    unit: Annotated[
+        Positive | None,
+        about("Time that 1 in the file stands for; 1 where absent", "time units", example=0.001),
+    ] = None
 
     @classmethod
     @override

@@ -1,13 +1,13 @@
 """Laws of durations that are not drawn."""
 
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.network.laws.kind import LawKind, Source
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.units import to_ticks
 
 
@@ -56,13 +56,13 @@ class NoTime(FixedLaw):
 
 
 class Constant(FixedLaw):
-    """Always ``value`` time units (≥ 0); takes an event even when the value is 0."""
+    """Always ``value``; takes an event even when the value is 0."""
 
     instant = False
     listed = True
 
     kind: Literal["constant"] = "constant"
-    value: Duration
+    value: Annotated[Duration, about("The duration", "time units")]
 
     @classmethod
     @override

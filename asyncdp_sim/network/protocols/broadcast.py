@@ -21,7 +21,7 @@ from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.answers_to_all import answered
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
@@ -32,28 +32,6 @@ class Broadcast(ProtocolKind):
     """The model goes to all owners at 0, interval, 2·interval, …; answers may collide.
 
     An owner that does not listen when a query arrives never learns of it.
-
-    Attributes
-    ----------
-    interval : float
-        Δ, time units, at least a tick, 1e-9.
-    answer_at : str
-        A listening owner answers the newest query it has heard at the next tick of its clock, once
-        ("next-tick"); or every query after ``delay``, whatever its clock ("after-delay").
-    delay : law
-        Time units from hearing a query to starting on the answer, under "after-delay".
-    superseded : str
-        What the learner does with an answer to a query that is no longer the newest: "apply" or
-        "discard".
-    payload : str
-        The query is θ_L and the gradient is taken there ("central"); or it holds all N+1 models
-        and owner i takes the gradient at its own (θ_L + θ_i)/2 ("all-copies").
-    own_tick : str
-        A tick or query that finds its owner at work is dropped ("drop"; the query is kept for a
-        later tick under "next-tick"), or starts an independent job ("overlap").
-    offline : str
-        An owner that goes offline while it works completes its answer ("finish"), or does not send
-        it ("vanish").
     """
 
     one_on_one = False
@@ -67,13 +45,44 @@ class Broadcast(ProtocolKind):
     dependent = "owners answer the same query"
 
     kind: Literal["broadcast"] = "broadcast"
-    interval: Annotated[Duration, Field(ge=1e-9)]
-    answer_at: Literal["next-tick", "after-delay"] = "next-tick"
-    delay: Law = NoTime()
-    superseded: Literal["apply", "discard"] = "apply"
-    payload: Literal["central", "all-copies"] = "central"
-    own_tick: Literal["drop", "overlap"] = "drop"
-    offline: Literal["finish", "vanish"] = "finish"
+    interval: Annotated[
+        Duration, Field(ge=1e-9), about("Δ: time between two queries", "time units")
+    ]
+    answer_at: Annotated[
+        Literal["next-tick", "after-delay"],
+        about(
+            "A listening owner answers the newest query it has heard at the next tick of its "
+            "clock, once (next-tick); or every query after delay, whatever its clock (after-delay)"
+        ),
+    ] = "next-tick"
+    delay: Annotated[
+        Law, about("Time from hearing a query to starting on the answer, under after-delay")
+    ] = NoTime()
+    superseded: Annotated[
+        Literal["apply", "discard"],
+        about("What the learner does with an answer to a query that is no longer the newest"),
+    ] = "apply"
+    payload: Annotated[
+        Literal["central", "all-copies"],
+        about(
+            "A query is θ_L and the gradient is taken there (central); or it holds all N + 1 "
+            "models and owner i takes the gradient at its own (θ_L + θ_i)/2 (all-copies)"
+        ),
+    ] = "central"
+    own_tick: Annotated[
+        Literal["drop", "overlap"],
+        about(
+            "A tick or query that finds its owner at work is dropped (the query is kept for a "
+            "later tick under next-tick), or starts an independent job (overlap)"
+        ),
+    ] = "drop"
+    offline: Annotated[
+        Literal["finish", "vanish"],
+        about(
+            "An owner that goes offline while it works completes its answer (finish), or does not "
+            "send it (vanish)"
+        ),
+    ] = "finish"
 
     @model_validator(mode="after")
     def _delay_is_used(self) -> Self:

@@ -32,6 +32,7 @@ from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.protocols.loss_network import met
 from asyncdp_sim.network.protocols.meetings import Meetings
 from asyncdp_sim.network.topology.failures import LEARNER
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.theory.prediction import Prediction
@@ -49,14 +50,6 @@ class Gossip(ProtocolKind):
     models travel (the slower of the two queries), gradients are computed (the slower one) and
     sent (the slower answer), and the answers of the nodes that hold data make one update. An
     edge between owners of which one has spent its budget, or has left, is silent.
-
-    Attributes
-    ----------
-    graph : graph
-        Who is whose neighbour.
-    clock : clock
-        Of every edge; rates, phases and scripts are one for all edges or a list with one per edge,
-        in ascending order of the edges. The owners' own clocks are not followed.
     """
 
     one_on_one = False
@@ -70,8 +63,15 @@ class Gossip(ProtocolKind):
     dependent = "neighbours answer in pairs"
 
     kind: Literal["gossip"] = "gossip"
-    graph: GossipGraph
-    clock: EdgeClock = PoissonClock()
+    graph: Annotated[GossipGraph, about("Who is whose neighbour")]
+    clock: Annotated[
+        EdgeClock,
+        about(
+            "Clock of every edge; rates, phases and scripts are one for all edges or a list with "
+            "one per edge, in ascending order of the edges. The owners' own clocks are not "
+            "followed"
+        ),
+    ] = PoissonClock()
 
     @model_validator(mode="after")
     def _each_edge_has_a_clock(self) -> Self:

@@ -6,7 +6,7 @@ applied between an owner's read and the use of its answer.
 
 from collections.abc import Iterator, Sequence
 from math import fsum
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -15,6 +15,7 @@ from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import EventKind
@@ -31,16 +32,6 @@ class Push(ProtocolKind):
 
     A tick reads the model as it is at that instant; the query's latency, the computation and the
     answer's latency follow, and the learner applies the answer when it arrives.
-
-    Attributes
-    ----------
-    own_tick : str
-        A tick while the owner's last job is under way is dropped ("drop"), or starts an
-        independent job ("overlap"). An owner whose open jobs already take the rest of its budget
-        starts no further one.
-    offline : str
-        An owner that goes offline during a job completes it ("finish"), or neither listens nor
-        sends, and the job is lost ("vanish").
     """
 
     one_on_one = False
@@ -54,8 +45,20 @@ class Push(ProtocolKind):
     dependent = ""
 
     kind: Literal["push"] = "push"
-    own_tick: Literal["drop", "overlap"] = "drop"
-    offline: Literal["finish", "vanish"] = "finish"
+    own_tick: Annotated[
+        Literal["drop", "overlap"],
+        about(
+            "A tick while the owner's last job is under way is dropped, or starts an independent "
+            "job (overlap), unless open jobs take the rest of its budget"
+        ),
+    ] = "drop"
+    offline: Annotated[
+        Literal["finish", "vanish"],
+        about(
+            "An owner that goes offline during a job completes it (finish), or neither listens nor "
+            "sends, and the job is lost (vanish)"
+        ),
+    ] = "finish"
 
     @classmethod
     @override

@@ -21,7 +21,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import lock
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
@@ -43,23 +43,6 @@ class Request(ProtocolKind):
 
     The lock lasts from the request's arrival to the update. A tick of the owner's own clock while
     it is sending, waiting or being served is dropped, and is not an attempt.
-
-    Attributes
-    ----------
-    busy : str
-        A request that finds the learner locked is refused, and its owner free again at once
-        ("refuse"); or waits for its turn, first come first served ("queue"); or is refused and
-        sent again after a time drawn from ``retry`` ("retry").
-    retry : law, optional
-        Wait before a refused or lost request is sent again (time units), with a positive mean.
-    own_tick : str
-        "drop", or "queue": with ``busy = "queue"`` every tick is a request of its own.
-    timeout : float, optional
-        Time units (> 0) that the learner waits, from the request's arrival and again from each
-        retransmission; then it gives the exchange up.
-    offline : str
-        An owner that goes offline while it is served completes the exchange ("finish"), or neither
-        listens nor sends until it is back ("vanish", which needs a timeout).
     """
 
     one_on_one = True
@@ -73,11 +56,40 @@ class Request(ProtocolKind):
     dependent = ""
 
     kind: Literal["request"] = "request"
-    busy: Literal["refuse", "queue", "retry"] = "refuse"
-    retry: Law | None = None
-    own_tick: Literal["drop", "queue"] = "drop"
-    timeout: Annotated[Duration, Field(ge=1e-9)] | None = None
-    offline: Literal["finish", "vanish"] = "finish"
+    busy: Annotated[
+        Literal["refuse", "queue", "retry"],
+        about(
+            "A request that finds the learner locked is refused, its owner free again at once "
+            "(refuse); waits for its turn, first come first served (queue); or is refused and sent "
+            "again (retry)"
+        ),
+    ] = "refuse"
+    retry: Annotated[
+        Law | None,
+        about("Wait before a refused or lost request is sent again, with a positive mean"),
+    ] = None
+    own_tick: Annotated[
+        Literal["drop", "queue"],
+        about(
+            "A tick while its owner is sending, waiting or being served is dropped; or every tick "
+            'is a request of its own (queue, with busy = "queue")'
+        ),
+    ] = "drop"
+    timeout: Annotated[
+        Annotated[Duration, Field(ge=1e-9)] | None,
+        about(
+            "How long the learner waits, from the request's arrival and again from each "
+            "retransmission, before it gives the exchange up. Absent: for ever",
+            "time units",
+        ),
+    ] = None
+    offline: Annotated[
+        Literal["finish", "vanish"],
+        about(
+            "An owner that goes offline while it is served completes the exchange (finish), or "
+            "neither listens nor sends until it is back (vanish, which needs a timeout)"
+        ),
+    ] = "finish"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

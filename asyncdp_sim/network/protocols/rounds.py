@@ -17,7 +17,7 @@ from asyncdp_sim.network.latency import STAGES, least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
@@ -37,12 +37,6 @@ class Rounds(ProtocolKind):
     when it is back, or done; one that does not listen, where availability is drawn for each query,
     is left out of the round. The round ends when every query has been answered or has failed, and
     its answers make one update; without any there is none. The next round begins at once.
-
-    Attributes
-    ----------
-    deadline : float, optional
-        Time units (≥ 1e-9) after which a round ends at the latest; answers that come later are
-        turned away, and those not yet released are not sent. Absent, the learner waits for all.
     """
 
     one_on_one = False
@@ -56,7 +50,14 @@ class Rounds(ProtocolKind):
     dependent = ""
 
     kind: Literal["rounds"] = "rounds"
-    deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
+    deadline: Annotated[
+        Annotated[Duration, Field(ge=1e-9)] | None,
+        about(
+            "Time after which a round ends at the latest; later answers are turned away, and "
+            "those not yet released are not sent. Absent: the learner waits for all",
+            "time units",
+        ),
+    ] = None
 
     @classmethod
     @override

@@ -28,7 +28,7 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
 from asyncdp_sim.network.servers.server import Client, Server, Together
-from asyncdp_sim.spec import Count, OneOrSeveral
+from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, either
 
@@ -61,30 +61,6 @@ class Servers(ProtocolKind):
     drives fast servers on while slow ones lack answers to earlier iterations: they may be up to a
     whole window ahead. Update k is made when the last server has made its step k, and has agreed
     with the others if that is due.
-
-    Attributes
-    ----------
-    count : int
-        S, 2 to 1000.
-    reach : int or "all"
-        |N_h|, the servers that each client talks to, 2 to S; all of them by default. Clients must
-        be enough to reach every server.
-    read : str
-        Where a client takes its gradient: at the first model to arrive ("minimum-wait"), at the
-        mean of all ("client-averaged"), or one gradient at each, computed one after the other,
-        whose answer goes to that server alone ("basic").
-    window : int
-        Δ ≥ 1, steps between two agreements.
-    latency : law or list
-        What each message between a server and a client takes besides the client's own
-        ``latency.query`` (the model) or ``latency.answer`` (an upload), drawn for each message;
-        one law, or one per server.
-    exchange : law
-        What a message between two servers takes; an agreement of all has two rounds of them, one
-        among neighbours a single one.
-    graph : graph, optional
-        Which servers exchange models in an agreement; absent, all do, as published. Kind "in-turn"
-        has one for each agreement, again and again.
     """
 
     one_on_one = False
@@ -99,13 +75,46 @@ class Servers(ProtocolKind):
     dependent = ""
 
     kind: Literal["servers"] = "servers"
-    count: Annotated[int, Field(ge=2, le=MOST)]
-    reach: Reach = "all"
-    read: Literal["minimum-wait", "client-averaged", "basic"]
-    window: Count
-    latency: OneOrSeveral[Law] = NoTime()
-    exchange: Law = NoTime()
-    graph: ServerGraph | None = None
+    count: Annotated[int, Field(ge=2, le=MOST), about("S: how many servers there are", "servers")]
+    reach: Annotated[
+        Reach,
+        about(
+            "|N_h|: servers that each client talks to, at most S. Clients must be enough to reach "
+            "every server",
+            "servers",
+        ),
+    ] = "all"
+    read: Annotated[
+        Literal["minimum-wait", "client-averaged", "basic"],
+        about(
+            "Where a client takes its gradient: at the first model to arrive (minimum-wait), at "
+            "the mean of all (client-averaged), or one at each, one after the other, for that "
+            "server alone (basic)"
+        ),
+    ]
+    window: Annotated[Count, about("Δ: steps between two agreements", "steps")]
+    latency: Annotated[
+        OneOrSeveral[Law],
+        about(
+            "What a message between a server and a client takes besides the client's own "
+            "latency.query (a model) or latency.answer (an upload), drawn for each; one law, or "
+            "one per server"
+        ),
+    ] = NoTime()
+    exchange: Annotated[
+        Law,
+        about(
+            "What a message between two servers takes; an agreement of all has two rounds of them, "
+            "one among neighbours a single one"
+        ),
+    ] = NoTime()
+    graph: Annotated[
+        ServerGraph | None,
+        about(
+            "Which servers exchange models in an agreement; absent, all do, as published. Kind "
+            "in-turn has one for each agreement, again and again"
+        ),
+    ] = None
 
     @classmethod
     @override

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import model_validator
 
@@ -11,7 +11,7 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.laws import Law, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec import Spec, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
 
@@ -30,15 +30,22 @@ class LinkFailures(Spec):
 
     Links fail independently. An owner's distance is always that of the shortest path over the
     links that work; an owner without a path is offline. Messages under way keep their delay.
-
-    Attributes
-    ----------
-    gap, length : law
-        Time units between two failures of a link and of one, with positive means.
     """
 
-    gap: Law
-    length: Law
+    gap: Annotated[
+        Law,
+        about(
+            "Time until a link fails; its mean is positive",
+            example={"kind": "exponential", "mean": 20.0},
+        ),
+    ]
+    length: Annotated[
+        Law,
+        about(
+            "How long it stays down; its mean is positive",
+            example={"kind": "exponential", "mean": 2.0},
+        ),
+    ]
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:

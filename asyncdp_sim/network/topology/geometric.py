@@ -1,11 +1,11 @@
 """Random places, linked where they are near."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from typing_extensions import override
 
 from asyncdp_sim.network.topology.routed import RandomGraph, stretched
-from asyncdp_sim.spec import Duration, Positive
+from asyncdp_sim.spec import Duration, Positive, about
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -16,20 +16,25 @@ class Geometric(RandomGraph):
 
     The N + 1 nodes stand at independent uniform places; two are linked where their Euclidean
     distance is at most ``radius``.
-
-    Attributes
-    ----------
-    radius : float
-        > 0; √2 or more links all.
-    latency_per_distance : float
-        Time units (≥ 0) per unit of Euclidean distance.
     """
 
     remedy = "radius"
 
     kind: Literal["geometric"] = "geometric"
-    radius: Positive
-    latency_per_distance: Duration
+    radius: Annotated[
+        Positive,
+        about(
+            "Two nodes at most so far apart in the unit square are linked; √2 or more links all",
+            "sides of the square",
+        ),
+    ]
+    latency_per_distance: Annotated[
+        Duration,
+        about(
+            "Time a message takes along a link, per unit of its Euclidean distance",
+            "time units / side",
+        ),
+    ]
 
     @classmethod
     @override

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -14,6 +14,7 @@ from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened,
 from asyncdp_sim.network.graphml import Edge, graphml_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
 from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
+from asyncdp_sim.spec import about
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -30,17 +31,17 @@ class GraphFile(FromFile, TopologyKind):
 
     The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
     routers, which pass messages on. Edges from a node to itself are ignored.
-
-    Attributes
-    ----------
-    path : str
-        GraphML (``.graphml``: node ids are the names, edges have an attribute ``latency``) or an
-        edge list (``.csv`` with the columns ``source``, ``target`` and ``latency``); latencies
-        are in time units, 0 to 10⁹. It is read once.
     """
 
     kind: Literal["file"] = "file"
-    path: str
+    path: Annotated[
+        str,
+        about(
+            "GraphML (.graphml: node ids are names, edges have an attribute latency), or a CSV "
+            "with the columns source, target and latency; latencies are in time units, 0 to 10⁹",
+            example="links.csv",
+        ),
+    ]
 
     @classmethod
     @override

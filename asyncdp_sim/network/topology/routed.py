@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from math import dist, inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from typing_extensions import override
 
@@ -14,7 +14,7 @@ from asyncdp_sim.network.contents import Remembering
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.topology.failures import LEARNER, LinkFailures
-from asyncdp_sim.spec import Count, Kind
+from asyncdp_sim.spec import Count, Kind, about
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.units import to_ticks
 
@@ -27,15 +27,19 @@ class TopologyKind(Remembering, Kind):
 
     Every message between the learner and owner i travels for the length of the shortest path
     between them, by the links' latencies (Dijkstra), on top of what its latency law draws.
-
-    Attributes
-    ----------
-    failures : LinkFailures, optional
-        When links fail and for how long; absent: never.
     """
 
     kind: str
-    failures: LinkFailures | None = None
+    failures: Annotated[
+        LinkFailures | None,
+        about(
+            "When links fail and for how long; absent: never",
+            example={
+                "gap": {"kind": "exponential", "mean": 20.0},
+                "length": {"kind": "exponential", "mean": 2.0},
+            },
+        ),
+    ] = None
 
     @property
     @override
@@ -100,17 +104,12 @@ class RandomGraph(TopologyKind):
     """A graph drawn at random, once: the same in all replicates and for every seed of the run.
 
     The learner is node 0, with no place of its own choosing.
-
-    Attributes
-    ----------
-    graph : int
-        Which random graph, ≥ 1: another number, another graph.
     """
 
     remedy: ClassVar[str]
     """What may be raised to link more nodes; empty where all are linked anyway."""
 
-    graph: Count = 1
+    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""

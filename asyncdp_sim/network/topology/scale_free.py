@@ -1,6 +1,6 @@
 """A network that grew by linking newcomers to what is well linked."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from typing_extensions import override
 
@@ -8,7 +8,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Constant, Exponential, Law
 from asyncdp_sim.network.topology.failures import LinkFailures, links
 from asyncdp_sim.network.topology.routed import RandomGraph
-from asyncdp_sim.spec import Count
+from asyncdp_sim.spec import Count, about
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import TICKS_PER_UNIT
 
@@ -21,20 +21,21 @@ class ScaleFree(RandomGraph):
 
     It starts as a star of m links around node 0, the learner; each further node links to m
     others, chosen with probabilities in proportion to their degrees.
-
-    Attributes
-    ----------
-    edges : int
-        m, from 1 to N; 1 makes a tree.
-    latency : law
-        Time units, drawn once for each edge in the order of its nodes' numbers.
     """
 
     remedy = ""
 
     kind: Literal["scale-free"] = "scale-free"
-    edges: Count
-    latency: Law
+    edges: Annotated[
+        Count, about("m: links of each node that joins, at most N; 1 makes a tree", "links")
+    ]
+    latency: Annotated[
+        Law,
+        about(
+            "Time a message takes along a link, drawn once for each in the order of its nodes' "
+            "numbers"
+        ),
+    ]
 
     @classmethod
     @override

@@ -1,13 +1,13 @@
 """Every owner on a link of its own to the learner."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.network.topology.routed import TopologyKind
-from asyncdp_sim.spec import Duration, PerOwner, per_owner, wrong_length
+from asyncdp_sim.spec import Duration, PerOwner, about, per_owner, wrong_length
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class Star(TopologyKind):
     """A link of ``latency`` between the learner and each owner, and no other.
 
-    ``latency`` (time units, ≥ 0) is one number or a list with one per owner. Adding owners leaves
-    the others as they are.
+    Adding owners leaves the others as they are.
     """
 
     kind: Literal["star"] = "star"
-    latency: PerOwner[Duration] = 0.0
+    latency: Annotated[
+        PerOwner[Duration], about("Time a message takes along an owner's link", "time units")
+    ] = 0.0
 
     @classmethod
     @override

@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.network.topology.routed import RandomGraph, stretched
-from asyncdp_sim.spec import Duration
+from asyncdp_sim.spec import Duration, about
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -20,23 +20,20 @@ class Waxman(RandomGraph):
     The N + 1 nodes stand at independent uniform places; two at Euclidean distance d are linked
     with probability β exp(−d/(αL)), independently, where L is the largest distance between any
     two nodes.
-
-    Attributes
-    ----------
-    alpha : float
-        α in (0, 1]: how far links reach.
-    beta : float
-        β in (0, 1]: how many there are.
-    latency_per_distance : float
-        Time units (≥ 0) per unit of Euclidean distance.
     """
 
     remedy = "alpha or beta"
 
     kind: Literal["waxman"] = "waxman"
-    alpha: Share
-    beta: Share
-    latency_per_distance: Duration
+    alpha: Annotated[Share, about("α: how far links reach", "none")]
+    beta: Annotated[Share, about("β: how many links there are", "none")]
+    latency_per_distance: Annotated[
+        Duration,
+        about(
+            "Time a message takes along a link, per unit of its Euclidean distance",
+            "time units / side",
+        ),
+    ]
 
     @classmethod
     @override

@@ -17,6 +17,7 @@ from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, PureMechan
 from asyncdp_sim.privacy.mechanisms.laplace import scale_of
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike
 from asyncdp_sim.privacy.sensitivity import NormChoice
+from asyncdp_sim.spec import about
 from asyncdp_sim.theory.formulas.staircase import STEEPEST, Staircase, best_gamma
 
 _ROUNDING = 1e-9
@@ -163,14 +164,7 @@ class Stepped(Pure):
 
 
 class StaircaseMechanism(PureMechanism):
-    """Staircase noise on a whole answer: ε-DP at L1 sensitivity, in every dimension.
-
-    Attributes
-    ----------
-    gamma : float, optional
-        γ in [0, 1], where in a step the density falls. Absent, the one of least variance for the ε
-        of an answer and its p numbers, which are public.
-    """
+    """Staircase noise on a whole answer: ε-DP at L1 sensitivity, in every dimension."""
 
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1",)
     laplace_variance = False
@@ -179,7 +173,14 @@ class StaircaseMechanism(PureMechanism):
     noise_name = "staircase"
 
     kind: Literal["staircase"] = "staircase"
-    gamma: Annotated[float, Field(ge=0, le=1)] | None = None
+    gamma: Annotated[
+        Annotated[float, Field(ge=0, le=1)] | None,
+        about(
+            "γ: where in a step the density falls. Absent, the one of least variance for the ε of "
+            "an answer and its p numbers, which are public",
+            "none",
+        ),
+    ] = None
 
     @classmethod
     @override

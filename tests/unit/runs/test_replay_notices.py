@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.columns import README
 from asyncdp_sim.errors import AsyncDPError, ReplayError
 from asyncdp_sim.provenance import CIRCUMSTANCES, LATER
 from asyncdp_sim.runs import made_again, require_same, run, write
@@ -185,7 +186,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_one_line(damage: Callable[[bytes], bytes | None], two: Path) -> None:
     for file in list((two / "kept").rglob("*")):
-        if file.is_file():
+        if file.is_file() and file.name != README:
             with edited(file, damage(file.read_bytes())):
                 said, notes = noticed(two)
             if file.name == "versions.json" and said == "":
@@ -201,7 +202,12 @@ def test_a_table_too_many(two: Path) -> None:
     (two / "kept" / "more.parquet").unlink()
 
 
-def test_pictures_are_no_part_of_it(two: Path) -> None:
+def test_pictures_and_words_are_no_part_of_it(two: Path) -> None:
+    for page in list((two / "kept").rglob(README)):
+        with edited(page, None):
+            assert noticed(two) == ("", [])
+        with edited(page, b"other words"):
+            assert noticed(two) == ("", [])
     (two / "kept" / "figures").mkdir()
     (two / "kept" / "figures" / "data.parquet").write_bytes(b"")
     assert noticed(two) == ("", [])

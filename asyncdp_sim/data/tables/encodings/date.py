@@ -13,6 +13,7 @@ from asyncdp_sim.data.tables.encodings.kind import Cells, Measured, by_text
 from asyncdp_sim.data.tables.text_columns import days
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,25 +24,29 @@ Days = Any
 
 
 class Date(Measured):
-    """Days since a date, or parts of a date. A cell without one gets the public median of each.
-
-    Attributes
-    ----------
-    format : str, optional
-        As ``strptime`` has it, such as "%b-%Y" of Dec-2011; absent: 2020-05-17, with or without a
-        time.
-    since : str
-        The date, as 2020-05-17, from which days are counted.
-    parts : list of {"year", "month", "day", "weekday"}
-        Columns of their own, in place of the days; Monday is weekday 0.
-    """
+    """Days since a date, or parts of a date. A cell without one gets the public median of each."""
 
     as_written = True
 
     kind: Literal["date"] = "date"
-    format: str | None = None
-    since: str = "1970-01-01"
-    parts: Annotated[tuple[Part, ...], Strict(False)] = ()
+    format: Annotated[
+        str | None,
+        about(
+            "How dates are written, as strptime has it; absent: 2020-05-17, with or without a time",
+            example="%b-%Y",
+        ),
+    ] = None
+    since: Annotated[
+        str, about("The date, as 2020-05-17, from which days are counted", domain="a date")
+    ] = "1970-01-01"
+    parts: Annotated[
+        tuple[Part, ...],
+        Strict(False),
+        about(
+            "Parts of the date that are columns of their own, in place of the days; Monday is "
+            "weekday 0"
+        ),
+    ] = ()
 
     @classmethod
     @override

@@ -9,6 +9,7 @@ from typing_extensions import override
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import written
 from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,18 +18,17 @@ Texts = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
 
 
 class OneHot(EncodingKind):
-    """A column of 0 and 1 for each value. A cell with none of them is 0 in all.
-
-    Attributes
-    ----------
-    values : list of str, optional
-        The values, as written; absent, those of the public rows, sorted.
-    """
+    """A column of 0 and 1 for each value. A cell with none of them is 0 in all."""
 
     as_written = True
 
     kind: Literal["one-hot"] = "one-hot"
-    values: Texts | None = None
+    values: Annotated[
+        Texts | None,
+        about(
+            "The values that have a column, as written; absent, those of the public rows, sorted"
+        ),
+    ] = None
 
     @classmethod
     @override

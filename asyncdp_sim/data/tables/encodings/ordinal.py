@@ -1,7 +1,7 @@
 """Places of texts in an order."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -12,27 +12,27 @@ from asyncdp_sim.data.tables.encodings.one_hot import Texts, distinct
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.spec import about
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Ordinal(EncodingKind):
-    """The place of a text in an order, from 0.
-
-    Attributes
-    ----------
-    order : list of str, optional
-        Texts as written, from the lowest to the highest: a cell with none of them becomes the
-        public median, the middle of the order where no public row has one. Absent, the texts of the
-        public rows as a dictionary has them: a cell with none of them gets the place behind the
-        last.
-    """
+    """The place of a text in an order, from 0."""
 
     as_written = True
 
     kind: Literal["ordinal"] = "ordinal"
-    order: Texts | None = None
+    order: Annotated[
+        Texts | None,
+        about(
+            "Texts as written, from the lowest to the highest: a cell with none of them becomes "
+            "the public median, the middle of the order where no public row has one. Absent, the "
+            "texts of the public rows as a dictionary has them: a cell with none of them gets the "
+            "place behind the last"
+        ),
+    ] = None
 
     @classmethod
     @override

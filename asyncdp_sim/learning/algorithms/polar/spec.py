@@ -14,7 +14,7 @@ from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.polar.perturbation import WIDEST
 from asyncdp_sim.learning.algorithms.polar.steps import PolarSteps
 from asyncdp_sim.learning.algorithms.steps import Setting
-from asyncdp_sim.spec import Count, NonNegative, Positive
+from asyncdp_sim.spec import Count, NonNegative, Positive, about
 
 
 class Polar(AlgorithmKind):
@@ -24,28 +24,6 @@ class Polar(AlgorithmKind):
 
     The paper's objective is the sum over records, and ours their mean (with the regulariser
     shared out among clients by n_h/n): its α_k is ours over n, and its Y ours times n.
-
-    Attributes
-    ----------
-    step : float
-        α > 0; the steps of window w = 1, 2, … are α w^(−e).
-    exponent : float
-        e in (0.5, 1], so that steps sum to infinity and their squares do not.
-    weight_total : float
-        M > 0, to which a client's weights sum over a window and its servers.
-    weight_bound : float
-        M̄ ≥ M, to which their absolute values sum at most.
-    additive_bound : float
-        Y ≥ 0, the largest norm of an additive perturbation.
-    every_step : bool
-        Whether the weights of every step sum to M, and their absolute values to M̄ at most
-        (Theorem 2). A loss that is not smooth needs it.
-    per_coordinate : bool
-        Whether each coordinate has weights of its own (POLAR, section V-B).
-    batch : int, optional
-        Records of each gradient, drawn with replacement; absent, all of a client's.
-    initial : str
-        "zeros", "ones" or "uniform" on [0, 1), where all servers start.
     """
 
     updates_of = ("servers",)
@@ -54,14 +32,38 @@ class Polar(AlgorithmKind):
     obfuscates = True
 
     kind: Literal["polar"] = "polar"
-    step: Positive
-    exponent: Annotated[float, Field(gt=0.5, le=1)]
-    weight_total: Positive
-    weight_bound: Positive
-    additive_bound: NonNegative
-    every_step: bool = False
-    per_coordinate: bool = False
-    batch: Count | None = None
+    step: Annotated[Positive, about("α: the steps of window w = 1, 2, … are α w^(−e)", "none")]
+    exponent: Annotated[
+        float,
+        Field(gt=0.5, le=1),
+        about("e: so large that steps sum to infinity and their squares do not", "none"),
+    ]
+    weight_total: Annotated[
+        Positive, about("M: what a client's weights sum to over a window and its servers", "none")
+    ]
+    weight_bound: Annotated[
+        Positive,
+        about("M̄: what their absolute values sum to at most; at least weight_total", "none"),
+    ]
+    additive_bound: Annotated[
+        NonNegative, about("Y: largest norm of an additive perturbation", "of the gradient")
+    ]
+    every_step: Annotated[
+        bool,
+        about(
+            "Whether the weights of every step sum to M, and their absolute values to M̄ at most "
+            "(Theorem 2). A loss that is not smooth needs it"
+        ),
+    ] = False
+    per_coordinate: Annotated[
+        bool, about("Whether each coordinate has weights of its own (POLAR, section V-B)")
+    ] = False
+    batch: Annotated[
+        Count | None,
+        about(
+            "Records of each gradient, drawn with replacement; absent, all of a client's", "records"
+        ),
+    ] = None
     initial: Initial = "zeros"
 
     @model_validator(mode="after")

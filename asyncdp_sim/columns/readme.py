@@ -1,0 +1,75 @@
+"""The page that lies in every result and sweep directory and says what its columns are."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from asyncdp_sim.columns.dictionary import SUMMARY_NAME, column, tables
+from asyncdp_sim.columns.entry import Column
+
+README = "README.md"
+"""Its name; it explains a result and is no part of it."""
+_FILES = {
+    "manifest.json": "what made this, its summary and its warnings",
+    "scenario.toml": "the scenario, which loads again",
+    "timeline.json": "the first replicate, for viewers of the Trace Event Format",
+}
+Names = Mapping[str, Iterable[str]]
+
+
+def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -> str:
+    """Return the page of a directory.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of the result, or of the sweep.
+    written : mapping
+        From the tables of the directory to the names of their columns.
+    others : iterable of str
+        Its other files.
+    """
+    said = manifest["scenario"]
+    name = " ".join(str(said.get("title") or said["id"]).split())
+    summary = list(_figures(manifest.get(SUMMARY_NAME, {})))
+    chosen = {table: tuple(names) for table, names in written.items()}
+    listed = [f"- `{each}`: {_FILES[each]}" for each in others]
+    label = [f"Privacy: {manifest['label']}", ""] if "label" in manifest else []
+    head = [f"# {name}", "", f"Scenario `{said['id']}`, seed {manifest['seed']}.", "", *label]
+    return "\n".join([*head, *listed, _body(tuple(chosen.items()), tuple(summary))]) + "\n"
+
+
+def rows(columns: Iterable[Column]) -> Iterator[str]:
+    """Yield a Markdown table of columns."""
+    yield "| name | meaning | unit | values | null |"
+    yield "|---|---|---|---|---|"
+    for each in columns:
+        cells = (f"`{each.name}`", each.meaning, each.unit, each.domain, each.null)
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+@lru_cache(maxsize=64)
+def _body(chosen: tuple[tuple[str, tuple[str, ...]], ...], summary: tuple[str, ...]) -> str:
+    lines = list[str]()
+    for table, names in chosen:
+        known = tables().get(table)
+        said = "" if known is None else f"{known.meaning}."
+        lines += ["", f"## {table}.parquet", "", said, "", *rows(_entries(table, names))]
+    if len(summary) > 0:
+        about = "Figures of the result, all replicates together."
+        lines += ["", "## summary in manifest.json", "", about, ""]
+        lines += rows(_entries(SUMMARY_NAME, summary))
+    return "\n".join(lines)
+
+
+def _entries(table: str, names: Iterable[str]) -> list[Column]:
+    return [found for name in names if (found := column(table, name)) is not None]
+
+
+def _figures(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of a summary's figures, without the ends of intervals."""
+    for name, value in summary.items():
+        if isinstance(value, Mapping) and name != "intervals":
+            yield from (f"{name}.{inner}" for inner in value)
+        elif name != "intervals":
+            yield name

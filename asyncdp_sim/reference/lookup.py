@@ -1,0 +1,173 @@
+"""Looks up what a name stands for: fields, kinds and tables of scenarios, columns, figures."""
+
+import difflib
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from asyncdp_sim.columns import Column, summary
+from asyncdp_sim.columns import tables as tables_of_results
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.reference.more import page
+from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
+
+_NEAR = 4
+"""Names that are told beside one that is not there."""
+WIDTH = 80
+"""Of a screen."""
+RESULTS = "docs/reference/results.md"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the reference says of one thing.
+
+    Attributes
+    ----------
+    path : str
+        Its full name.
+    of : str
+        What it is: "field", "kind", "table", "column" or "figure"; with what it is of.
+    meaning : str
+    facts : tuple of pairs of str
+        Unit, domain, default, example and what else there is, each with its name.
+    names : tuple of str
+        What it is looked up by.
+    """
+
+    path: str
+    of: str
+    meaning: str
+    facts: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """Return what is said of it, for a screen; examples are never broken."""
+        said = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
+        for name, text in self.facts:
+            whole = f"  {name:<8} {text}"
+            said += [whole] if name == "example" else _wrapped(f"  {name:<8} ", text)
+        return [f"{self.path} ({self.of})", *said]
+
+
+def look_up(name: str) -> list[Entry]:
+    """Return everything that a name stands for.
+
+    Parameters
+    ----------
+    name : str
+        A path such as ``privacy.epsilon`` or ``channel.csma``, or an end of one: ``csma``.
+
+    Raises
+    ------
+    SpecError
+        If it stands for nothing, naming the nearest names.
+    """
+    asked = _home(name.strip().removesuffix(".parquet"))
+    found = [each for each in entries() if asked in each.names]
+    exact = [each for each in found if each.path == asked]
+    if len(found) == 0:
+        known = sorted({each for entry in entries() for each in entry.names})
+        near = difflib.get_close_matches(asked, known, n=_NEAR, cutoff=0.5)
+        allowed = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
+        raise SpecError([Fault("describe", repr(name), allowed)])
+    return exact if len(exact) > 0 else found
+
+
+def _home(name: str) -> str:
+    """Return where a path is told: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
+    for path, home in told_elsewhere().items():
+        if name.startswith(f"{path}."):
+            return _home(home + name.removeprefix(path))
+    return name
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return all entries: scenarios' first, then those of results."""
+    return (*_of_scenarios(), *_of_results())
+
+
+def _of_scenarios() -> Iterator[Entry]:
+    below = {each.path for each in tables()}
+    for table in tables():
+        if table.path != "":
+            yield _table(table)
+        yield from (_kind(table, kind) for kind in table.kinds)
+        yield from (_field(each) for each in table.fields if each.path not in below)
+
+
+def _table(table: TableEntry) -> Entry:
+    facts = [("kinds", ", ".join(kind.kind for kind in table.kinds))]
+    facts += [("fields", ", ".join(dict.fromkeys(each.name for each in table.fields)))]
+    own = [each for top in tables() for each in top.fields if each.path == table.path]
+    for each in own[:1]:
+        if len(table.kinds) == 0:
+            facts += [("unit", each.unit), ("domain", each.domain)]
+        facts += [("default", each.default), ("example", each.example)]
+    said = [(name, text) for name, text in facts if text != ""]
+    where = ("more", page(table.path))
+    return Entry(table.path, "table", table.meaning, (*said, where), _ends(table.path))
+
+
+def _kind(table: TableEntry, kind: KindEntry) -> Entry:
+    path = f"{table.path}.{kind.kind}"
+    own = [each.name for each in table.fields if kind.kind in each.kinds]
+    facts = [("fields", ", ".join(own))] if len(own) > 0 else []
+    facts += [("example", kind.example), ("more", page(table.path, kind.kind))]
+    meaning = "\n".join(part for part in (kind.meaning, kind.more) if part != "")
+    return Entry(path, f"kind of {table.path}", meaning, tuple(facts), _ends(path))
+
+
+def _field(field: Field) -> Entry:
+    of = f"field of {', '.join(field.kinds)}" if len(field.kinds) > 0 else "field"
+    facts = (
+        ("unit", field.unit),
+        ("domain", field.domain),
+        ("default", field.default),
+        ("example", field.example),
+        ("more", page(field.table or field.name, *field.kinds[:1])),
+    )
+    names = list(_ends(field.path))
+    names += [f"{field.table}.{kind}.{field.name}" for kind in field.kinds]
+    names += [f"{kind}.{field.name}" for kind in field.kinds]
+    return Entry(field.path, of, field.meaning, facts, tuple(dict.fromkeys(names)))
+
+
+def _of_results() -> Iterator[Entry]:
+    for name, table in tables_of_results().items():
+        listed = ("columns", ", ".join(each.name for each in table.columns))
+        names = tuple(dict.fromkeys((name, f"{name}.parquet", name.rpartition("/")[2])))
+        yield Entry(name, "table of results", table.meaning, (listed, ("more", RESULTS)), names)
+        yield from (_column(name, each, f"column of {name}.parquet") for each in table.columns)
+    for each in summary().values():
+        yield _column("summary", each, "figure of the summary in manifest.json")
+
+
+def _column(table: str, column: Column, of: str) -> Entry:
+    path = f"{table}.{column.name}"
+    facts = (
+        ("unit", column.unit),
+        ("domain", column.domain),
+        ("null", column.null),
+        ("more", RESULTS),
+    )
+    names = [path, column.name, *(f"{table.rpartition('/')[2]}.{column.name}",)]
+    if "." in column.name:
+        whole = column.name.partition(".")[0]
+        names += [whole, f"{table}.{whole}"]
+    return Entry(path, of, column.meaning, facts, tuple(dict.fromkeys(names)))
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    indent = " " * len(head)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False
+    )
+
+
+def _ends(path: str) -> tuple[str, ...]:
+    """Return a path and its ends: a.b.c, b.c and c."""
+    parts = path.split(".")
+    return tuple(".".join(parts[start:]) for start in range(len(parts)))

@@ -1,0 +1,88 @@
+"""The generated pages of the reference: fields of scenarios, and columns of results."""
+
+from collections.abc import Iterator
+
+from asyncdp_sim.columns import summary
+from asyncdp_sim.columns import tables as tables_of_results
+from asyncdp_sim.columns.readme import rows
+from asyncdp_sim.reference.more import page
+from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
+
+_SCENARIO = """# Fields of scenario files
+
+Each table of a scenario file, its kinds, and the fields of each. A field without "of" belongs to
+all kinds. One time unit is the mean time between two ticks of a clock of rate one. Laws (tables of
+`compute`) stand wherever a field takes a length of time. `asyncdp describe PATH` says the same of
+one field or kind, and `asyncdp schema` is the JSON schema by which editors complete a file."""
+_RESULTS = """# Tables and figures of results
+
+What `asyncdp run` and `asyncdp sweep` write, column by column. Times are in time units, ticks are
+10⁻⁹ of one; owners, replicates, messages and k count from 1. What has no value is null. Fields of
+the Parquet files hold meaning and unit too, and the `README.md` in each directory has its own part
+of this page."""
+
+_SUMMARY = """Of all replicates together. `cells.parquet` has them as columns of these names; in the
+manifest what follows a point is a key below the name before it, and `_low` and `_high` are in
+`intervals`."""
+
+
+def scenario_page() -> str:
+    """Return the page of the fields of scenario files."""
+    lines = [_SCENARIO]
+    for table in tables():
+        lines += ["", *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def results_page() -> str:
+    """Return the page of the columns of results and of the figures of summaries."""
+    lines = [_RESULTS]
+    for name, table in tables_of_results().items():
+        lines += ["", f"## {name}.parquet", "", f"{table.meaning}.", "", *rows(table.columns)]
+    lines += ["", "## summary in manifest.json", "", _SUMMARY, "", *rows(summary().values())]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: TableEntry) -> Iterator[str]:
+    yield f"## {'The top' if table.path == '' else table.path}"
+    yield ""
+    if table.path == "":
+        yield "What stands before the first table, and the tables themselves."
+    else:
+        more = page(table.path).removeprefix("docs/")
+        yield f"{table.meaning}. More: [{more}](../{more})."
+    yield ""
+    for kind in table.kinds:
+        yield from _kind(kind)
+    if len(table.fields) > 0:
+        yield from _fields(table)
+    else:
+        yield "No kind of it has fields."
+
+
+def _kind(kind: KindEntry) -> Iterator[str]:
+    yield f"**{kind.kind}** {kind.meaning}"
+    yield ""
+    if kind.more != "":
+        yield kind.more
+        yield ""
+    yield from ("```toml", kind.example, "```", "")
+
+
+def _fields(table: TableEntry) -> Iterator[str]:
+    yield "| field | meaning | unit | domain | default |"
+    yield "|---|---|---|---|---|"
+    for each in table.fields:
+        of = _of(table, each)
+        cells = (f"`{each.name}`{of}", each.meaning, each.unit, each.domain, _default(each))
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _default(field: Field) -> str:
+    return field.default if field.default in ("required", "absent") else f"`{field.default}`"
+
+
+def _of(table: TableEntry, field: Field) -> str:
+    if len(field.kinds) == len(table.kinds):
+        return ""
+    return f" of {', '.join(field.kinds)}"

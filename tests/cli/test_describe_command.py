@@ -1,0 +1,65 @@
+"""``asyncdp describe`` and ``asyncdp schema``, and the line by which editors find the latter."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.reference import json_schema
+from asyncdp_sim.scenario import SCHEMA_LINE, load
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL
+
+CATALOGUE = Path(__file__).resolve().parents[2] / "scenarios" / "catalogue"
+
+
+def test_a_field_is_described(command: Command) -> None:
+    said = command.done("describe", "privacy.delta")
+    assert said.err == ""
+    first, *meaning = said.out.splitlines()
+    meaning, facts = meaning[:-5], meaning[-5:]
+    assert first == "privacy.delta (field)"
+    assert "required with Gaussian noise" in " ".join(meaning)
+    assert [line.split(maxsplit=1) for line in facts] == [
+        ["unit", "none"],
+        ["domain", "numbers > 0 and < 1"],
+        ["default", "absent"],
+        ["example", "privacy.delta = 1e-06"],
+        ["more", "docs/semantics.md#privacy"],
+    ]
+
+
+def test_every_meaning_of_a_name_is_told(command: Command) -> None:
+    said = command.done("describe", "slot").out
+    assert said.count("channel.slot (field of ") == 3
+    assert "updates.staleness" in command.done("describe", "staleness").out
+
+
+def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
+    said = command("describe", "privacy.epsilom")
+    assert (said.code, said.out) == (2, "")
+    [line] = said.lines
+    assert line.startswith("describe: given 'privacy.epsilom'; nearest are privacy.epsilon, ")
+
+
+def test_the_schema_is_printed_or_written(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(command.done("schema").out) == json_schema()
+    name = SCHEMA_LINE.removeprefix("#:schema ")
+    assert f"written to {name}" in command.done("schema", "-o", name).out
+    assert json.loads((tmp_path / name).read_text("utf-8")) == json_schema()
+    said = command("schema", "-o", tmp_path / "nowhere" / name)
+    assert (said.code, len(said.lines)) == (2, 1)
+
+
+def test_scenario_files_begin_with_the_line(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", tmp_path / "small.toml", "--out", tmp_path / "r")
+    written = tmp_path / "r" / "scenario.toml"
+    for file in (written, *CATALOGUE.glob("*.toml")):
+        assert file.read_text("utf-8").splitlines()[0] == SCHEMA_LINE, file
+    assert tomllib.loads(written.read_text("utf-8"))["id"] == "small"
+    assert load(written)[0] == load(tmp_path / "small.toml")[0]

@@ -1,0 +1,108 @@
+"""Whatever has a name can be described; pages and the schema say the same."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from asyncdp_sim.columns import summary
+from asyncdp_sim.columns import tables as tables_of_results
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.reference import entries, json_schema, look_up
+from asyncdp_sim.reference.more import pages
+from asyncdp_sim.reference.pages import results_page, scenario_page
+from asyncdp_sim.scenario.fields import walked
+from tests.cli.scenes import SMALL
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_describe_works_on_every_path() -> None:
+    paths = [*walked(), *summary()]
+    for table in tables_of_results().values():
+        paths += [table.name, *(f"{table.name}.{each.name}" for each in table.columns)]
+    assert len(paths) > 450
+    for path in paths:
+        for entry in look_up(path):
+            said = entry.lines()
+            assert path in said[0] or path in entry.names
+            assert len(said) > 2
+            assert max(len(line) for line in said[1:] if "example  " not in line) <= 80
+            assert all(line.strip() != "" and "``" not in line for line in said)
+
+
+def test_every_name_of_an_entry_finds_it() -> None:
+    for entry in entries():
+        for name in entry.names:
+            found = look_up(name)
+            assert entry in found or all(each.path == name for each in found)
+
+
+def test_names_that_stand_for_several_things_list_all() -> None:
+    assert {each.of for each in look_up("slot")} == {
+        "field of slotted-aloha", "field of persistent-aloha", "field of tdma",
+    }  # fmt: skip
+    assert {each.path for each in look_up("clip")} == {
+        "acceptance.clip", "privacy.sensitivity.clip",
+    }  # fmt: skip
+    assert {each.path for each in look_up("latency.query.mean")} == {"compute.mean"}
+    assert {each.path for each in look_up("availability.on.mean")} == {"compute.mean"}
+    assert {each.path for each in look_up("protocol.clock.rate")} == {"clock.rate"}
+    assert {each.path for each in look_up("channel.each.airtime")} == {"channel.airtime"}
+    assert [each.path for each in look_up("tdma.slot")] == ["channel.slot"]
+    assert len(look_up("psi_final")) == 4
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; nearest are privacy.epsilon"):
+        look_up("privacy.epsilom")
+    with pytest.raises(SpecError, match="allowed is a field, kind or column"):
+        look_up("xyzzy qqq")
+
+
+@pytest.mark.parametrize("name", ["scenario", "results"])
+def test_pages_are_up_to_date(name: str, file_regression) -> None:
+    """``pytest tests/unit/reference --force-regen`` writes them anew."""
+    text = {"scenario": scenario_page, "results": results_page}[name]()
+    page = ROOT / "docs" / "reference" / f"{name}.md"
+    file_regression.check(text, encoding="utf-8", fullpath=page)
+
+
+def test_pages_that_say_more_are_there() -> None:
+    for named in pages():
+        file, _, anchor = named.partition("#")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        heads = [head.lower() for head in re.findall(r"^#+ (.*)$", text, re.M)]
+        slugs = {re.sub(r"[^\w -]", "", head).replace(" ", "-") for head in heads}
+        assert anchor == "" or anchor in slugs, named
+
+
+def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checked = jsonschema.Draft202012Validator(schema)
+    catalogue = sorted((ROOT / "scenarios" / "catalogue").glob("*.toml"))
+    assert len(catalogue) > 30
+    for file in catalogue:
+        assert list(checked.iter_errors(tomllib.loads(file.read_text("utf-8")))) == [], file.name
+    good = tomllib.loads(SMALL)
+    assert checked.is_valid(good)
+    assert not checked.is_valid(good | {"chanel": {"kind": "ideal"}})
+    assert not checked.is_valid(good | {"channel": {"kind": "ideal", "slot": 1.0}})
+    assert not checked.is_valid(good | {"channel": {"kind": "idael"}})
+    assert not checked.is_valid(good | {"clock": {"rate": 1.0}})
+    assert not checked.is_valid(good | {"run": {"updates": 0}})
+    assert checked.is_valid(good | {"clock": {"kind": "python:mine.py:Clock", "beat": 2}})
+
+
+def test_the_schema_describes_every_field() -> None:
+    schema = json_schema()
+    silent = [
+        (name, field)
+        for name, spec in ({"": schema} | schema["$defs"]).items()
+        for field, said in spec.get("properties", {}).items()
+        if field != "kind" and said.get("description", "") == ""
+    ]
+    assert silent == []
