@@ -1,0 +1,31 @@
+"""Every part of a scenario has its page, which names its oracles and nothing else."""
+
+import pytest
+
+from tests.documents.parts import PARTS, SECTIONS, expected, rewritten, told
+
+HEADINGS = ("What it represents", "Assumptions", "Where it stops being true", "Held against")
+
+
+def test_every_member_has_its_page_and_there_are_no_others() -> None:
+    pages = expected()
+    assert {path for path in PARTS.rglob("*.md") if path.name != "README.md"} == set(pages)
+    assert len(pages) > 30
+    for path, kinds in pages.items():
+        assert told(path.read_text("utf-8")) == kinds, path.name
+
+
+def test_pages_name_the_oracles_that_the_register_has() -> None:
+    old = [path.name for path in expected() if rewritten(text := path.read_text("utf-8")) != text]
+    assert old == [], "python -m tests.documents rewrites them"
+
+
+@pytest.mark.parametrize("family", SECTIONS)
+def test_a_page_says_what_it_represents_assumes_and_where_it_ends(family: str) -> None:
+    for path in sorted((PARTS / family).glob("*.md")):
+        lines = path.read_text("utf-8").splitlines()
+        assert lines[0] == f"# {path.stem}"
+        found = tuple(line.removeprefix("## ") for line in lines if line.startswith("## "))
+        assert found in (HEADINGS, HEADINGS[:1] + HEADINGS[2:]), path.name
+        for line, after in zip(lines, lines[1:], strict=False):
+            assert not (line.startswith("## ") and after.strip() == ""), path.name
