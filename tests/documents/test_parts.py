@@ -1,5 +1,7 @@
 """Every part of a scenario has its page, which names its oracles and nothing else."""
 
+import itertools
+
 import pytest
 
 from tests.documents.parts import PARTS, SECTIONS, expected, rewritten, told
@@ -27,5 +29,5 @@ def test_a_page_says_what_it_represents_assumes_and_where_it_ends(family: str) -
         assert lines[0] == f"# {path.stem}"
         found = tuple(line.removeprefix("## ") for line in lines if line.startswith("## "))
         assert found in (HEADINGS, HEADINGS[:1] + HEADINGS[2:]), path.name
-        for line, after in zip(lines, lines[1:], strict=False):
+        for line, after in itertools.pairwise(lines):
             assert not (line.startswith("## ") and after.strip() == ""), path.name

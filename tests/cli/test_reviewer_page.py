@@ -1,0 +1,42 @@
+"""``docs/tutorial-reviewer.md``: its commands and snippets print what it shows."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.pages import FOLDER, commands, missing
+
+PAGE = FOLDER.parent / "tutorial-reviewer.md"
+
+
+@pytest.mark.documents
+def test_it_prints_what_it_shows(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text("utf-8")
+    blocks = re.findall(r"^```(console|python|text)\n(.*?)^```$", page, re.M | re.S)
+    known: dict[str, object] = {}
+    printed = ""
+    ran = 0
+    for kind, text in blocks:
+        if kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(text, PAGE.name, "exec", dont_inherit=True), known)
+            printed = out.getvalue()
+        elif kind == "text":
+            assert printed == text
+            printed = ""
+        else:
+            for each in commands(PAGE.stem, False, text, {}):
+                said = command(*each.arguments)
+                lines = (said.out + said.err).splitlines()
+                assert said.code == each.code, lines
+                assert missing(each.lines, lines) is None, (each.lines, lines)
+                ran += 1
+    assert printed == ""
+    assert ran > 5
