@@ -12,6 +12,7 @@ from tests.conformance.members import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / "docs" / "parts"
+REFERENCE = ROOT / "docs" / "reference" / "scenario.md"
 SECTIONS = {
     "availability": "availability",
     "channel": "channel",
@@ -53,7 +54,15 @@ def rewritten(page: str) -> str:
 def block(family: str, kind: str) -> str:
     """Return the block of a member."""
     [member] = [each for each in members(FAMILIES[family]) if kind_of(each) == kind]
-    return "\n".join([*_setting(family, member), *_oracles(member)]) + "\n"
+    return "\n".join([*_setting(family, member), *_fields(family), *_oracles(member)]) + "\n"
+
+
+def _fields(family: str) -> Iterator[str]:
+    """Yield where the fields of a member are told."""
+    if family in SECTIONS and REFERENCE.exists():
+        section = SECTIONS[family]
+        anchor = section.replace(".", "")
+        yield f"Its fields: [`{section}`](../../reference/scenario.md#{anchor}).\n"
 
 
 def _setting(family: str, member: type[Kind]) -> Iterator[str]:

@@ -1,0 +1,58 @@
+"""Hooks of the docs site: folders in its navigation, and notebooks as pages.
+
+An entry of ``nav`` that ends in "/" stands for the pages of that folder, its README first.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages of folders into the navigation; a folder without any is left out."""
+    config.nav = _expanded(config.nav, Path(config.docs_dir))
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for every notebook."""
+    for path in sorted(Path(config.docs_dir).rglob("*.ipynb")):
+        name = path.relative_to(config.docs_dir).with_suffix(".md").as_posix()
+        files.append(File.generated(config, name, content=notebook_page(path)))
+    return files
+
+
+def notebook_page(path: Path) -> str:
+    """Return the cells of a notebook, and what they print, in Markdown."""
+    parts = [f"[This page as a notebook]({path.name})\n"]
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(text)
+            continue
+        parts.append(f"```python\n{text}\n```")
+        for output in cell["outputs"]:
+            printed = output.get("text") or output.get("data", {}).get("text/plain", "")
+            parts.append(f"```text\n{''.join(printed).rstrip()}\n```")
+    title = next(i for i, part in enumerate(parts) if part.startswith("# "))
+    parts.insert(0, parts.pop(title))
+    return "\n\n".join(parts)
+
+
+def _expanded(entry: Any, root: Path) -> Any:
+    """Return an entry of the navigation with its folders opened."""
+    if isinstance(entry, dict):
+        return {title: _expanded(inner, root) for title, inner in entry.items()}
+    if isinstance(entry, list):
+        return [each for each in (_expanded(inner, root) for inner in entry) if not _empty(each)]
+    if not entry.endswith("/"):
+        return entry
+    found = sorted((root / entry).rglob("*.md"), key=lambda path: (path.name != "README.md", path))
+    return [path.relative_to(root).as_posix() for path in found]
+
+
+def _empty(entry: Any) -> bool:
+    return isinstance(entry, dict) and [] in entry.values()

@@ -1,0 +1,75 @@
+"""The docs site is built strictly, and fetches nothing from elsewhere."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.documents.parts import ROOT
+
+pytestmark = pytest.mark.documents
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+"""Elements whose attribute a browser fetches by itself."""
+
+
+class Fetched(HTMLParser):
+    """Addresses on a page that a browser fetches by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        value = dict(attrs).get(FETCHED.get(tag, ""))
+        if value is not None:
+            self.found.append(value)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site: broken links, anchors and omitted pages end the build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_MKDOCS_2_WARNING", "1")
+        from mkdocs.commands.build import build
+        from mkdocs.config import load_config
+
+        folder = tmp_path_factory.mktemp("site")
+        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+def test_it_is_built_without_a_warning(site: Path) -> None:
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    sources = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
+    assert len(pages) == len(sources) > 60
+
+
+def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
+    fetched = set()
+    for path in site.rglob("*.html"):
+        page = Fetched()
+        page.feed(path.read_text("utf-8"))
+        fetched |= set(page.found)
+    assert len(fetched) > 5
+    assert [each for each in sorted(fetched) if re.match(r"(https?:)?//", each)] == []
+    styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*", styles) == []
+
+
+def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import Abort
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Title\n\n[nowhere](index.md#nowhere)\n")
+    config = load_config(
+        str(ROOT / "mkdocs.yml"),
+        docs_dir=str(tmp_path / "docs"),
+        site_dir=str(tmp_path / "site"),
+        nav=["index.md"],
+        strict=True,
+    )
+    with pytest.raises(Abort):
+        build(config)
