@@ -1,6 +1,7 @@
-"""``python -m tests.benchmarks [FILE]``: run all benchmarks and rewrite their table in the README.
+"""``python -m tests.benchmarks [FILE]``: run all benchmarks and rewrite their table in the docs.
 
-FILE is the README by default, or another file with the two markers. Exit 0 done; 1 where a ratio
+FILE is ``docs/benchmarks.md`` by default, and the rows that the README has of it are then written
+there too; or it is another file with the two markers. Exit 0 done; 1 where a ratio
 is lower than asked (the table says so) or a benchmark broke (the table is left as it was); 2 the
 file has no place for a table.
 """
@@ -14,6 +15,8 @@ import pytest
 from scenarios.how_cost_grows import machine
 
 HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
 BEGIN, END = "<!-- benchmarks -->", "<!-- end of benchmarks -->"
 COLUMNS = ("what", "ours", "baseline", "ratio")
 Row = tuple[str, ...]
@@ -78,9 +81,28 @@ def rewritten(text: str, content: str) -> str:
     return f"{before}{BEGIN}\n{content}\n{END}{after}"
 
 
+def renewed(text: str, content: str) -> str:
+    """Return a text in which rows of a table are as they stand in another of the same columns.
+
+    A row is the same as another where what is measured is, and what it is measured against.
+    """
+    known = {_subject(line): line for line in content.splitlines() if _subject(line) is not None}
+    return "".join(
+        known.get(_subject(line), line.rstrip("\n")) + "\n" for line in text.splitlines(True)
+    )
+
+
+def _subject(line: str) -> tuple[str, str] | None:
+    """Return what a row of the table is about; None of other lines."""
+    cells = line.strip().split(" | ")
+    if len(cells) != len(COLUMNS) or ", " not in cells[2]:
+        return None
+    return cells[0], cells[2].partition(", ")[2]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmarks, and write what they found into the file."""
-    file = Path(arguments[0]) if len(arguments) > 0 else HERE.parents[1] / "README.md"
+    file = Path(arguments[0]) if len(arguments) > 0 else PAGE
     try:
         rewritten(file.read_text(encoding="utf-8"), "")
     except (OSError, ValueError) as error:
@@ -95,6 +117,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     content = table(collected.rows, collected.skipped)
     file.write_text(rewritten(file.read_text(encoding="utf-8"), content), encoding="utf-8")
+    if file == PAGE:
+        chosen = renewed(README.read_text(encoding="utf-8"), content)
+        README.write_text(chosen, encoding="utf-8")
     sys.stdout.write(f"{file}: {len(collected.rows)} rows\n")
     return code
 

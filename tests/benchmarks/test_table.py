@@ -87,3 +87,11 @@ def test_a_file_without_both_markers_is_refused(outcome, mark):
 def test_a_second_table_is_refused():
     with pytest.raises(ValueError, match="no place"):
         command.rewritten(README + README, "new")
+
+
+def test_rows_elsewhere_are_renewed_by_what_they_are_about():
+    rows = [("work", "1.00 s", "2.00 s, idling", "2.00"), ("work", "1.00 s", "9 s, naps", "9")]
+    text = "Text.\n\n| work | 7 s | 8 s, idling | 1.1 |\n| more | 1 s | 1 s, idling | 1 |\n"
+    assert command.renewed(text, command.table(rows, [])) == (
+        "Text.\n\n| work | 1.00 s | 2.00 s, idling | 2.00 |\n| more | 1 s | 1 s, idling | 1 |\n"
+    )

@@ -1,27 +1,53 @@
 """Examples of the README work as they stand there."""
 
+import random
 import re
-import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.pages import commands, fenced, missing
+
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+FILE = ROOT / "README.md"
+README = FILE.read_text(encoding="utf-8")
 
 
-def test_the_python_example_runs():
-    [example] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", example],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    psi, private = done.stdout.split()
-    assert float(psi) > 0
-    assert private == "True"
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+def test_the_python_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [(_, example)] = fenced(FILE, "python")
+    assert len(example.splitlines()) <= 10
+    exec(compile(example, "README.md", "exec", dont_inherit=True), {})
+    label, psi, *_ = capsys.readouterr().out.splitlines()
+    assert label.startswith("Private as claimed: ε = 10 per owner")
+    assert 0 < float(psi) < 1
+    assert Path("psi.png").stat().st_size > 1000
+
+
+def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path: Path, command: Command) -> None:
+    [(_, scenario)] = fenced(FILE, "toml")
+    assert len(scenario.splitlines()) <= 25
+    draw = random.Random(1)
+    rows = ["site,age,dose,days"]
+    for row in range(900):
+        site = "" if row >= 600 else ("North", "South", "East")[row % 3]
+        age, dose = draw.uniform(20, 80), draw.gauss(5, 1)
+        rows.append(f"{site},{age:.1f},{dose:.2f},{0.1 * age + dose + draw.gauss(0, 1):.2f}")
+    (tmp_path / tomllib.loads(scenario)["data"]["path"]).write_text("\n".join(rows) + "\n")
+    (tmp_path / "stays.toml").write_text(scenario, encoding="utf-8")
+    said = command.done("run", tmp_path / "stays.toml", "--out", tmp_path / "out")
+    assert "private as claimed   yes (true ε 10)" in said.out
+    [median] = re.findall(r"ψ at the end +median ([\d.]+)", said.out)
+    assert float(median) < 0.05
 
 
 def test_both_commands_are_where_the_ci_script_looks():
@@ -31,16 +57,39 @@ def test_both_commands_are_where_the_ci_script_looks():
     assert command.endswith("-m pytest -n 2")
 
 
+@pytest.mark.documents
+def test_the_main_command_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [(_, block)] = fenced(FILE, "console")
+    [shown] = commands("README", False, block, {})
+    [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
+    assert main.endswith(f".venv/bin/asyncdp {' '.join(shown.arguments)}")
+    said = command.done(*shown.arguments)
+    assert missing(shown.lines, said.out.splitlines()) is None, said.out
+    lesson = command.done("sweep", "lending-convergence", "--workers", 2)
+    assert re.search(r"^0001 +1\.0 .* 0\.023\d* ", lesson.out, re.M), lesson.out
+    assert re.search(r"^0001 .* NO +inf$", lesson.out, re.M), lesson.out
+
+
 def test_commands_named_are_commands():
+    from asyncdp_sim.cli import app
+
     named = set(re.findall(r"`asyncdp (\w[\w-]*)", README))
-    listed = subprocess.run(
-        [sys.executable, "-m", "asyncdp_sim", "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    listed_here = "list new run sweep check forecast audit plot replay play-release import data"
-    commands = set(listed_here.split())
-    assert named == commands
-    assert all(name in listed for name in named)
+    assert len(named) > 10
+    assert named <= {each.name for each in app.registered_commands}
+
+
+def test_rows_of_speed_are_those_that_were_measured():
+    measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").splitlines()
+    [table] = re.findall(r"^\| what \| ours .*\n\| ---.*\n((?:\|.*\n)+)", README, re.M)
+    rows = table.splitlines()
+    assert len(rows) == 4
+    assert [row for row in rows if row not in measured] == []
+
+
+def test_pages_that_are_linked_are_there():
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert len(links) > 15
+    assert [link for link in links if not (ROOT / link).is_file()] == []
