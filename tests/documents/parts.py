@@ -54,7 +54,9 @@ def rewritten(page: str) -> str:
 def block(family: str, kind: str) -> str:
     """Return the block of a member."""
     [member] = [each for each in members(FAMILIES[family]) if kind_of(each) == kind]
-    return "\n".join([*_setting(family, member), *_fields(family), *_oracles(member)]) + "\n"
+    heading = ["## Held against"] if family in SECTIONS else []
+    written = [*_setting(family, member), *_fields(family), *heading, *_oracles(member)]
+    return "\n".join(written) + "\n"
 
 
 def _fields(family: str) -> Iterator[str]:
@@ -72,6 +74,7 @@ def _setting(family: str, member: type[Kind]) -> Iterator[str]:
     section = _said(member.examples()[0])
     for key in reversed(SECTIONS[family].split(".")):
         section = {key: section}
+    yield "## In a scenario"
     yield "```toml"
     yield tomli_w.dumps(section).strip()
     yield "```\n"
