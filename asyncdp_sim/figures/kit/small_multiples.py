@@ -53,18 +53,21 @@ def panelled(
     with style():
         figure, several = _axes(len(shown), height)
         drawn = [draw(axes, each.result) for axes, each in zip(several, shown, strict=True)]
+        for axes, each in zip(several, shown, strict=True):
+            axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
         if len(shown) > 1:
-            for axes, each in zip(several, shown, strict=True):
-                axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
             _inner_labels(several)
         keys = _keys(several)
         if keys:
             legend(figure, keys, 4, right=len(shown) == 1)
     table = _stacked([rows for rows, _ in drawn], [each.name for each in shown])
     told = [said for _, said in drawn]
-    caption = f"{head}: {told[0]}."
+    named = [
+        f"{each.name}: {said}" if each.name else said
+        for each, said in zip(shown, told, strict=True)
+    ]
+    caption = f"{head}: {named[0]}."
     if len(shown) > 1:
-        named = [f"{each.name}: {said}" for each, said in zip(shown, told, strict=True)]
         caption = f"{head}, a panel for each network. {'. '.join(named)}."
     return Picture(name, figure, table, caption, label([each.result for each in shown]))
 

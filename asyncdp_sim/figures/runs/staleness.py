@@ -70,7 +70,7 @@ def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
     else:
         remark(axes, f"no law drawn: {law}")
     axes.set_xlim(-0.6, reach + 0.6)
-    axes.set_ylim(0, None)
+    axes.set_ylim(0, (1.35 if isinstance(law, Unknown) else 1.05) * float(share.max()))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("staleness: other updates between read and use")
     axes.set_ylabel("share of the updates")

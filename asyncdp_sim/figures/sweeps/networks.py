@@ -91,19 +91,26 @@ def _with_updates(cells: Sequence[Cell]) -> Cell:
 
 
 def _names(sweep: Sweep, groups: Sequence[Sequence[Cell]]) -> list[str]:
-    """Return each network's values of the paths that it has one value of, and others another."""
-    values = {
-        path: [{str(cell.values[path]) for cell in cells} for cells in groups]
-        for path in sweep.paths
-    }
-    paths = [
-        path
-        for path, several in values.items()
-        if all(len(some) == 1 for some in several) and len(set().union(*several)) > 1
-    ]
-    names = [cells[0].label(paths) for cells in groups]
+    """Return each network's values of the paths that tell it from all others."""
+    paths = [path for path in sweep.paths if _tells_apart(path, groups)]
+    if len(paths) == 0:  # only together
+        paths = [path for path in sweep.paths if all(len(_said(path, g)) == 1 for g in groups)]
+    names = [", ".join(" or ".join(_said(path, cells)) for path in paths) for cells in groups]
     unique = len(set(names)) == len(names)
     return names if unique else [cells[0].label(sweep.paths) for cells in groups]
+
+
+def _said(path: str, cells: Sequence[Cell]) -> list[str]:
+    """Return the values that cells have of a path, in words, each once."""
+    return list(dict.fromkeys(cell.label([path]) for cell in cells))
+
+
+def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
+    """Return whether no two groups have a value in common, or each has one and these differ."""
+    several = [set(_said(path, cells)) for cells in groups]
+    if all(len(some) == 1 for some in several):
+        return len(set().union(*several)) > 1
+    return sum(map(len, several)) == len(set().union(*several))
 
 
 def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, wrapped
+from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import small_panels
@@ -162,7 +162,9 @@ def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
     known = values[np.isfinite(values)]
     if what == "psi_final_median":
         return len(known) > 0
-    return len(known) > 0 and bool((known != 0).any()) and not unmoved(what, rows)
+    if len(known) == 0 or not (known != 0).any():
+        return False
+    return not (unmoved(what, rows) or _level(what, rows))
 
 
 def unmoved(what: str, rows: Sequence[Table]) -> bool:
@@ -171,6 +173,13 @@ def unmoved(what: str, rows: Sequence[Table]) -> bool:
     return bool(np.isfinite(every[0, 0]) and every[0, 0] != 0) and np.array_equal(
         every, np.broadcast_to(every[:, :1], every.shape), equal_nan=True
     )
+
+
+def _level(what: str, rows: Sequence[Table]) -> bool:
+    """Return whether several numbers leave a figure where it is along every line."""
+    values = [some[what] for some in rows]
+    several = any(len(line) > 1 and line[0] != 0 for line in values)
+    return several and all(np.isfinite(line[0]) and bool(np.ptp(line) == 0) for line in values)
 
 
 def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
@@ -211,8 +220,12 @@ def _caption(found: Sequence[Against], rows: Sequence[Table]) -> str:
     same = [what for what in FIGURES if what not in shown and unmoved(what, rows)]
     if same:
         said += f"; the same in all cells: {', '.join(same).replace('_', ' ')}"
+    level = [what for what in FIGURES if what not in (*shown, *same) and _level(what, rows)]
+    told = [f"{w.replace('_', ' ')} ({numbers(some[w][0] for some in rows)})" for w in level]
+    if level:
+        said += f"; the same along every line: {', '.join(told)}"
     rates = ("refusal_rate", "collision_rate", "loss_rate")
-    zero = [what for what in rates if what not in (*shown, *same)]
+    zero = [what for what in rates if what not in (*shown, *same, *level)]
     if zero:
         said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
     return said + "."

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.lines import strokes
 from asyncdp_sim.figures.kit.numbers import numbers, wrapped
@@ -59,8 +60,10 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     axes.errorbar(
         value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2
     )
-    if known.min() > 0 and known.max() > WIDE * known.min():
+    middle = value[np.isfinite(value)]
+    if middle.min() > 0 and middle.max() > WIDE * middle.min():
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     elif what != "psi_final_median":
         axes.set_xlim(0, 1.1 * known.max())
     axes.set_ylim(-0.6, len(places) - 0.4)

@@ -93,6 +93,9 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path: Path) ->
 
 def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) -> None:
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
+    left = shares.shares_of([Panel(result, "the one that differs")])  # others are constant
+    assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
+    assert "1/N: the one that differs: of 3 updates" in left.caption
     for draw, several in ((gaps.survival, gaps.survival_of), (shares.by_owner, shares.shares_of)):
         alone, among = draw(result), several([Panel(result)])
         assert alone.caption == among.caption
