@@ -54,6 +54,16 @@ VALUES: Mapping[str, Mapping[Any, str]] = {
     },
     "channel.resend": {"same": "the same answer again", "fresh": "a fresh answer each time"},
     "availability.phase": {0.0: "all in phase", "uniform": "phases spread"},
+    "privacy.sensitivity.kind": {
+        "clip": "clipped gradients",
+        "declared": "declared bound",
+        "domain": "bounded domain",
+    },
+    "privacy.budget.kind": {
+        "horizon": "noise for T answers",
+        "per-owner-cap": "answers capped",
+        "until-spent": "until the budget is spent",
+    },
     "algorithm.judged": {"owner": "owner 1's model", "central": "the mean of all models"},
 }
 """Choices that a scenario names in its own language."""
@@ -67,6 +77,11 @@ def symbol(path: str) -> str:
 def axis(path: str) -> str:
     """Return what stands along an axis of a swept number."""
     return AXES.get(path, path.replace(".", ": ").replace("_", " "))
+
+
+def choice(path: str, value: str) -> str:
+    """Return one of a path's choices in words; itself where nothing else is known of it."""
+    return VALUES.get(path, {}).get(value, value.replace("-", " "))
 
 
 def words(path: str, value: Any) -> str:
