@@ -118,11 +118,13 @@ def four_cases(
     found = cases(sweep)
     constant = scale(found)
     with style():
-        figure = sheet(10.5, 3.5, layout=None)
+        figure = sheet(6.5, 6.4, layout=None)
         heights = np.concatenate([log10(case.mean).ravel() for case in found])
         low, high = np.nanmin(heights), np.nanmax(heights)
         for place, case in enumerate(found):
-            axes: Any = figure.add_axes((0.042 + 0.241 * place, 0.1, 0.222, 0.72), projection="3d")
+            down, across = divmod(place, 2)
+            corner = (0.07 + 0.47 * across, 0.53 - 0.45 * down, 0.4, 0.35)
+            axes: Any = figure.add_axes(corner, projection="3d")
             axes.view_init(*view)
             _panel(axes, case, constant)
             axes.set_zlim(low - 0.05 * (high - low), high + 0.05 * (high - low))

@@ -22,7 +22,8 @@ from asyncdp_sim.sweeps import sweep
 from scenarios.catalogue import catalogue, entry
 from scenarios.papers import FIGURES
 from scenarios.papers.verify import as_text, verify
-from scenarios.published import FINAL_PSI
+from scenarios.published import ELSEWHERE, FINAL_PSI
+from scenarios.studies import study
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -111,11 +112,15 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
             write(run(scenario, workers=workers, progress=progress), directory)
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
     say(*report(directory), *(f"note: {note}" for note in notes(directory)))
-    drawing = draw_all(directory, published=FINAL_PSI.get(scenario.id))
+    drawing = draw_all(
+        directory, published=FINAL_PSI.get(scenario.id), why=ELSEWHERE.get(scenario.id, "")
+    )
+    studied, unstudied = study(scenario.id, directory)
+    pictures = [*drawing.pictures, *studied]
     say(
         f"result in {directory}",
-        *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
-        *(f"  not drawn: {note}" for note in drawing.notes),
+        *(f"  {path.relative_to(directory)}" for path in pictures),
+        *(f"  not drawn: {note}" for note in (*drawing.notes, *unstudied)),
     )
 
 

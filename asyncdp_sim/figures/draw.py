@@ -7,16 +7,9 @@ from typing import Any
 
 from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.picture import Picture, save, write
+from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, open_directory
-from asyncdp_sim.figures.runs import (
-    convergence,
-    gaps,
-    honest,
-    shares,
-    staleness,
-    timing,
-    utilisation,
-)
+from asyncdp_sim.figures.runs import convergence, honest, utilisation
 from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.sweeps import (
@@ -25,20 +18,18 @@ from asyncdp_sim.figures.sweeps import (
     collaboration,
     collision_price,
     fairness,
+    graphs,
     guarantees,
+    networks,
     overview,
     rivals,
+    settings,
     throughput,
 )
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 
 Shown = tuple[Picture, Sequence[Result]]
 MOST_LINES = 10
-NEED_UPDATES: tuple[Callable[[Result], Picture], ...] = (
-    timing.by_update,
-    timing.by_time,
-    gaps.survival,
-)
 BEYOND: tuple[SweepFigure[Any], ...] = (
     collaboration.FIGURE,
     coalition.FIGURE,
@@ -70,7 +61,9 @@ def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> li
     return list(draw_all(directory, published=published).pictures)
 
 
-def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -> Drawing:
+def draw_all(
+    directory: Path, *, published: Mapping[Any, float] | None = None, why: str = ""
+) -> Drawing:
     """Draw all figures of a result or sweep directory into ``<directory>/figures``.
 
     Parameters
@@ -79,13 +72,15 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     published : mapping, optional
         ψ after the last update as a paper reports it, by the value of the swept path (of a
         single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
+    why : str
+        Why these lie elsewhere than the curves, in a few words.
 
     Raises
     ------
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    entries, notes = pictures(open_directory(directory), published=published)
+    entries, notes = pictures(open_directory(directory), published=published, why=why)
     folder = directory / "figures"
     paths = [save(picture, folder) for picture, _ in entries]
     write(folder / "captions.md", captions.page(entries, notes).encode())
@@ -93,14 +88,14 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
 
 
 def pictures(
-    opened: Result | Sweep, *, published: Mapping[Any, float] | None = None
+    opened: Result | Sweep, *, published: Mapping[Any, float] | None = None, why: str = ""
 ) -> tuple[list[Shown], list[str]]:
     """Return all pictures of a result or a sweep with the results that each shows, and notes.
 
     Parameters
     ----------
     opened : Result or Sweep
-    published : mapping, optional
+    published, why
         As of :func:`draw_all`.
 
     Raises
@@ -109,26 +104,37 @@ def pictures(
         If a table is damaged.
     """
     if isinstance(opened, Sweep):
-        lines, network, notes = _of_sweep(opened)
+        lines, notes = _of_sweep(opened)
+        found = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
-        lines, network = [(epsilon, Line(opened))], opened
-        notes = []
-    entries = _curves(lines, published or {}, notes)
+        lines, notes = [(epsilon, Line(opened))], []
+        found = [Panel(opened)] if opened.summary["updates"] > 0 else []
+    entries = _curves(lines, published or {}, why, notes)
     entries += honest.figures([line for _, line in lines], notes)
     if isinstance(opened, Sweep):
-        entries += _drawn_or_told(
-            opened, overview.FIGURE, "what changes with a swept number", notes
-        )
+        compared = _drawn(opened, (overview.FIGURE,)) or _drawn(opened, (settings.FIGURE,))
+        if len(compared) == 0:
+            reasons = (overview.FIGURE.why_not(opened), settings.FIGURE.why_not(opened))
+            notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
+        entries += compared + _drawn(opened, (graphs.FIGURE,))
         entries += _of_channels(opened, notes) + _of_liars(opened, notes)
         entries += _drawn(opened, (guarantees.FIGURE,)) or _drawn(opened, (rivals.FIGURE,))
         entries += _drawn(opened, BEYOND)
-    entries += _of_network(network, notes) + _of_events(network)
-    return entries, notes
+    if found:
+        entries += networks.drawn(found, notes)
+    else:
+        notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
+    entries += _of_events(found[0].result if found else _first(opened))
+    return [(picture.of(_first(opened).scenario["id"]), shown) for picture, shown in entries], notes
+
+
+def _first(opened: Result | Sweep) -> Result:
+    return opened if isinstance(opened, Result) else opened.cells[0].result
 
 
 def _curves(
-    lines: Sequence[tuple[Any, Line]], published: Mapping[Any, float], notes: list[str]
+    lines: Sequence[tuple[Any, Line]], published: Mapping[Any, float], why: str, notes: list[str]
 ) -> list[Shown]:
     """Draw the convergence figures; a line's published end point goes by its value."""
     known = {str(value): psi for value, psi in published.items()}
@@ -142,27 +148,21 @@ def _curves(
         f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
     ]
     results = [line.result for line in marked]
-    drawn: list[Shown] = [(convergence.by_update(marked), results)]
+    drawn: list[Shown] = [(convergence.by_update(marked, why=why), results)]
     if any(result.summary["simulated_time"] > 0 for result in results):
-        drawn.append((convergence.by_time(marked), results))
+        drawn.append((convergence.by_time(marked, why=why), results))
     else:
         notes.append("convergence over time: nothing takes any")
     return drawn
 
 
-def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], Result, list[str]]:
-    """Return a sweep's lines by swept value, the cell that stands for its network, and notes."""
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], list[str]]:
+    """Return a sweep's lines by swept value, and notes."""
     cells, paths, notes = _compared(sweep)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
     lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
-    moved = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
-    kept = [cell for cell in moved if cell.result.has("updates")]
-    chosen = kept[0] if kept else sweep.cells[0]
-    if len({cell.result.network_digest for cell in sweep.cells}) > 1:
-        rest = f"timing, gaps, staleness and shares of other networks than cell {chosen.number}'s"
-        notes.append(f"{rest}: name a cell's directory instead of the sweep's")
-    return lines, chosen.result, notes
+    return lines, notes
 
 
 def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
@@ -177,27 +177,6 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
         cells = [cells[round(step * place)] for place in range(MOST_LINES)]
     note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
-
-
-def _of_network(result: Result, notes: list[str]) -> list[Shown]:
-    """Draw what needs one result and its updates: timing, gaps, staleness, shares."""
-    if result.summary["updates"] == 0:
-        notes.append(
-            f"timing, gaps, staleness and shares: nothing was updated in {result.directory.name}"
-        )
-        return []
-    need = NEED_UPDATES if result.summary["simulated_time"] > 0 else NEED_UPDATES[:1]
-    figures = [*(need if result.has("updates") else ()), shares.by_owner]
-    if result.has("updates"):
-        if len(need) < len(NEED_UPDATES):
-            notes.append(f"timing by time, and gaps: nothing takes time in {result.directory.name}")
-        if staleness.never_stale(result):
-            notes.append(f"staleness: no answer was stale in {result.directory.name}")
-        else:
-            figures.insert(len(need), staleness.histogram)
-    if not result.has("updates"):
-        notes.append(f"timing, gaps and staleness: {result.directory.name} kept no updates.parquet")
-    return [(figure(result), [result]) for figure in figures]
 
 
 def _of_events(result: Result) -> list[Shown]:

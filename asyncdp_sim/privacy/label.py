@@ -9,6 +9,7 @@ from typing import Any
 from asyncdp_sim.privacy.manifest_facts import (
     Manifest,
     claimed_epsilon,
+    claims,
     declared_bound,
     epsilons,
     is_at_least,
@@ -97,23 +98,19 @@ def label(manifests: Sequence[Manifest]) -> Label:
     manifests : sequence of mapping
         With ``scenario``, ``summary`` and ``warnings``; at least one.
     """
-    broken = [each for each in manifests if is_private(each) is False]
-    unshown = [each for each in manifests if is_private(each) is None]
-    claim = _claim(manifests)
-    if len(broken) > 0:
-        said = [f"NOT PRIVATE as claimed ({claim}){_share(broken, manifests)}: {_short(broken)}."]
-    elif len(unshown) > 0:
-        where = _share(unshown, manifests)
-        said = [f"NOT SHOWN to be private as claimed ({claim}){where}: {_short(unshown)}."]
-    else:
-        said = [f"Private as claimed: {claim}{_assumption(manifests)}."]
+    claiming = [each for each in manifests if claims(each)]
+    said = [_verdict(claiming, manifests)] if claiming else []
+    silent = [each for each in manifests if not claims(each)]
+    if len(silent) > 0:
+        where = _share(silent, manifests)
+        said.append(f"No privacy is claimed ({_claim(silent)}){where}: {_short(silent)}.")
     said += _true_epsilons(manifests)
     alone = composition(manifests)
     if alone is not None:
         said.append(f"{alone[0].upper()}{alone[1:]}.")
     units = list(dict.fromkeys(unit for each in manifests if (unit := record_unit(each))))
     said += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
-    untimed = [each for each in manifests if not is_timed(each)]
+    untimed = [each for each in claiming if not is_timed(each)]
     if untimed:
         why = list(dict.fromkeys(reason for each in untimed for reason in timing_reasons(each)))
         said.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
@@ -123,17 +120,38 @@ def label(manifests: Sequence[Manifest]) -> Label:
     deltas = [delta for each in manifests if (delta := stated_delta(each)) is not None]
     return Label(
         text=" ".join(said),
-        private=False if len(broken) > 0 else True if len(unshown) == 0 else None,
+        private=_all_private(manifests),
         epsilon_true=max(true_epsilon(each) for each in manifests),
         epsilon_at_least=any(map(is_at_least, manifests)),
         delta=max(deltas) if deltas else None,
-        timing_accounted=len(untimed) == 0,
+        timing_accounted=all(map(is_timed, manifests)),
         not_for_release=unreleasable,
     )
 
 
+def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
+    """Return the sentence on results that state an ε, among all that are shown."""
+    claim = _claim(claiming)
+    broken = [each for each in claiming if is_private(each) is False]
+    unshown = [each for each in claiming if is_private(each) is None]
+    if len(broken) > 0:
+        return f"NOT PRIVATE as claimed ({claim}){_share(broken, manifests)}: {_short(broken)}."
+    if len(unshown) > 0:
+        where = _share(unshown, manifests)
+        return f"NOT SHOWN to be private as claimed ({claim}){where}: {_short(unshown)}."
+    return f"Private as claimed: {claim}{_assumption(claiming)}."
+
+
+def _all_private(manifests: Sequence[Manifest]) -> bool | None:
+    """Return whether all are private as they claim; one that claims nothing is not private."""
+    states = {is_private(each) for each in manifests}
+    return False if False in states else None if None in states else True
+
+
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return what is guaranteed in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
+    if not any(map(claims, manifests)):
+        return "no privacy claimed"
     states = {is_private(each) for each in manifests}
     if states != {True}:
         low, high = (number(end(map(true_epsilon, manifests))) for end in (min, max))

@@ -139,6 +139,13 @@ def epsilons(manifest: Manifest) -> list[float]:
     return known if known and _hides(manifest) else [inf]
 
 
+def claims(manifest: Manifest) -> bool:
+    """Return whether the scenario states a finite ε for any owner: a baseline states none."""
+    given = manifest["scenario"]["privacy"].get("epsilon")
+    listed = given if isinstance(given, list) else [given]
+    return any(value is not None and value < inf for value in map(as_float, listed))
+
+
 def n_copies(manifest: Manifest) -> int:
     """Return among how many copies of the algorithm ε is divided; 1 where there is one."""
     given = manifest["scenario"]["privacy"].get("learner")

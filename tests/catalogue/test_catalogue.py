@@ -45,6 +45,7 @@ PROMISED = {
     "hospital-outage",
     "lending-convergence",
     "lending-sound",
+    "lending-three-budgets",
     "lending-timing",
     "lossy-rural-links",
     "mobile-diurnal",

@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.style import MARKERS, colours, plain_numbers
+
+BELOW = "interval-below-axis"
+"""Mark of an arrow at the frame."""
 
 
 def looks(count: int, **same: Any) -> list[dict[str, Any]]:
@@ -54,7 +58,31 @@ def scale(axes: Axes, log: str = "y", **named: str) -> None:
     axes.set(**{f"{each}scale": "log" for each in log}, **named)
     if "y" in log:
         plain_numbers(axes)
+        _end_at_frame(axes)
     axes.grid(axis="y")
+
+
+def reaches_zero(figure: Figure) -> bool:
+    """Return whether an interval of a figure ends at the frame, since it reaches 0 or below."""
+    return any(line.get_gid() == BELOW for axes in figure.axes for line in axes.lines)
+
+
+def _end_at_frame(axes: Axes) -> None:
+    """Put an arrow at the frame below strokes that reach 0: a logarithmic axis has no place for it.
+
+    The strokes would fall through the axis, as if they ended somewhere below.
+    """
+    bottom, top = axes.get_ylim()
+    for bars in [each for each in axes.containers if isinstance(each, ErrorbarContainer)]:
+        for strokes_of in bars.lines[2]:
+            ends_at = [ends for ends in strokes_of.get_segments() if len(ends) == 2]
+            through = [ends for ends in ends_at if ends[:, 1].min() <= 0 < ends[:, 1].max()]
+            for ends in through:
+                axes.plot(
+                    ends[0, 0], bottom, "v", color=strokes_of.get_color()[0], markersize=5,
+                    clip_on=False, gid=BELOW, zorder=5,
+                )  # fmt: skip
+    axes.set_ylim(bottom, top)
 
 
 def number_ticks(axes: Axes, places: Iterable[float]) -> None:

@@ -15,6 +15,8 @@ from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit.privacy_label import Label, put
 from asyncdp_sim.figures.kit.style import style
 
+Table = dict[str, npt.NDArray[Any]]
+
 
 @dataclass(frozen=True, eq=False)
 class Picture:
@@ -44,6 +46,12 @@ class Picture:
         """Write the label on the figure."""
         with style():
             put(self.figure, self.label)
+
+    def of(self, scenario: str) -> "Picture":
+        """Write in the lower left corner, too, which scenario is shown; return the picture."""
+        with style():
+            put(self.figure, self.label, scenario)
+        return self
 
     def labelled(self) -> dict[str, npt.NDArray[Any]]:
         """Return the table with the label's columns, but for those that it has row by row."""

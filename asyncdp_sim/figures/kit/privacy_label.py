@@ -23,10 +23,12 @@ def named_guarantee(results: Sequence[Result]) -> str:
     return labels.named_guarantee([result.manifest for result in results])
 
 
-def put(figure: Figure, said: Label) -> None:
-    """Write a label under the axes; the layout makes room for it."""
+def put(figure: Figure, said: Label, of: str = "") -> None:
+    """Write a label under the axes, what the figure is of before it; the layout makes room."""
     points = 72 * figure.get_figwidth()
-    text = textwrap.fill(said.text, width=int(points / (0.55 * POINTS)))
+    text = textwrap.fill(
+        f"{of}. {said.text}" if of else said.text, width=int(points / (0.55 * POINTS))
+    )
     mild = said.private is True and said.timing_accounted
     figure.supxlabel(
         text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION

@@ -1,6 +1,5 @@
 """Results as pictures read them: a result directory, or a sweep directory of several."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,28 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, InputError, ResultError
-from asyncdp_sim.figures.kit.numbers import known, number
+from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.network import Network
 from asyncdp_sim.result import read_manifest, read_table
 from asyncdp_sim.scenario import Participants, load
+from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol, words
+from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.theory.prediction import Unknown
 
 _Law = TypeVar("_Law")
-
-VARIANT = "variant"
-"""The swept name of settings that go together; its values are names, which speak for themselves."""
-SYMBOLS = {
-    "privacy.epsilon": "ε",
-    "owners.count": "N",
-    "owners.records": "n_i",
-    "run.updates": "T",
-    "run.seed": "seed",
-    "algorithm.rho": "ρ",
-    "clock.rate": "λ",
-    "model.regularisation": "σ",
-    "model.theta_max": "θ_max",
-}
-"""The papers' letters for what is swept most; other paths are named by their last word."""
 
 
 @dataclass(frozen=True)
@@ -172,12 +158,7 @@ class Cell:
 
     def label(self, paths: Sequence[str]) -> str:
         """Return the values of these paths in words, such as ``ε = 0.1, N = 3``."""
-        return ", ".join(
-            _said(self.values[path])
-            if path == VARIANT
-            else f"{symbol(path)} = {_said(self.values[path])}"
-            for path in paths
-        )
+        return ", ".join(words(path, self.values[path]) for path in paths)
 
 
 @dataclass(frozen=True)
@@ -254,28 +235,19 @@ def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
     return {"owner": np.array(owners.numbers), **named}
 
 
-def symbol(path: str) -> str:
-    """Return the letter or word for a swept path."""
-    return SYMBOLS.get(path, path.rpartition(".")[2].replace("_", " "))
-
-
 def not_a_result(directory: Path, given: str) -> ResultError:
     """Return the error for a directory that cannot be drawn."""
     return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
 
 
-def _said(value: Any) -> str:
-    """Return a swept value in words; tables and lists stand as JSON text in ``cells``."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return str(value)
-    if isinstance(value, dict):
-        kind = [str(value["kind"])] if "kind" in value else []
-        return ", ".join(kind + [f"{k} {_said(v)}" for k, v in value.items() if k != "kind"])
-    if isinstance(value, list):
-        return "[" + ", ".join(_said(inner) for inner in value) + "]"
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return number(float(value))
-    return str(value)
+__all__ = [
+    "SYMBOLS",
+    "VARIANT",
+    "Cell",
+    "Result",
+    "Sweep",
+    "not_a_result",
+    "open_directory",
+    "owner_table",
+    "symbol",
+]

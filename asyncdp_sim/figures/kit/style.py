@@ -20,10 +20,12 @@ THEORY = "#000000"
 BAND = "#999999"
 
 DPI = 180
+LEGIBLE = 4.5  # contrast of small text
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
 TILT = 30  # degrees, of names below an axis
 
 TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
+TIME_BESIDE = "simulated time $t$ (units)"  # below one of several panels side by side
 
 # Settings of the machine rather than of the picture; also those that need a screen.
 _LEFT_ALONE = ("backend", "interactive", "toolbar", "tk.", "webagg.", "keymap.", "docstring.")
@@ -90,11 +92,32 @@ def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:
 
 
 def colours(count: int) -> Sequence[str]:
-    """Return colours that the colour-blind can tell apart; many come in viridis' order."""
+    """Return colours that the colour-blind can tell apart; many come in viridis' order.
+
+    Neighbours among many are alike, so that their lines want markers too.
+    """
     if count <= len(OKABE_ITO):
         return OKABE_ITO[:count]
     shades = mpl.colormaps["viridis"]
-    return [mpl.colors.to_hex(shades(0.88 * step / (count - 1))) for step in range(count)]
+    return [mpl.colors.to_hex(shades(0.85 * step / (count - 1))) for step in range(count)]
+
+
+def contrast(colour: str) -> float:
+    """Return how a colour stands out from white, from 1 to 21 (WCAG's ratio of luminances)."""
+    shares = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in mpl.colors.to_rgb(colour)
+    ]
+    luminance = sum(w * share for w, share in zip((0.2126, 0.7152, 0.0722), shares, strict=True))
+    return 1.05 / (luminance + 0.05)
+
+
+def legible(colour: str) -> str:
+    """Return a colour as text on white wants it: darker, until its contrast is 4.5."""
+    found = mpl.colors.to_rgb(colour)
+    while contrast(mpl.colors.to_hex(found)) < LEGIBLE:
+        found = tuple(0.95 * part for part in found)  # type: ignore[assignment]
+    return str(mpl.colors.to_hex(found))
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
@@ -108,6 +131,12 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
         return
     round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
+
+
+def time_axis(axes: Axes) -> str:
+    """Return the name of an axis of time, shorter where axes stand side by side."""
+    place = axes.get_subplotspec()
+    return TIME_BESIDE if place is not None and place.get_gridspec().ncols > 1 else TIME_AXIS
 
 
 def plain_text(text: str) -> str:

@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BLUE, TIME_AXIS, canvas, colours, style
+from asyncdp_sim.figures.kit.style import BLUE, MARKERS, TIME_AXIS, canvas, colours, style
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
@@ -25,6 +25,9 @@ DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 7  # with more lines, bands would hide one another
+MARKS = 7  # markers along each of many lines
+FITNESS = {"POLAR": "relative sub-optimality"}
+"""What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
 QUARTILES = (0.25, 0.5, 0.75)
 Quartiles = tuple[Array, Array]
 """A grid, and quartiles of a figure on it, shape (G,) and (3, G)."""
@@ -48,23 +51,31 @@ class Line:
     published: float | None = None
 
 
-def by_update(lines: Sequence[Line]) -> Picture:
+def by_update(lines: Sequence[Line], *, why: str = "") -> Picture:
     """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
 
+    Parameters
+    ----------
+    lines : sequence of Line
+    why : str
+        Why published points lie elsewhere than the lines, in a few words.
+
     Raises
     ------
     ResultError
         If a curve is absent or damaged.
     """
     caption = (
-        "Median (line) and 25–75 % band of the relative fitness ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
+        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
         "against update k"
     )
-    return _drawn("convergence-by-update", lines, "k", "update $k$", caption)
+    return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
 
 
-def by_time(lines: Sequence[Line]) -> Picture:
+def by_time(lines: Sequence[Line], *, why: str = "") -> Picture:
     """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
+
+    Parameters as in :func:`by_update`.
 
     Raises
     ------
@@ -72,10 +83,10 @@ def by_time(lines: Sequence[Line]) -> Picture:
         If a curve is absent or damaged.
     """
     caption = (
-        "Median (line) and 25–75 % band of the relative fitness ψ of the central model against "
+        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ of the central model against "
         "simulated time; each replicate is a step function of time"
     )
-    return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption)
+    return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption, why)
 
 
 def quartiles(
@@ -124,10 +135,21 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
 def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]) -> None:
     """Draw each line's median, and its band where there are few lines."""
     few = len(found) <= MOST_BANDS
-    for (grid, (low, middle, high)), shade in zip(found, shades, strict=True):
+    signs = line_marks(len(found))
+    for place, ((grid, (low, middle, high)), shade) in enumerate(zip(found, shades, strict=True)):
         if few:
             axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
-        axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1)
+        step = max(1, len(grid) // MARKS)
+        often = (place * step // len(found), step)
+        look: dict[str, Any] = {"marker": signs[place], "markersize": 4.5, "markevery": often}
+        axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1, **look)
+
+
+def line_marks(count: int) -> list[str | None]:
+    """Return a marker for each of many lines, whose colours are alike; none for few."""
+    if count <= MOST_BANDS:
+        return [None] * count
+    return [MARKERS[place % len(MARKERS)] for place in range(count)]
 
 
 def quartile_rows(
@@ -143,7 +165,9 @@ def quartile_rows(
     return table
 
 
-def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: str) -> Picture:
+def _drawn(
+    name: str, lines: Sequence[Line], axis: str, across: str, caption: str, why: str
+) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
     shades = colours(len(lines))
     since = _first_instant(lines) if axis == "time" else None
@@ -156,19 +180,36 @@ def _drawn(name: str, lines: Sequence[Line], axis: str, across: str, caption: st
         axes.set_yscale("log")
         draw_quartiles(axes, found, shades)
         _mark_published(axes, lines, found, shades)
+        elsewhere = why if any(line.published is not None for line in lines) else ""
+        if elsewhere:
+            told = wrapped(f"Published points: {elsewhere}.", 105, 3)
+            axes.set_title(told, loc="left", fontsize=7, color="#444444")
         if since is not None:
             axes.set_xscale("log")
             caption += f", on a logarithmic axis from t = {number(since)} on"
         axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        scale(axes, xlabel=across, ylabel=rf"relative fitness $\psi({model})$")
+        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$")
         if not alone and not wordy:
             ends = [values[1, -1] for _, values in found]
-            end_labels(axes, ends, [line.name for line in lines], shades)
+            names = [line.name for line in lines]
+            end_labels(axes, ends, names, shades, line_marks(len(lines)))
         _explain(figure, lines, shades if wordy else ())
     table = quartile_rows(lines, axis, relative_fitness=found)
-    said = f"{caption}{_remarks(lines)}."
+    said = f"{caption}{_remarks(lines)}." + (
+        f" Published points: {elsewhere}." if elsewhere else ""
+    )
     return Picture(name, figure, table, said, label([line.result for line in lines]))
+
+
+def fitness_of(lines: Sequence[Line]) -> str:
+    """Return what ψ is called where these lines come from."""
+    origins = {str(line.result.scenario.get("source", "")).partition(",")[0] for line in lines}
+    return (
+        FITNESS.get(next(iter(origins)), "relative fitness")
+        if len(origins) == 1
+        else ("relative fitness")
+    )
 
 
 def _first_instant(lines: Sequence[Line]) -> float | None:
@@ -212,7 +253,10 @@ def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> Non
         legend(figure, marks, 3, right=True)
         return
     names = [wrapped(line.name) for line in lines]
-    keys = [key(name, color=colour) for colour, name in zip(named, names, strict=True)]
+    keys = [
+        key(name, color=colour, marker=sign, markersize=4.5)
+        for colour, name, sign in zip(named, names, line_marks(len(named)), strict=True)
+    ]
     legend(figure, [*keys, *marks], columns(names))
 
 

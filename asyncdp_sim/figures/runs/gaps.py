@@ -1,19 +1,22 @@
 """Times between updates, beside the exponential law where the scenario obeys it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.numbers import number, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture, Table
+from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
 from asyncdp_sim.figures.kit.source import Result, not_a_result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, canvas, style
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, time_axis
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]
 POINTS = 400
+LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
 
 
@@ -27,34 +30,45 @@ def survival(result: Result) -> Picture:
     ResultError
         If the result kept no updates, or has none.
     """
+    return survival_of([Panel(result)])
+
+
+def survival_of(shown: Sequence[Panel]) -> Picture:
+    """Draw the same, a panel for each network."""
+    head = "Share of the gaps between consecutive updates that exceed t"
+    return panelled("gaps", shown, _survival, head)
+
+
+def always_the_same(result: Result) -> bool:
+    """Return whether all gaps are equal: there is no distribution to draw."""
+    observed = gaps(result)
+    return len(observed) > 1 and bool(np.ptp(observed) == 0)
+
+
+def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     law = result.theory(gap_law)
     observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
     if len(observed) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
-    table = {"t": t, "survival": 1 - longer / len(observed)}
-    caption = f"Share of the {len(observed):,} gaps between consecutive updates that exceed t"
-    with style():
-        figure, axes = canvas()
-        axes.set_yscale("log")
-        if isinstance(law, GapLaw):
-            table |= expected(law, t, len(observed))
-            _draw_law(axes, table, law)
-            caption += _verdict(observed, law, result)
-        else:
-            caption += f"; measurement only, no law is claimed, since {law}"
-        positive = table["survival"] > 0
-        axes.step(
-            t[positive], table["survival"][positive], where="post", color=BLUE, label="measured"
-        )
-        axes.set_ylim(0.5 / len(observed), 1.5)
-        axes.set_xlim(0, t[-1])
-        axes.set_xlabel("gap $t$ (unit: mean time between ticks of a rate-one clock)")
-        axes.set_ylabel("share of gaps longer than $t$")
-        title = "" if isinstance(law, GapLaw) else wrapped(f"no law drawn: {law}", 60, 4)
-        axes.legend(loc="lower left", title=title, title_fontsize=8, alignment="left")
-    return Picture("gaps", figure, table, f"{caption}.", label([result]))
+    table: Table = {"t": t, "survival": 1 - longer / len(observed)}
+    said = f"{len(observed):,} gaps"
+    axes.set_yscale("log")
+    if isinstance(law, GapLaw):
+        table |= expected(law, t, len(observed))
+        _draw_law(axes, table)
+        said += _verdict(observed, law, result)
+    else:
+        said += f"; measurement only, no law is claimed, since {law}"
+        remark(axes, f"no law drawn: {law}")
+    positive = table["survival"] > 0
+    axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
+    axes.set_ylim(0.5 / len(observed), 1.5)
+    axes.set_xlim(0, t[-1])
+    axes.set_xlabel(time_axis(axes).replace("simulated time", "gap"))
+    axes.set_ylabel("share of gaps longer than $t$")
+    return table, said
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -92,14 +106,13 @@ def distance(observed: Array, law: GapLaw) -> float:
     return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
 
 
-def _draw_law(axes: Axes, table: dict[str, Array], law: GapLaw) -> None:
+def _draw_law(axes: Axes, table: Table) -> None:
     floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
     axes.fill_between(
         table["t"], np.maximum(table["law_low"], floor), table["law_high"],
         color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
     )  # fmt: skip
-    name = rf"law $e^{{-{law.rate:g}\,t}}$"
-    axes.plot(table["t"], table["law"], "--", color=THEORY, linewidth=1.2, label=name)
+    axes.plot(table["t"], table["law"], "--", color=THEORY, linewidth=1.2, label=LAW)
 
 
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:

@@ -1,17 +1,22 @@
 """Shares of the updates among owners, beside uniform choice."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.picture import Picture, Table
+from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
 from asyncdp_sim.figures.kit.source import Result, not_a_result, owner_table
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, canvas, owner_ticks, style
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.99
+MANY = 30  # owners whose marks are smaller
 
 
 def by_owner(result: Result) -> Picture:
@@ -26,11 +31,32 @@ def by_owner(result: Result) -> Picture:
     ResultError
         If the owners' table is absent or damaged, or nothing was updated.
     """
+    return shares_of([Panel(result)])
+
+
+def shares_of(shown: Sequence[Panel]) -> Picture:
+    """Draw the same, a panel for each network."""
+    head = "Owners' shares of the updates of all replicates; gray: 99 % band of uniform choice, 1/N"
+    return panelled("shares", shown, _shares, head, height=3.0)
+
+
+def all_equal(result: Result) -> bool:
+    """Return whether all owners have exactly as many updates: there is nothing to compare."""
+    return bool(np.ptp(_counts(result)) == 0)
+
+
+def _counts(result: Result) -> Array:
+    """Return how many updates each owner has in all replicates, shape (N,)."""
+    owner, updates = result.columns("owners", "owner", "updates")
+    places = result.participants.places(owner)
+    count = np.bincount(places, weights=updates, minlength=result.n_owners + 1)[1:]
+    return np.asarray(count, dtype=float)
+
+
+def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
     from scipy.stats import binom
 
-    owner, updates = result.columns("owners", "owner", "updates")
-    owner = result.participants.places(owner)
-    count = np.bincount(owner, weights=updates, minlength=result.n_owners + 1)[1:]
+    count = _counts(result)
     total = int(count.sum())
     if total == 0:
         raise not_a_result(result.directory, "no updates")
@@ -44,57 +70,31 @@ def by_owner(result: Result) -> Picture:
     law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else theory
     unequal = not isinstance(theory, Unknown) and not np.allclose(theory, 1 / n_owners)
     owners = np.arange(1, n_owners + 1)
-    with style():
-        figure, axes = canvas(height=3.0)
-        axes.axhspan(
-            low,
-            high,
-            color=BAND,
-            alpha=0.35,
-            linewidth=0,
-            label="99 % under uniform choice",
-        )
-        axes.axhline(
-            1 / n_owners,
-            color=THEORY,
-            linestyle="--",
-            linewidth=1.2,
-            label=f"uniform choice, 1/{n_owners:,}",
-        )
-        if unequal:
-            axes.plot(
-                owners,
-                law,
-                "_",
-                color=VERMILION,
-                markersize=20,
-                markeredgewidth=1.6,
-                label=r"law $\lambda_i / \Sigma\lambda$",
-            )
-        axes.plot(
-            owners, share, "o", color=BLUE, markersize=5 if n_owners <= 30 else 3, label="measured"
-        )
-        reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
-        axes.set_ylim(max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
-        axes.set_xlim(0.5, n_owners + 0.5)
-        owner_ticks(axes, "x", result.participants)
-        axes.set_xlabel("owner $i$")
-        axes.set_ylabel("share of the updates")
-        figure.legend(loc="outside upper right", ncols=4)
-    table = {
+    axes.axhspan(low, high, color=BAND, alpha=0.35, linewidth=0, label="99 % under uniform choice")
+    dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+    axes.axhline(1 / n_owners, label="uniform choice, $1/N$", **dashed)
+    if unequal:
+        mark: dict[str, Any] = {"color": VERMILION, "markersize": 20, "markeredgewidth": 1.6}
+        axes.plot(owners, law, "_", label=r"law $\lambda_i / \Sigma\lambda$", **mark)
+    size = 5 if n_owners <= MANY else 3
+    axes.plot(owners, share, "o", color=BLUE, markersize=size, label="measured")
+    reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
+    axes.set_ylim(max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
+    axes.set_xlim(0.5, n_owners + 0.5)
+    owner_ticks(axes, "x", result.participants)
+    axes.set_xlabel("owner $i$")
+    axes.set_ylabel("share of the updates")
+    table: Table = {
         **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
         "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
         "uniform_high": np.full(n_owners, high),
         "law": law,
     }  # fmt: skip
-    caption = (
-        f"Owners' shares of the {total:,} updates of all replicates; gray: 99 % band of uniform "
-        f"choice, which {outside} of {n_owners:,} owners leave "
+    said = (
+        f"of {total:,} updates, {outside} of {n_owners:,} owners leave it "
         f"(about {(1 - LEVEL) * n_owners:.2g} expected)"
     )
-    return Picture(
-        "shares", figure, table, f"{caption}; {_standing(theory, unequal)}.", label([result])
-    )
+    return table, f"{said}; {_standing(theory, unequal)}"
 
 
 def _standing(theory: Array | Unknown, unequal: bool) -> str:

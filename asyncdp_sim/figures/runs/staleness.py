@@ -1,16 +1,18 @@
 """Staleness: other updates between an owner's read and the use of its answer."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from asyncdp_sim.figures.kit.numbers import number, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture, Table
+from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
 from asyncdp_sim.figures.kit.source import Result, not_a_result
-from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY, canvas, style
+from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -28,6 +30,19 @@ def histogram(result: Result) -> Picture:
     ResultError
         If the result kept no updates, or has none.
     """
+    return histograms_of([Panel(result)])
+
+
+def histograms_of(shown: Sequence[Panel]) -> Picture:
+    """Draw the same, a panel for each network."""
+    head = (
+        "Share of the updates of all replicates by staleness, the number of other updates applied "
+        "between read and use (strokes: 95 % intervals from the spread over several replicates)"
+    )
+    return panelled("staleness", shown, _histogram, head, height=3.0)
+
+
+def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
@@ -35,34 +50,31 @@ def histogram(result: Result) -> Picture:
     reach = max(_reach(law, int(stale.max())), LEAST)
     values = np.arange(reach + 1)
     share = np.bincount(stale, minlength=reach + 1) / len(stale)
-    table: dict[str, npt.NDArray[np.generic]] = {"staleness": values, "share": share}
+    table: Table = {"staleness": values, "share": share}
     low, high = between_replicates(replicate, stale, reach)
     table |= {"low": low, "high": high}
-    with style():
-        figure, axes = canvas(height=3.0)
-        several = bool(np.isfinite(low).all())
-        axes.bar(values, share, 0.8, color=BLUE, alpha=0.75, label="measured")
-        if several:
-            axes.vlines(values, low, high, color=DARK_BLUE, linewidth=1.4, label="95 % interval")
-        if isinstance(law, StalenessLaw):
-            table["law"] = law.chance(reach)
-            look: dict[str, Any] = {
-                "marker": "_",
-                "markersize": 13,
-                "markeredgewidth": 1.8,
-                "linestyle": "none",
-            }
-            if reach > FEW:
-                look = {"drawstyle": "steps-mid", "linewidth": 1.2}
-            axes.plot(values, table["law"], color=THEORY, label=f"law: {law.name}", **look)
-        axes.set_xlim(-0.6, reach + 0.6)
-        axes.set_ylim(0, None)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("staleness: other updates between read and use")
-        axes.set_ylabel("share of the updates")
-        title = "" if isinstance(law, StalenessLaw) else wrapped(f"no law drawn: {law}", 60, 4)
-        axes.legend(loc="upper right", title=title, title_fontsize=8, alignment="left")
-    return Picture("staleness", figure, table, _caption(stale, law, several), label([result]))
+    axes.bar(values, share, 0.8, color=BLUE, alpha=0.75, label="measured")
+    if np.isfinite(low).all():
+        axes.vlines(values, low, high, color=DARK_BLUE, linewidth=1.4, label="95 % interval")
+    if isinstance(law, StalenessLaw):
+        table["law"] = law.chance(reach)
+        look: dict[str, Any] = {
+            "marker": "_",
+            "markersize": 13,
+            "markeredgewidth": 1.8,
+            "linestyle": "none",
+        }
+        if reach > FEW:
+            look = {"drawstyle": "steps-mid", "linewidth": 1.2}
+        axes.plot(values, table["law"], color=THEORY, label=f"law: {law.name}", **look)
+    else:
+        remark(axes, f"no law drawn: {law}")
+    axes.set_xlim(-0.6, reach + 0.6)
+    axes.set_ylim(0, (1.35 if isinstance(law, Unknown) else 1.05) * float(share.max()))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("staleness: other updates between read and use")
+    axes.set_ylabel("share of the updates")
+    return table, _said(stale, law)
 
 
 def never_stale(result: Result) -> bool:
@@ -103,13 +115,8 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     return max(largest, int(np.argmax(left < TAIL)))
 
 
-def _caption(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown, several: bool) -> str:
-    said = (
-        f"Share of the {len(stale):,} updates of all replicates by staleness, the number of "
-        f"other updates applied between read and use; mean {number(float(stale.mean()))}"
-    )
-    if several:
-        said += "; strokes: 95 % intervals from the spread over replicates"
+def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
+    said = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
-        return f"{said}; no law is claimed, since {law}."
-    return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)."
+        return f"{said}; no law is claimed, since {law}"
+    return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)"

@@ -1,22 +1,25 @@
 """Timing of updates: i_k over k (Async, figures 4 and 9) and over simulated time."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
-import numpy.typing as npt
+import numpy as np
+from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.picture import Picture, Table
+from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
 from asyncdp_sim.figures.kit.source import Result, not_a_result
-from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, TIME_AXIS, canvas, owner_ticks, style
+from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
 
 SHOWN = 100
-Window = dict[str, npt.NDArray[Any]]
+HALF = 0.32  # of a stroke, in owners
+Window = Table
 
 
 def by_update(
     result: Result, *, replicate: int | None = None, first: int = 1, last: int | None = None
 ) -> Picture:
-    """Draw i_k against k as stems.
+    """Draw i_k against k: stems, or marks alone where there are many owners.
 
     Parameters
     ----------
@@ -31,21 +34,16 @@ def by_update(
     ResultError
         If the result kept no updates, or none of this replicate in this window.
     """
-    chosen = first_with_updates(result) if replicate is None else replicate
-    rows = window(result, chosen, first, last)
-    with style():
-        figure, axes = canvas(height=2.6 if result.n_owners <= FEW_OWNERS else 3.6)
-        at = result.participants.places(rows["owner"])
-        axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
-        axes.plot(rows["k"], at, "o", color=BLUE, markersize=3, clip_on=False)
-        axes.set_ylim(0, 1.04 * result.n_owners)
-        axes.set_xlim(rows["k"][0] - 1, rows["k"][-1] + 1)
-        owner_ticks(axes, "y", result.participants)
-        axes.set_xlabel("update $k$")
-        axes.set_ylabel("owner $i_k$")
-    shown = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
-    caption = f"Owner i_k that update k came from, for {shown}."
-    return Picture("timing-by-update", figure, rows, caption, label([result]))
+    return updates_of([Panel(result)], replicate=replicate, first=first, last=last)
+
+
+def updates_of(
+    shown: Sequence[Panel], *, replicate: int | None = None, first: int = 1, last: int | None = None
+) -> Picture:
+    """Draw i_k against k, a panel for each network; parameters as in :func:`by_update`."""
+    head = "Owner i_k that update k came from"
+    draw = partial(_by_update, replicate=replicate, first=first, last=last)
+    return panelled("timing-by-update", shown, draw, head, height=_height(shown))
 
 
 def by_time(
@@ -58,33 +56,82 @@ def by_time(
     ResultError
         As :func:`by_update`.
     """
+    return instants_of([Panel(result)], replicate=replicate, first=first, last=last)
+
+
+def instants_of(
+    shown: Sequence[Panel], *, replicate: int | None = None, first: int = 1, last: int | None = None
+) -> Picture:
+    """Draw the updates' instants, a panel for each network; parameters as in :func:`by_update`."""
+    head = "Instants at which answers were applied, owner by owner"
+    draw = partial(_by_time, replicate=replicate, first=first, last=last)
+    return panelled("timing-by-time", shown, draw, head, height=_height(shown))
+
+
+def everybody_always(result: Result) -> bool:
+    """Return whether every update has an answer of every owner: there is nothing to tell apart."""
+    replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
+    updates = len(np.unique(np.stack([replicate, k]), axis=1).T)
+    return result.n_owners > 1 and len(owner) == updates * result.n_owners
+
+
+def _by_update(
+    axes: Axes, result: Result, replicate: int | None, first: int, last: int | None
+) -> tuple[Window, str]:
+    chosen = first_with_updates(result) if replicate is None else replicate
+    rows = window(result, chosen, first, last)
+    at = result.participants.places(rows["owner"])
+    few = result.n_owners <= FEW_OWNERS
+    if few:
+        axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
+    axes.plot(rows["k"], at, "o", color=BLUE, markersize=3 if few else 3.5, clip_on=False)
+    axes.set_ylim(0 if few else 0.5, 1.04 * result.n_owners)
+    axes.set_xlim(rows["k"][0] - 1, rows["k"][-1] + 1)
+    if not few:
+        axes.grid(axis="y")
+    owner_ticks(axes, "y", result.participants)
+    axes.set_xlabel("update $k$")
+    axes.set_ylabel("owner $i_k$")
+    return rows, f"{_window_words(rows, chosen)}{_spoke(rows, result)}"
+
+
+def _by_time(
+    axes: Axes, result: Result, replicate: int | None, first: int, last: int | None
+) -> tuple[Window, str]:
     chosen = first_with_updates(result) if replicate is None else replicate
     rows = window(result, chosen, first, last)
     few = result.n_owners <= FEW_OWNERS
-    with style():
-        figure, axes = canvas(height=2.6 if few else 3.6)
-        half = 0.32 if few else 0.014 * result.n_owners
-        at = result.participants.places(rows["owner"])
-        axes.vlines(rows["time"], at - half, at + half, color=BLUE, linewidth=1.2)
-        if few:
-            axes.hlines(
-                range(1, result.n_owners + 1),
-                *axes.get_xlim(),
-                color="#dddddd",
-                linewidth=0.6,
-                zorder=0,
-            )
-        axes.set_ylim(0.7 - half, result.n_owners + 0.3 + half)
-        end = float(rows["time"][-1])
-        axes.set_xlim(0 if first == 1 else None, end * 1.01 if end > 0 else 1.0)
-        owner_ticks(axes, "y", result.participants)
-        axes.set_xlabel(TIME_AXIS)
-        axes.set_ylabel("owner $i$")
-    caption = (
-        "Instants at which answers were applied, owner by owner, for updates "
-        f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}."
-    )
-    return Picture("timing-by-time", figure, rows, caption, label([result]))
+    at = result.participants.places(rows["owner"])
+    if few:
+        axes.vlines(rows["time"], at - HALF, at + HALF, color=BLUE, linewidth=1.2)
+        axes.set_yticks(range(1, result.n_owners + 1))
+    else:  # a stroke would be as low as a dot, and thinner
+        axes.plot(rows["time"], at, "o", color=BLUE, markersize=3.5, clip_on=False)
+    axes.grid(axis="y")
+    axes.set_ylim(0.7 - HALF, result.n_owners + 0.3 + HALF)
+    end = float(rows["time"][-1])
+    axes.set_xlim(0 if first == 1 else None, end * 1.01 if end > 0 else 1.0)
+    owner_ticks(axes, "y", result.participants)
+    axes.set_xlabel(time_axis(axes))
+    axes.set_ylabel("owner $i$")
+    return rows, f"updates {_window_words(rows, chosen)}{_spoke(rows, result)}"
+
+
+def _height(shown: Sequence[Panel]) -> float:
+    """Return inches for so many owners, whose rows are told apart up to a page."""
+    most = max(each.result.n_owners for each in shown)
+    return 2.6 if most <= FEW_OWNERS else float(np.clip(0.032 * most, 3.6, 6.5))
+
+
+def _window_words(rows: Window, chosen: int) -> str:
+    return f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
+
+
+def _spoke(rows: Window, result: Result) -> str:
+    """Say how many owners spoke, where they are too many to be counted by eye."""
+    if result.n_owners <= FEW_OWNERS:
+        return ""
+    return f", in which {len(np.unique(rows['owner']))} of {result.n_owners} owners spoke"
 
 
 def window(result: Result, replicate: int, first: int, last: int | None) -> Window:

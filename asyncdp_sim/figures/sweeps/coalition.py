@@ -11,16 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
 
 Array = npt.NDArray[np.float64]
 MEMBERS = "availability.probability"
 LEAST, MOST_SERIES = 3, 5  # coalitions, and lines
+LETTERS = 9  # of an owner's name in one line below the axis
 FIRST = 0  # whose own held-out rows judge every coalition, from 0
 
 
@@ -70,8 +71,10 @@ def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
     keys.append(key("the best coalition", linestyle="none", color="#444444", **ring))
     if both:
         keys += _alone(shown[1], found[0].results[0])
-    said = ("mean $\\psi$ on all owners' records",
-            "loss on owner 1's\nheld-out rows, over that of θ*")  # fmt: skip
+    said = (
+        "mean $\\psi$ on all owners' records",
+        f"loss of {_who(found[0].results[0])} on its\nheld-out rows, over that of θ*",
+    )
     for axes, name in zip(shown, said, strict=False):
         scale(axes, ylabel=name)
     _joined(shown[-1], found)
@@ -81,9 +84,8 @@ def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
 
 def _draw(axes: Axes, rows: Table, what: str, look: Any) -> None:
     """Draw one line, and a ring around its least value."""
-    value, low, high = ends(rows, what)
-    low = np.maximum(low, 0.1 * value)  # a logarithmic axis has no place for less
-    drawn = np.array([value, low, high])
+    drawn = ends(rows, what)
+    value = drawn[0]
     draw_line(axes, rows["members"], drawn, linewidth=1.2, elinewidth=1.1, **look)
     best = int(np.argmin(value))
     axes.plot(
@@ -108,7 +110,12 @@ def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
     records, epsilon = largest.of_owners("records")[0], largest.of_owners("epsilon")[0]
     counts = sorted({count for each in found for count in each.at})
     if len(records) <= FEW_OWNERS:
-        names = [f"{m}\n{number(records[m - 1])}\n{number(epsilon[m - 1])}" for m in counts]
+        who = largest.participants
+        names = [
+            f"{wrapped(plain_text(who.labels[m - 1]), LETTERS, 3)}\n{number(records[m - 1])}\n"
+            f"{number(epsilon[m - 1])}"
+            for m in counts
+        ]
         axes.set_xticks(counts, names)
         of = f" (of: {found[0].name})" if len(found) > 1 else ""
         axes.set_xlabel(
@@ -117,6 +124,11 @@ def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
         )
     else:
         axes.set_xlabel("owners 1 to $m$ have joined")
+
+
+def _who(result: Result) -> str:
+    """Return what the first owner is called."""
+    return plain_text(result.participants.said(FIRST))
 
 
 def _rows(line: Coalitions) -> Table:
@@ -128,6 +140,9 @@ def _rows(line: Coalitions) -> Table:
         # Σ 1/ε_i² over n²: Collab, Theorem 2
         noise.append(np.sum(epsilon[:members] ** -2.0) / np.sum(records[:members]) ** 2)
     table = line.rows("line", "members", psi_final_mean=mean_psi_at_end)
+    names = line.results[-1].participants.names
+    if len(names) > 0:
+        table["last_to_join"] = np.array([names[members - 1] for members in line.at])
     table |= dict(zip(("records", "epsilon"), np.array(last).T, strict=True))
     table["noise_law"] = np.array(noise)
     if line.unseen:
@@ -156,7 +171,7 @@ def _members(cell: Cell) -> int | None:
 
 
 def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
-    told = []
+    told, who = [], found[0].results[-1].participants
     for some in rows:
         psi = some["psi_final_mean"]
         best, last = int(np.argmin(psi)), len(psi) - 1
@@ -164,12 +179,13 @@ def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
         name = f"{some['line'][0]}: " if some["line"][0] else ""
         told.append(
             f"{name}least ψ with owners 1 to {some['members'][best]} "
-            f"({number(psi[best])}; {number(psi[last])} once owner "
-            f"{some['members'][last]} has joined; Σ 1/ε_i²/n² is least with {law})"
+            f"({number(psi[best])}; {number(psi[last])} once "
+            f"{who.said(int(some['members'][last]) - 1)} has joined; "
+            f"Σ 1/ε_i²/n² is least with {law})"
         )
     held = (
-        " Below: the mean loss of the final model on owner 1's own held-out rows, over that of θ* "
-        "(strokes: standard errors), beside that of owner 1's own optimum."
+        f" Below: the mean loss of the final model on the held-out rows of {who.said(FIRST)}, over "
+        "that of θ* (strokes: standard errors), beside that of its own optimum."
         if found[0].unseen
         else ""
     )

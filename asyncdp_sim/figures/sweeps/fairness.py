@@ -13,22 +13,16 @@ from matplotlib.ticker import PercentFormatter
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
-from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.figures.kit.style import THEORY
+from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, TILT, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.scenario import Participants
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
 SHARED = "#444444"  # of what is the same for all lines
 LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
-NAMES = {
-    "algorithm.selection": {
-        "uniform": "published step",
-        "inverse-rate": "step divided by the owner's share",
-    }
-}
-"""What a line is called where its one swept value speaks a scenario's language."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +110,23 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
     below.set_xlabel("share of the time that the owner is online")
     below.xaxis.set_major_formatter(PercentFormatter(1.0))
     below.set_xticks(sorted(set(online.tolist())))
+    _owners(above, online, found[0].results[0].participants)
     legend(figure, keys)
     return figure
+
+
+def _owners(axes: Axes, online: Array, who: Participants) -> None:
+    """Write above the axes whose share of the time a place is, where owners are few."""
+    if len(who.labels) > FEW_OWNERS:
+        return
+    short = "owner " if len(who.names) == 0 else ""
+    for share in sorted(set(online.tolist())):
+        those = [plain_text(who.labels[i]) for i in np.flatnonzero(online == share)]
+        axes.text(
+            share, 1.03, short + ", ".join(those), transform=axes.get_xaxis_transform(),
+            ha="center" if short else "left", va="bottom", fontsize=7, color="#444444",
+            rotation=0 if short else TILT,
+        )  # fmt: skip
 
 
 def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> None:
@@ -143,10 +152,7 @@ def _groups(sweep: Sweep) -> dict[str, list[Result]]:
     paths = [path for path in sweep.paths if path != SEED]
     found: dict[str, list[Result]] = {}
     for cell in sweep.cells:
-        name = cell.label(paths)
-        if len(paths) == 1:
-            name = NAMES.get(paths[0], {}).get(str(cell.values[paths[0]]), name)
-        found.setdefault(name, []).append(cell.result)
+        found.setdefault(cell.label(paths), []).append(cell.result)
     return found
 
 
@@ -161,7 +167,7 @@ def _rows(each: SeedSeries) -> Table:
     n_owners = len(each.online)
     return {
         "line": np.repeat([each.name], n_owners),
-        "owner": np.arange(1, n_owners + 1),
+        **owner_table(each.results[0].participants),
         "online": each.online,
         "share": each.share.mean(axis=0),
         "relative_loss": each.relative.mean(axis=0),
@@ -172,8 +178,14 @@ def _rows(each: SeedSeries) -> Table:
 
 def _caption(found: Sequence[SeedSeries], rows: Sequence[Table]) -> str:
     del rows
+    who = found[0].results[0].participants
+    names = [f"{label} " for label in who.labels] if who.names else [""] * len(who.labels)
     told = "; ".join(
-        f"{each.name}: {', '.join(f'{value:.2f}' for value in each.relative.mean(axis=0))}"
+        f"{each.name}: "
+        + ", ".join(
+            f"{name}{value:.2f}"
+            for name, value in zip(names, each.relative.mean(axis=0), strict=True)
+        )
         for each in found
     )
     return (

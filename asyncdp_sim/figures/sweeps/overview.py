@@ -11,28 +11,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, wrapped
+from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.scenario.setting_words import axis
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # values of the swept number
 MOST_SERIES = 8
 WIDE = 20.0  # values that span more than this ratio are on a logarithmic axis
 SHARED = {"color": "#444444", "marker": "."}  # of a line that stands for all series
-NAMES = {
-    "owners.count": "number of owners $N$",
-    "owners.records": "records per owner $n_i$",
-    "run.updates": "updates $T$",
-    "algorithm.rho": "step $\\rho$",
-    "clock.rate": "clock rate $\\lambda$ (ticks per unit)",
-    "privacy.epsilon": "privacy budget $\\epsilon$",
-    "model.regularisation": "regularisation $\\sigma$",
-    "model.theta_max": "bound $\\theta_{max}$",
-}
-"""Names of the horizontal axis; other paths are named as they are."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +69,10 @@ def varied(sweep: Sweep) -> Varied | str:
 
 def select(sweep: Sweep) -> list[Against] | str:
     """Return the lines against the swept number, or in words why there is none."""
-    axis = varied(sweep)
-    if isinstance(axis, str):
-        return axis
-    path, others = axis.path, [] if axis.other is None else [axis.other]
+    chosen = varied(sweep)
+    if isinstance(chosen, str):
+        return chosen
+    path, others = chosen.path, [] if chosen.other is None else [chosen.other]
     return Against.grouped(
         sweep.cells, lambda c: c.label(others), lambda c: float(c.values[path]), path=path
     )
@@ -105,7 +95,7 @@ def panels(found: Sequence[Against], rows: Sequence[Table]) -> Figure:
         _vertical(axes, what, _all(what, rows))
         _horizontal(axes, x)
     for axes in several[-2:]:
-        axes.set_xlabel(NAMES.get(path, path))
+        axes.set_xlabel(axis(path))
     if len(found) > 1:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
         legend(figure, keys, columns(names))
@@ -113,7 +103,7 @@ def panels(found: Sequence[Against], rows: Sequence[Table]) -> Figure:
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in FIGURES if _worth_drawing(what, rows)]
+    return [what for what in FIGURES if worth_drawing(what, rows)]
 
 
 def _all(what: str, rows: Sequence[Table]) -> Array:
@@ -166,21 +156,30 @@ def _is_wide(finite: Array) -> bool:
     return bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
 
 
-def _worth_drawing(what: str, rows: Sequence[Table]) -> bool:
+def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
     """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
     values = _all(what, rows)[0]
     known = values[np.isfinite(values)]
     if what == "psi_final_median":
         return len(known) > 0
-    return len(known) > 0 and bool((known != 0).any()) and not _unmoved(what, rows)
+    if len(known) == 0 or not (known != 0).any():
+        return False
+    return not (unmoved(what, rows) or _level(what, rows))
 
 
-def _unmoved(what: str, rows: Sequence[Table]) -> bool:
+def unmoved(what: str, rows: Sequence[Table]) -> bool:
     """Return whether a figure other than 0 is the same in all cells, its interval too."""
     every = _all(what, rows)
     return bool(np.isfinite(every[0, 0]) and every[0, 0] != 0) and np.array_equal(
         every, np.broadcast_to(every[:, :1], every.shape), equal_nan=True
     )
+
+
+def _level(what: str, rows: Sequence[Table]) -> bool:
+    """Return whether several numbers leave a figure where it is along every line."""
+    values = [some[what] for some in rows]
+    several = any(len(line) > 1 and line[0] != 0 for line in values)
+    return several and all(np.isfinite(line[0]) and bool(np.ptp(line) == 0) for line in values)
 
 
 def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
@@ -218,11 +217,15 @@ def _caption(found: Sequence[Against], rows: Sequence[Table]) -> str:
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         said += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    same = [what for what in FIGURES if what not in shown and _unmoved(what, rows)]
+    same = [what for what in FIGURES if what not in shown and unmoved(what, rows)]
     if same:
         said += f"; the same in all cells: {', '.join(same).replace('_', ' ')}"
+    level = [what for what in FIGURES if what not in (*shown, *same) and _level(what, rows)]
+    told = [f"{w.replace('_', ' ')} ({numbers(some[w][0] for some in rows)})" for w in level]
+    if level:
+        said += f"; the same along every line: {', '.join(told)}"
     rates = ("refusal_rate", "collision_rate", "loss_rate")
-    zero = [what for what in rates if what not in (*shown, *same)]
+    zero = [what for what in rates if what not in (*shown, *same, *level)]
     if zero:
         said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
     return said + "."

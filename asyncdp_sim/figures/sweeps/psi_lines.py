@@ -15,9 +15,9 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.overview import NAMES
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.scenario.setting_words import axis as axis_name
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to
@@ -164,7 +164,7 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
             tone = THEORY if shared else lines[place]["color"]
             axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
         keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
-    scale(axes, "xy", xlabel=NAMES.get(x, x), ylabel=PSI)
+    scale(axes, "xy", xlabel=axis_name(x), ylabel=PSI)
     places = {place for each in found for place in each.at}
     if len(places) <= MOST_NUMBERS:
         number_ticks(axes, places)

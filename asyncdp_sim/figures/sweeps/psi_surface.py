@@ -18,8 +18,8 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result, symbol
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
-from asyncdp_sim.figures.sweeps.overview import NAMES
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
+from asyncdp_sim.scenario.setting_words import axis as axis_name
 
 Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number
@@ -200,7 +200,7 @@ def _drawn(
             draw_mesh(axes, found.x, found.y, found.of(reference), **look)
             keys.append(key(reference.name, **look))
     for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
-        axis.set_label_text(NAMES.get(path, path))
+        axis.set_label_text(axis_name(path))
         _ticks(axis, np.log10(values))
     axes.set_zlabel(PSI)
     _ticks(axes.zaxis)

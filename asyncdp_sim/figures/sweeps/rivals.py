@@ -13,6 +13,7 @@ from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.privacy.manifest_facts import PLAIN, mechanism_kind
+from asyncdp_sim.scenario.setting_words import choice
 
 PSI = "psi_final_median"
 MOST_PANELS = 4
@@ -53,11 +54,12 @@ def best(cells: Sequence[Cell]) -> list[Cell]:
 def rival(result: Result) -> str:
     """Return what sets a rival apart: how it learns, how records are hidden, who pays when."""
     privacy = result.scenario["privacy"]
-    bound = privacy.get("sensitivity") or {"kind": "no bound"}
+    bound = (privacy.get("sensitivity") or {"kind": "no bound"})["kind"]
     mechanism = mechanism_kind(result.manifest)
     noise = [] if mechanism == PLAIN else [mechanism]
-    kinds = [result.scenario["algorithm"]["kind"], *noise, bound["kind"], privacy["budget"]["kind"]]
-    return ", ".join(kinds)
+    told = [choice("privacy.sensitivity.kind", bound)]
+    told.append(choice("privacy.budget.kind", privacy["budget"]["kind"]))
+    return ", ".join([result.scenario["algorithm"]["kind"], *noise, *told])
 
 
 def over_budgets(sweep: Sweep) -> list[RivalSeries] | str:

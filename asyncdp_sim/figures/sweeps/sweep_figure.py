@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.figures.kit.lines import reaches_zero
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -126,7 +127,10 @@ class SweepFigure(Generic[S]):
             figure = self.panels(found, rows)
         table = {name: np.concatenate([some[name] for some in rows]) for name in rows[0]}
         said = label([result for each in found for result in each.results])
-        return Picture(self.name, figure, table, self.caption(found, rows), said)
+        caption = self.caption(found, rows)
+        if reaches_zero(figure):
+            caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
+        return Picture(self.name, figure, table, caption, said)
 
 
 def as_columns(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -171,6 +171,10 @@ class Gossip(ProtocolKind):
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
 
     @override
+    def meetings(self, n_owners: int) -> tuple[tuple[tuple[int, int], ...], float]:
+        return self.graph.edges(n_owners), self.contraction(n_owners)
+
+    @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         n_owners, graph = network.n_owners, self.graph
         edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))

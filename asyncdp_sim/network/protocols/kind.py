@@ -191,6 +191,13 @@ class ProtocolKind(Kind):
             return rates
         return tuple(rate / (1 + rate * job) for rate, job in zip(rates, jobs, strict=True))
 
+    def meetings(
+        self,
+        n_owners: int,  # noqa: ARG002
+    ) -> tuple[tuple[tuple[int, int], ...], float] | None:
+        """Return the pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
+        return None
+
     def predictions(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
         """Yield what is known of exchanges by their own times, or why it is not."""
         return iter(())

@@ -59,7 +59,7 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
     picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
     [legend] = picture.figure.legends
     texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["busy = refuse", "busy = queue"]
+    assert texts == ["refused when busy", "queued when busy"]
     for axes in picture.figure.axes:
         assert len(axes.containers) == (1 if axes.get_ylabel() in ALIKE else 2)
         picture.figure.canvas.draw()

@@ -18,6 +18,7 @@ from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import Line
 from asyncdp_sim.result import read_table
 from asyncdp_sim.runs import RunResult
+from tests.unit.figures.made import curve, made, scenario
 
 NAMES = [
     "convergence-by-update",
@@ -182,8 +183,24 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
     picture = convergence.by_update(lines)
     said = [text.get_text() for text in picture.figure.findobj(Text)]
     assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
-    assert any("NOT PRIVATE as claimed" in text and "in 1 of 3 cells" in text for text in said)
+    assert any("No privacy is claimed" in text and "in 1 of 3 cells" in text for text in said)
     assert "diamonds: published end points" in picture.caption
+
+
+def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path) -> None:
+    said = {**scenario(), "source": "POLAR, figure 3"}
+    result = Result.read(made(tmp_path / "cell", said=said))
+    curve(result.directory, [0.5, 0.6])
+    picture = convergence.by_update([Line(result, "Δ = 10", 0.1)], why="read off a plot")
+    [axes] = picture.figure.axes
+    assert axes.get_ylabel().startswith("relative sub-optimality")
+    assert axes.get_title(loc="left") == "Published points: read off a plot."
+    assert "Published points: read off a plot." in picture.caption
+    alone = convergence.by_update([Line(result)], why="read off a plot")
+    assert "read off a plot" not in alone.caption  # nothing published is drawn
+    [corner] = [text for text in picture.of("made").figure.findobj(Text) if "Private" in
+                text.get_text()]  # fmt: skip
+    assert corner.get_text().startswith("made. Private as claimed")
 
 
 def test_long_names_have_room(swept: Path) -> None:
@@ -235,7 +252,9 @@ def test_without_updates_the_rest_is_drawn(result: Path) -> None:
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)
     assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
-    assert drawing.notes == ("timing, gaps and staleness: result kept no updates.parquet",)
+    assert drawing.notes == (
+        "timing by update, timing by time, gaps, staleness: no updates.parquet was kept in result",
+    )
     assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
 
 
@@ -293,4 +312,4 @@ def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
     assert {"convergence-by-update", "timing-by-update", "shares"} <= names
     assert names.isdisjoint({"convergence-by-time", "timing-by-time", "gaps"})
     assert "convergence over time: nothing takes any" in drawing.notes
-    assert "timing by time, and gaps: nothing takes time in result" in drawing.notes
+    assert "timing by time, gaps: nothing takes time in result" in drawing.notes

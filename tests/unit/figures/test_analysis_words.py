@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from asyncdp_sim.figures.kit.line_labels import spread
+from asyncdp_sim.figures.kit.line_labels import lifted, spread
 from asyncdp_sim.figures.kit.numbers import number, numbers
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
 from asyncdp_sim.figures.kit.privacy_label import Label
@@ -41,6 +41,11 @@ def test_names_are_spread_and_keep_their_order() -> None:
     np.testing.assert_allclose(spread([0.5, 0.5, 0.5, 0.9], 0.1), [0.4, 0.5, 0.6, 0.9])
     drawn = spread(list(np.random.default_rng(3).random(12)), 0.06)
     assert np.diff(sorted(drawn)).min() >= 0.06 - 1e-12
+
+
+def test_no_name_is_below_the_axes() -> None:
+    np.testing.assert_allclose(lifted([0.4, -0.1, 0.0, 0.5], 0.1), [0.4, 0.0, 0.1, 0.5])
+    np.testing.assert_allclose(lifted([-0.15, -0.05, 0.05], 0.1), [0.0, 0.1, 0.2])
 
 
 def test_numbers_are_short() -> None:

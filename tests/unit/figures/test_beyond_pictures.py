@@ -122,10 +122,28 @@ def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path:
     law = [1 / 300**2, 2 / 500**2, 102 / 600**2]
     np.testing.assert_allclose(picture.table["noise_law"], law, rtol=1e-12)
     for axes in picture.figure.axes:
-        rings = [line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 1]
+        alone = [line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 1]
+        rings = [line for line in alone if line.get_gid() is None]  # others: reach below the axis
         assert [float(np.atleast_1d(ring.get_xdata())[0]) for ring in rings] == [2.0]
     assert "least ψ with owners 1 to 2 (2; 8 once owner 3 has joined" in picture.caption
     assert "3\n100\n0.1" in texts(picture)
+
+
+def test_owners_with_names_are_called_by_them(tmp_path: Path) -> None:
+    sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    for cell in sweep.cells:
+        cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
+    picture = coalition.FIGURE.picture(sweep)
+    assert "3 (Hill)\n100\n0.1" in texts(picture)
+    assert "8 once owner 3 (Hill) has joined" in picture.caption
+    assert picture.table["last_to_join"].tolist() == ["St. Mary", "North", "Hill"]
+    served = of_seeds(tmp_path / "seeds")
+    for cell in served.cells:
+        cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
+    picture = fairness.FIGURE.picture(served)
+    assert "2 (North)" in texts(picture)
+    assert picture.table["name"].tolist()[:3] == ["St. Mary", "North", "Hill"]
+    assert "published step: 1 (St. Mary) 1.00, 2 (North) 1.00, 3 (Hill) 3.50" in picture.caption
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Lines of figures: what is left out, which intervals are drawn, and where ticks stand."""
 
+import itertools
+
 import numpy as np
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.lines import draw_line, looks, number_ticks
-from asyncdp_sim.figures.kit.style import canvas
+from asyncdp_sim.figures.kit.lines import draw_line, looks, number_ticks, reaches_zero, scale
+from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
+from asyncdp_sim.figures.runs.convergence import line_marks
 
 
 def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> None:
@@ -26,6 +29,33 @@ def test_every_line_has_a_look_and_the_first_ones_differ() -> None:
     assert len(many) == 14
     assert len({(look["color"], look["marker"]) for look in many}) == 14
     assert all(look["linewidth"] == 2.0 for look in many)
+
+
+def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis() -> None:
+    figure, axes = canvas()
+    draw_line(axes, [1, 2], np.array([[1.0, 4.0], [-0.5, 3.0], [2.5, 5.0]]))
+    assert not reaches_zero(figure)
+    scale(axes)
+    assert reaches_zero(figure)
+    [arrow] = [line for line in axes.lines if line.get_gid() is not None]
+    assert arrow.get_xdata() == [1]
+    assert arrow.get_ydata() == [axes.get_ylim()[0]]
+    assert axes.get_ylim()[0] > 0.1
+    other, whole = canvas()
+    draw_line(whole, [1], np.array([[1.0], [0.5], [2.5]]))
+    scale(whole)
+    assert not reaches_zero(other)
+
+
+def test_text_of_any_line_can_be_read_and_many_lines_have_markers() -> None:
+    shades = [*colours(7), *colours(12)]
+    assert min(map(contrast, shades)) < 2.5
+    assert min(contrast(legible(shade)) for shade in shades) >= 4.5
+    assert legible("#000000") == "#000000"
+    assert line_marks(7) == [None] * 7
+    ten = line_marks(10)
+    assert len(set(zip(ten, colours(10), strict=True))) == 10
+    assert all(first != second for first, second in itertools.pairwise(ten))
 
 
 def test_ticks_are_the_numbers_once_and_in_order() -> None:

@@ -136,7 +136,7 @@ def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Pa
         np.repeat([1, 2], 4), np.array([0, 0, 0, 1, 0, 1, 1, 2]), 2
     )
     assert (low[1], high[1]) == (0, 1)  # 0.375 ± 12.7 · 0.125
-    assert "mean 0.625" in picture.caption
+    assert "mean staleness 0.625" in picture.caption
     assert not staleness.never_stale(Result.read(directory))
     fresh = made(tmp_path / "fresh")
     pq.write_table(pa.table({"staleness": [0, 0]}), fresh / "updates.parquet")
@@ -211,9 +211,9 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) 
     sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
     found = throughput.groups(sweep)
     assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
-        "protocol = push, own_tick drop": [0, 2, 4],
-        "protocol = push, own_tick overlap": [1, 3],
-        "protocol = request": [5],
+        "push, ticks at work dropped": [0, 2, 4],
+        "push, jobs may overlap": [1, 3],
+        "request": [5],
     }
     picture = throughput.against_load(sweep)
     rows = picture.table["series"] == "measured"
@@ -228,7 +228,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
     sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
     picture = throughput.against_load(sweep)
     texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
-    assert texts[:2] == ["protocol = push, own_tick drop: measured", "exact for 5 owners"]
+    assert texts[:2] == ["push, ticks at work dropped: measured", "exact for 5 owners"]
     assert len(set(texts)) == len(texts)
     assert sum("infinite population" in text for text in texts) == 1
 

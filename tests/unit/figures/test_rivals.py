@@ -19,8 +19,8 @@ def cell(directory: Path, number: int, psi: float, **privacy: Any) -> Cell:
 def test_another_mechanism_is_another_rival(tmp_path: Path) -> None:
     pure = cell(tmp_path, 0, 4.0, mechanism="laplace")
     weaker = cell(tmp_path, 1, 1.0, mechanism="gaussian", delta=1e-6)
-    assert rival(pure.result) == "async-gossip, clip, horizon"
-    assert rival(weaker.result) == "async-gossip, gaussian, clip, horizon"
+    assert rival(pure.result) == "async-gossip, clipped gradients, noise for T answers"
+    assert rival(weaker.result) == "async-gossip, gaussian, clipped gradients, noise for T answers"
     assert best([pure, weaker]) == [pure, weaker]
 
 

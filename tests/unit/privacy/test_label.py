@@ -71,6 +71,16 @@ def made(
         ),
         (
             [
+                made(
+                    {"mechanism": "none", "epsilon": inf},
+                    "not private: mechanism none: the answers are exact",
+                    private=False, epsilon_true="inf", delta=None,
+                )
+            ],
+            "No privacy is claimed (ε = ∞ per owner over the run, no noise): mechanism none.",
+        ),
+        (
+            [
                 made({}, EXCEEDED, private=False, epsilon_true=2.0),
                 made({"epsilon": [0.1, 0.05]}, EXCEEDED, private=False, epsilon_true=7.0),
                 made({"epsilon": 10.0}, EVENTS, epsilon_true=10.0, timing_accounted=False),
@@ -163,6 +173,20 @@ def test_tables_of_order_and_times_say_what_is_accounted() -> None:
     untimed = label([made({}, EVENTS, timing_accounted=False)]).metadata_of_network()
     assert untimed["asyncdp.label"].endswith("TIMING NOT ACCOUNTED.")
     assert untimed["asyncdp.timing_accounted"] == "false"
+
+
+def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> None:
+    why = "not private: mechanism none: the answers are exact"
+    baseline = made({"mechanism": "none", "epsilon": inf}, why, private=False, epsilon_true="inf")
+    found = label([made({}), baseline])
+    assert "NOT PRIVATE" not in found.text
+    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure with")
+    assert "No privacy is claimed (ε = ∞ per owner over the run, no noise) in 1 of 2" in found.text
+    assert found.private is False
+    assert found.epsilon_true == inf
+    assert named_guarantee([baseline]) == "no privacy claimed"
+    some = made({"epsilon": [inf, 1.0]}, why, private=False, epsilon_true="inf")
+    assert label([some]).text.startswith("NOT PRIVATE as claimed")  # owner 2 was promised an ε
 
 
 def test_guarantees_have_short_names() -> None:

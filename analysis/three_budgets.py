@@ -1,0 +1,84 @@
+"""The README's picture: how good a private model gets with time, for three budgets."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from asyncdp_sim.figures.kit.lines import scale
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Sweep, not_a_result
+from asyncdp_sim.figures.kit.style import canvas, colours, legible, style
+from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.scenario.variants import VARIANT
+
+SINCE = 0.5
+"""Where the axis of time begins, in units: the first answers arrive there."""
+QUESTION = "How close to the best model do three banks get, with every record hidden?"
+
+
+def psi_against_time(sweep: Sweep, *, name: str = "three-budgets") -> Picture:
+    """Draw ψ against time, a line for each budget, and say at its end what it comes to.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Of variants that differ in ε, and in what suits it.
+    name : str
+        Of the files.
+
+    Raises
+    ------
+    ResultError
+        If the sweep has no variants, or a curve is absent or damaged.
+    """
+    if sweep.paths != (VARIANT,):
+        raise not_a_result(sweep.directory, "a sweep of something else than variants")
+    lines = [Line(cell.result, cell.label(sweep.paths)) for cell in sweep.cells]
+    found = [quartiles(line.result, "time", SINCE) for line in lines]
+    shades = colours(len(lines))
+    with style():
+        figure, axes = canvas(width=7.2, height=3.9)
+        draw_quartiles(axes, found, shades)
+        for line, (time, psi), shade in zip(lines, found, shades, strict=True):
+            _say(axes, line, float(time[-1]), float(psi[1, -1]), shade)
+        axes.set_xscale("log")
+        scale(
+            axes, xlabel="time (unit: a bank's mean time between two answers)",
+            ylabel="loss above the best model's\n($\\psi$: 1 is twice the least loss)",
+        )  # fmt: skip
+        axes.set_xlim(SINCE, 30 * max(float(time[-1]) for time, _ in found))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: number(at)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda at, _: number(at)))
+        axes.set_title(QUESTION, loc="left", fontsize=10.5, fontweight="bold")
+    ends = [float(psi[1, -1]) for _, psi in found]
+    said = "; ".join(f"{line.name}: {_told(end)}" for line, end in zip(lines, ends, strict=True))
+    caption = (
+        f"{QUESTION} Median (line) and 25–75 % band over replicates of the relative fitness ψ of "
+        "the central model against time. Each budget ε has the step, the length and the cap on "
+        f"answers that suit it, found from public knowledge. At the end: {said}."
+    )
+    table = quartile_rows(lines, "time", relative_fitness=found)
+    return Picture(name, figure, table, caption, label([line.result for line in lines]))
+
+
+def _say(axes: Axes, line: Line, time: float, psi: float, shade: str) -> None:
+    """Mark where a line ends, and write there what its budget comes to."""
+    look: dict[str, Any] = {"color": legible(shade), "fontsize": 9.5}
+    axes.plot(time, psi, "o", color=shade, markersize=6)
+    axes.annotate(
+        f"{line.name}: {_told(psi)}", (time, psi), xytext=(9, 0), textcoords="offset points",
+        va="center", **look,
+    )  # fmt: skip
+
+
+def _told(psi: float) -> str:
+    """Return ψ in words of everyday: a share of the least loss."""
+    if not np.isfinite(psi):
+        return "diverged"
+    if psi >= 1:
+        return f"{number(round(1 + psi, 1))} times the least loss"
+    return f"{100 * psi:.2g} % above the least loss"

@@ -1,0 +1,126 @@
+"""One figure of one network, or small multiples: the same panel for each of several."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from asyncdp_sim.figures.kit.lines import legend
+from asyncdp_sim.figures.kit.numbers import wrapped
+from asyncdp_sim.figures.kit.picture import Picture, Table
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import canvas, sheet, style
+
+ACROSS = 2
+NAME = 50  # letters of a panel's name in one line
+LOW = 0.62  # height of one of several panels, over that of one alone
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A network that is drawn, and what sets it apart; a network alone has no name."""
+
+    result: Result
+    name: str = ""
+
+
+Draw = Callable[[Axes, Result], tuple[Table, str]]
+"""Draws one result on axes; returns its numbers as columns, and what is said of it alone."""
+
+
+def panelled(
+    name: str, shown: Sequence[Panel], draw: Draw, head: str, *, height: float = 3.6
+) -> Picture:
+    """Draw a panel for each network, all in one picture.
+
+    Parameters
+    ----------
+    name : str
+        Of the files.
+    shown : sequence of Panel
+        At least one.
+    draw : callable
+        Draws one.
+    head : str
+        What all panels show, as the caption begins.
+    height : float
+        Inches of a panel that stands alone; of the tallest, where panels differ.
+    """
+    with style():
+        figure, several = _axes(len(shown), height)
+        drawn = [draw(axes, each.result) for axes, each in zip(several, shown, strict=True)]
+        for axes, each in zip(several, shown, strict=True):
+            axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
+        if len(shown) > 1:
+            _inner_labels(several)
+        keys = _keys(several)
+        if keys:
+            legend(figure, keys, 4, right=len(shown) == 1)
+    table = _stacked([rows for rows, _ in drawn], [each.name for each in shown])
+    told = [said for _, said in drawn]
+    named = [
+        f"{each.name}: {said}" if each.name else said
+        for each, said in zip(shown, told, strict=True)
+    ]
+    caption = f"{head}: {named[0]}."
+    if len(shown) > 1:
+        caption = f"{head}, a panel for each network. {'. '.join(named)}."
+    return Picture(name, figure, table, caption, label([each.result for each in shown]))
+
+
+def remark(axes: Axes, text: str) -> None:
+    """Write in the upper right corner of axes why something is not drawn."""
+    axes.text(
+        0.99, 0.97, wrapped(text, 46, 3), transform=axes.transAxes, ha="right", va="top",
+        fontsize=7, color="#444444",
+    )  # fmt: skip
+
+
+def _axes(count: int, height: float) -> tuple[Figure, list[Axes]]:
+    if count == 1:
+        figure, axes = canvas(height=height)
+        return figure, [axes]
+    rows = -(-count // ACROSS)
+    figure = sheet(7.2, LOW * height * rows + 0.8)
+    return figure, [figure.add_subplot(rows, ACROSS, place + 1) for place in range(count)]
+
+
+def _inner_labels(several: Sequence[Axes]) -> None:
+    """Keep a label of the horizontal axis below the last panels, and of the other at the left."""
+    for place, axes in enumerate(several):
+        if place < len(several) - ACROSS:
+            axes.set_xlabel("")
+        if place % ACROSS > 0:
+            axes.set_ylabel("")
+
+
+def _keys(several: Sequence[Axes]) -> list[Artist]:
+    """Return the legend's keys, each once."""
+    found: dict[str, Artist] = {}
+    for axes in several:
+        for artist, text in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(text, artist)
+    return list(found.values())
+
+
+def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table:
+    """Return tables as one, with a column for the network; what one lacks is NaN there."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = dict.fromkeys(column for table in tables for column in table)
+    sizes = [len(next(iter(table.values()))) for table in tables]
+
+    def whole(column: str) -> list[object]:
+        return [
+            value
+            for table, size in zip(tables, sizes, strict=True)
+            for value in (table[column].tolist() if column in table else [np.nan] * size)
+        ]
+
+    return {"network": np.repeat(list(names), sizes)} | {
+        column: np.array(whole(column)) for column in columns
+    }

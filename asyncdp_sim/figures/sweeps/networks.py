@@ -1,0 +1,161 @@
+"""Networks of a sweep: the cells that stand for them, and why a picture leaves one out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.small_multiples import Panel
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
+
+SEED = "run.seed"
+MOST = 6
+"""Panels of one picture."""
+
+
+@dataclass(frozen=True)
+class NetworkFigure:
+    """A picture of a network: its name in words, how it is drawn, and why one has none."""
+
+    name: str
+    draw: Callable[[Sequence[Panel]], Picture]
+    why_not: Callable[[Result], str | None]
+
+
+def networks(sweep: Sweep) -> list[Panel]:
+    """Return a cell for each network in which something was updated, named by what sets it apart.
+
+    Cells whose learning alone differs share one, and of several seeds the first stands for all.
+    """
+    groups = _of_one_law(sweep)
+    chosen = [_with_updates(cells) for cells in groups.values()]
+    if len(chosen) < 2:
+        return [Panel(cell.result) for cell in chosen]
+    names = _names(sweep, list(groups.values()))
+    return [Panel(cell.result, name) for cell, name in zip(chosen, names, strict=True)]
+
+
+def _of_one_law(sweep: Sweep) -> dict[object, list[Cell]]:
+    """Return the cells by network, whatever its seed."""
+    groups: dict[object, list[Cell]] = {}
+    for cell in sweep.cells:
+        if cell.result.summary["updates"] > 0:
+            groups.setdefault(cell.result.network_digest or cell.number, []).append(cell)
+    if SEED not in sweep.paths:
+        return groups
+    paths = [path for path in sweep.paths if path != SEED]
+    alike: dict[object, list[Cell]] = {}
+    for cells in groups.values():
+        said = tuple(sorted({str(cell.values[path]) for cell in cells}) for path in paths)
+        alike.setdefault(str(said), cells)
+    return alike
+
+
+def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
+    """Return at most six of these networks, evenly spread, and the names of the others."""
+    if len(found) <= MOST:
+        return list(found), []
+    step = (len(found) - 1) / (MOST - 1)
+    places = {round(step * place) for place in range(MOST)}
+    kept = [each for place, each in enumerate(found) if place in places]
+    return kept, [each.name for place, each in enumerate(found) if place not in places]
+
+
+def drawn(found: Sequence[Panel], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
+    """Draw all that networks show, constant panels left out; note what is not drawn, and why."""
+    pictures: list[tuple[Picture, list[Result]]] = []
+    missing: dict[str, list[str]] = {}
+    for figure in FIGURES:
+        reasons = [figure.why_not(each.result) for each in found]
+        for reason in dict.fromkeys(reasons):
+            if reason is not None:
+                where = _where(found, [each == reason for each in reasons])
+                missing.setdefault(f"{reason}{where}", []).append(figure.name)
+        able = [each for each, reason in zip(found, reasons, strict=True) if reason is None]
+        kept, left_out = spread(able)
+        if left_out:
+            told = "; ".join(left_out)
+            missing.setdefault(
+                f"{len(kept)} of {len(able)} networks are drawn, without {told} (a cell's own "
+                "directory has its pictures)", []
+            ).append(figure.name)  # fmt: skip
+        if kept:
+            pictures.append((figure.draw(kept), [each.result for each in kept]))
+    notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
+    return pictures
+
+
+def _with_updates(cells: Sequence[Cell]) -> Cell:
+    """Return the first cell that kept its updates, else the first."""
+    return next((cell for cell in cells if cell.result.has("updates")), cells[0])
+
+
+def _names(sweep: Sweep, groups: Sequence[Sequence[Cell]]) -> list[str]:
+    """Return each network's values of the paths that tell it from all others."""
+    paths = [path for path in sweep.paths if _tells_apart(path, groups)]
+    if len(paths) == 0:  # only together
+        paths = [path for path in sweep.paths if all(len(_said(path, g)) == 1 for g in groups)]
+    names = [", ".join(" or ".join(_said(path, cells)) for path in paths) for cells in groups]
+    unique = len(set(names)) == len(names)
+    return names if unique else [cells[0].label(sweep.paths) for cells in groups]
+
+
+def _said(path: str, cells: Sequence[Cell]) -> list[str]:
+    """Return the values that cells have of a path, in words, each once."""
+    return list(dict.fromkeys(cell.label([path]) for cell in cells))
+
+
+def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
+    """Return whether no two groups have a value in common, or each has one and these differ."""
+    several = [set(_said(path, cells)) for cells in groups]
+    if all(len(some) == 1 for some in several):
+        return len(set().union(*several)) > 1
+    return sum(map(len, several)) == len(set().union(*several))
+
+
+def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:
+    """Say of which networks, where there are others."""
+    if len(found) == 1:
+        return f" in {found[0].result.directory.name}"
+    if all(which):
+        return " in any network"
+    return f" ({'; '.join(each.name for each, is_it in zip(found, which, strict=True) if is_it)})"
+
+
+def _no_updates(result: Result) -> str | None:
+    return None if result.has("updates") else "no updates.parquet was kept"
+
+
+def _timed(result: Result) -> str | None:
+    still = result.summary["simulated_time"] == 0
+    return _no_updates(result) or ("nothing takes time" if still else None)
+
+
+def _by_update(result: Result) -> str | None:
+    reason = _no_updates(result)
+    if reason is None and timing.everybody_always(result):
+        return "every update has an answer of every owner"
+    return reason
+
+
+def _gaps(result: Result) -> str | None:
+    reason = _timed(result)
+    return "all gaps are equal" if reason is None and gaps.always_the_same(result) else reason
+
+
+def _shares(result: Result) -> str | None:
+    return "all owners have equally many updates" if shares.all_equal(result) else None
+
+
+def _staleness(result: Result) -> str | None:
+    reason = _no_updates(result)
+    return "no answer was stale" if reason is None and staleness.never_stale(result) else reason
+
+
+FIGURES = (
+    NetworkFigure("timing by update", timing.updates_of, _by_update),
+    NetworkFigure("timing by time", timing.instants_of, _timed),
+    NetworkFigure("gaps", gaps.survival_of, _gaps),
+    NetworkFigure("staleness", staleness.histograms_of, _staleness),
+    NetworkFigure("shares", shares.shares_of, _shares),
+)

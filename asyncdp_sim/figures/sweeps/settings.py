@@ -1,0 +1,114 @@
+"""Settings that are no numbers, beside one another: a row for each, a panel for each figure."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from asyncdp_sim.figures.kit.lines import strokes
+from asyncdp_sim.figures.kit.numbers import numbers, wrapped
+from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
+from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.figures.kit.style import BLUE, sheet
+from asyncdp_sim.figures.sweeps.overview import WIDE, worth_drawing
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+
+Array = npt.NDArray[np.float64]
+ACROSS = 4  # panels side by side
+MOST = 16  # rows
+NAME = 34  # letters of a setting in one line
+CLOSE = 0.05
+"""Values that lie within this share of the largest are told in the caption alone."""
+MADE = "updates_made"
+PANELS = {MADE: "updates made", **{name: said for name, (said, _) in FIGURES.items()}}
+
+
+def select(sweep: Sweep) -> list[Series] | str:
+    """Return the cells to compare, or in words why they are not compared so."""
+    paths = list(sweep.varying)
+    if "run.seed" in paths:
+        return "seeds are swept"
+    if not 2 <= len(sweep.cells) <= MOST:
+        return f"{len(sweep.cells)} settings, and 2 to {MOST} can be shown"
+    names = [cell.label(paths) for cell in sweep.cells]
+    return [Series(name, (0,), (cell,)) for name, cell in zip(names, sweep.cells, strict=True)]
+
+
+def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+    """Draw what differs between settings, with 95 % intervals; what is constant is left out."""
+    shown = _shown(rows) or ["psi_final_median"]
+    across = min(ACROSS, len(shown))
+    down = -(-len(shown) // across)
+    lines = [wrapped(each.name, NAME, 3) for each in found]
+    height = 0.15 * sum(max(2, line.count("\n") + 1.5) for line in lines) + 0.55
+    figure = sheet(7.2, height * down + 0.5)
+    places = np.arange(len(found))[::-1]
+    for place, what in enumerate(shown):
+        axes = figure.add_subplot(down, across, place + 1)
+        _draw(axes, what, np.concatenate([ends(some, what) for some in rows], axis=1), places)
+        axes.set_yticks(places, lines if place % across == 0 else [""] * len(found))
+    return figure
+
+
+def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -> None:
+    value, low, high = np.where(np.isfinite(values), values, np.nan)
+    known = values[np.isfinite(values)]
+    bars = strokes(value, low, high)
+    axes.errorbar(
+        value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2
+    )
+    middle = value[np.isfinite(value)]
+    if middle.min() > 0 and middle.max() > WIDE * middle.min():
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    elif what != "psi_final_median":
+        axes.set_xlim(0, 1.1 * known.max())
+    axes.set_ylim(-0.6, len(places) - 0.4)
+    axes.grid(axis="both")
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(PANELS[what])
+
+
+def _shown(rows: Sequence[Table]) -> list[str]:
+    return [what for what in PANELS if worth_drawing(what, rows) and not _close(what, rows)]
+
+
+def _close(what: str, rows: Sequence[Table]) -> bool:
+    """Return whether hardly any setting is told apart by a figure, or one alone has it."""
+    values = np.array([some[what][0] for some in rows])
+    known = values[np.isfinite(values)]
+    return len(known) < 2 or bool(np.ptp(known) < CLOSE * np.abs(known).max())
+
+
+def _made(result: Result) -> Estimate:
+    """Return the mean number of updates of a replicate."""
+    return Estimate(float(result.summary["updates"]) / max(1, len(result.replicates)))
+
+
+def _rows(each: Series) -> Table:
+    read = {MADE: _made, **{name: of for name, (_, of) in FIGURES.items()}}
+    return each.rows("setting", "place", **read)
+
+
+def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
+    shown = _shown(rows)
+    said = (
+        f"What differs between {len(found)} settings; strokes: 95 % intervals over replicates (of "
+        "the median of ψ exact ones, and of fewer than six replicates their whole range)"
+    )
+    same = [
+        f"{what.replace('_', ' ')} ({numbers(values)})"
+        for what in PANELS
+        if what not in shown
+        and len(values := [v for some in rows if np.isfinite(v := float(some[what][0]))]) > 1
+        and any(values)
+    ]
+    if same:
+        said += f"; left out, since they differ by less than 5 %: {', '.join(same)}"
+    return said + "."
+
+
+FIGURE = SweepFigure("settings", select, _rows, panels, _caption)

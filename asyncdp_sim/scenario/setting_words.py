@@ -1,0 +1,242 @@
+"""Swept settings in words: the letter of each path, its axis, and what its values mean."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from asyncdp_sim.network.channels import label_of
+from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers, ranges
+
+SYMBOLS = {
+    "privacy.epsilon": "ε",
+    "owners.count": "N",
+    "owners.records": "n_i",
+    "run.updates": "T",
+    "run.seed": "seed",
+    "algorithm.rho": "ρ",
+    "clock.rate": "λ",
+    "model.regularisation": "σ",
+    "model.theta_max": "θ_max",
+    "data.split.dirichlet": "Dirichlet α",
+}
+"""The papers' letters for what is swept most; other paths are named by their last word."""
+AXES = {
+    "owners.count": "number of owners $N$",
+    "owners.records": "records per owner $n_i$",
+    "run.updates": "updates $T$",
+    "algorithm.rho": "step $\\rho$",
+    "clock.rate": "clock rate $\\lambda$ (ticks per unit)",
+    "privacy.epsilon": "privacy budget $\\epsilon$",
+    "model.regularisation": "regularisation $\\sigma$",
+    "model.theta_max": "bound $\\theta_{max}$",
+    "availability.probability": "share of the time online",
+    "channel.airtime": "airtime of an answer (units)",
+    "data.split.dirichlet": "Dirichlet $\\alpha$ of the split",
+}
+"""Names of a horizontal axis."""
+VALUES: Mapping[str, Mapping[Any, str]] = {
+    "algorithm.selection": {
+        "uniform": "published step",
+        "inverse-rate": "step divided by the owner's share",
+    },
+    "protocol.read": {
+        "minimum-wait": "reads the first model to arrive",
+        "client-averaged": "reads the mean of all models",
+        "basic": "reads each server's model for it alone",
+    },
+    "protocol.own_tick": {"drop": "ticks at work dropped", "overlap": "jobs may overlap"},
+    "protocol.busy": {"refuse": "refused when busy", "queue": "queued when busy"},
+    "protocol.superseded": {"apply": "late answers applied", "discard": "late answers discarded"},
+    "protocol.answer_at": {
+        "next-tick": "answered at the next tick",
+        "after-delay": "answered after a delay",
+    },
+    "channel.resend": {"same": "the same answer again", "fresh": "a fresh answer each time"},
+    "availability.phase": {0.0: "all in phase", "uniform": "phases spread"},
+    "privacy.sensitivity.kind": {
+        "clip": "clipped gradients",
+        "declared": "declared bound",
+        "domain": "bounded domain",
+    },
+    "privacy.budget.kind": {
+        "horizon": "noise for T answers",
+        "per-owner-cap": "answers capped",
+        "until-spent": "until the budget is spent",
+    },
+    "algorithm.judged": {"owner": "owner 1's model", "central": "the mean of all models"},
+}
+"""Choices that a scenario names in its own language."""
+
+
+def symbol(path: str) -> str:
+    """Return the letter or word for a swept path."""
+    return SYMBOLS.get(path, path.rpartition(".")[2].replace("_", " "))
+
+
+def axis(path: str) -> str:
+    """Return what stands along an axis of a swept number."""
+    return AXES.get(path, path.replace(".", ": ").replace("_", " "))
+
+
+def choice(path: str, value: str) -> str:
+    """Return one of a path's choices in words; itself where nothing else is known of it."""
+    return VALUES.get(path, {}).get(value, value.replace("-", " "))
+
+
+def words(path: str, value: Any) -> str:
+    """Return one swept setting in words, such as ``online 20 % of the time``.
+
+    Parameters
+    ----------
+    path : str
+        Of the setting.
+    value : object
+        As cells hold it: tables and lists stand there as JSON text.
+    """
+    if path == VARIANT:
+        return str(value)
+    given = _parsed(value)
+    if isinstance(given, str | int | float) and given in VALUES.get(path, {}):
+        return VALUES[path][given]
+    if path in PHRASES:
+        return PHRASES[path](given)
+    if isinstance(given, Mapping):
+        return _table(path, given)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return _each(symbol(path), given)
+    return f"{symbol(path)} = {_plain(given)}"
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _plain(value: Any) -> str:
+    """Return a value that no phrase is known for."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return _law(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    if isinstance(value, str):
+        return value.replace("-", " ").replace("_", " ")
+    known = as_float(value)
+    return str(value) if known is None else number(known)
+
+
+def _each(letter: str, given: Sequence[Any]) -> str:
+    """Return a value for each owner; where all but the first agree, those as one."""
+    values = [as_float(value) for value in given]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or len(values) == 0:
+        return f"{letter} = {_plain(list(given))}"
+    of_one = letter.removesuffix("_i")
+    if len(set(known)) == 1:
+        return f"{letter} = {number(known[0])}"
+    if len(set(known[1:])) == 1:
+        rest = "2" if len(known) == 2 else f"2 to {len(known)}"
+        return f"{of_one} of owner 1 = {number(known[0])}, of {rest} = {number(known[1])}"
+    if len(known) <= MOST_NUMBERS:
+        return f"{of_one} by owner = {', '.join(map(number, known))}"
+    return f"{of_one} = {numbers(known)}, by owner"
+
+
+def _law(given: Mapping[str, Any]) -> str:
+    """Return a kind with its settings, such as ``exponential, mean 2``."""
+    kind = [str(given["kind"]).replace("-", " ")] if "kind" in given else []
+    rest = [f"{symbol(k)} {_plain(v)}" for k, v in given.items() if k != "kind"]
+    return ", ".join(kind + rest)
+
+
+def _table(path: str, given: Mapping[str, Any]) -> str:
+    """Return a table: its kind, and what else it sets, each in words."""
+    phrase = KINDS.get(f"{path}.{given.get('kind')}")
+    if phrase is not None:
+        return phrase(given)
+    if "kind" not in given:
+        return ", ".join(words(f"{path}.{name}", value) for name, value in given.items())
+    kind = label_of(str(given["kind"])) if path == "channel" else str(given["kind"])
+    rest = [words(f"{path}.{name}", value) for name, value in given.items() if name != "kind"]
+    return ", ".join([kind.replace("-", " "), *rest])
+
+
+def _percent(share: Any) -> str:
+    return f"{number(100 * float(share))} %"
+
+
+def _online(given: Any) -> str:
+    """Return how often owners are online."""
+    if not isinstance(given, list):
+        return f"online {_percent(given)} of the time"
+    if set(given) <= {0, 1} and 1 in given:
+        inside = [place for place, share in enumerate(given, start=1) if share == 1]
+        who = "owner" if len(inside) == 1 else "owners"
+        return f"{who} {ranges(inside)} online" + ("" if len(inside) == len(given) else " alone")
+    shares = list(dict.fromkeys(given))
+    if len(shares) > 3:
+        return f"online {_percent(max(given))} to {_percent(min(given))} of the time, by owner"
+    told = [
+        f"owners {ranges([i for i, each in enumerate(given, start=1) if each == share])} "
+        f"online {_percent(share)} of the time"
+        for share in shares
+        if share < 1
+    ]
+    return ", ".join(told) or "always online"
+
+
+def _lasting(law: Any) -> str:
+    mean = law.get("mean", law.get("value")) if isinstance(law, Mapping) else law
+    known = as_float(mean)
+    return _plain(law) if known is None else number(known)
+
+
+def _on_off(given: Mapping[str, Any]) -> str:
+    on, off = (_lasting(given.get(side)) for side in ("on", "off"))
+    return f"on for {on} units, off for {off}, in the mean"
+
+
+def _groups(given: Any) -> str:
+    if not isinstance(given, list):
+        return f"groups = {_plain(given)}"
+    if len(given) == 1:
+        return "all go offline together"
+    if all(len(group) == 1 for group in given):
+        return "each goes offline alone"
+    return "offline together: " + " and ".join(ranges(sorted(group)) for group in given)
+
+
+def _liars(given: Any) -> str:
+    count = len(given) if isinstance(given, list) else given
+    return "nobody lies" if count == 0 else f"{count} lie{'s' if count == 1 else ''}"
+
+
+def _resends(given: Any) -> str:
+    return f"up to {_plain(given)} retransmission{'' if given == 1 else 's'}"
+
+
+PHRASES: Mapping[str, Callable[[Any], str]] = {
+    "availability.probability": _online,
+    "availability.groups": _groups,
+    "adversary.owners": _liars,
+    "adversary.factor": lambda factor: f"lies × {_plain(factor)}",
+    "channel.retransmissions": _resends,
+    "channel.airtime": lambda airtime: f"airtime {_plain(airtime)}",
+    "channel.slot": lambda slot: f"slot {_plain(slot)}",
+    "channel.propagation_delay": lambda delay: f"propagation delay {_plain(delay)}",
+    "protocol.interval": lambda interval: f"every {_plain(interval)} units",
+    "protocol.delay": lambda law: f"mean {_lasting(law)}",
+}
+"""Sentences of values that are numbers, or lists of them."""
+KINDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "availability.always": lambda _: "always online",
+    "availability.on-off": _on_off,
+    "availability.bernoulli": lambda given: _online(given.get("probability")),
+}
+"""Sentences of whole tables, by path and kind."""

@@ -1,0 +1,45 @@
+"""Studies of single entries: pictures that answer the entry's own question, beyond the common ones.
+
+Each takes the directory of a finished sweep, adds to its figures, and returns where.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from analysis.four_cases import four_cases
+from analysis.three_budgets import psi_against_time
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.kit.picture import save
+from asyncdp_sim.figures.kit.source import Sweep
+from scenarios import collusion
+
+
+def three_budgets(directory: Path) -> list[Path]:
+    """Draw the README's picture: ψ against time for three budgets."""
+    return [save(psi_against_time(Sweep.read(directory)), directory / "figures")]
+
+
+def whom_to_learn_with(directory: Path) -> list[Path]:
+    """Draw ψ over owner 1's records and budget, beside four kinds of others."""
+    sweep = Sweep.read(directory)
+    named = four_cases(sweep).of(sweep.cells[0].result.scenario["id"])
+    return [save(named, directory / "figures")]
+
+
+STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
+    "collab-06": whom_to_learn_with,
+    "collab-11": whom_to_learn_with,
+    "lending-three-budgets": three_budgets,
+    "owner-learner-collude": collusion.study,
+}
+"""By the entry's name."""
+
+
+def study(name: str, directory: Path) -> tuple[list[Path], list[str]]:
+    """Draw what an entry asks besides; return where, and notes on what its sweep does not allow."""
+    if name not in STUDIES:
+        return [], []
+    try:
+        return STUDIES[name](directory), []
+    except ResultError as error:
+        return [], [f"the study of {name}: {line}" for line in error.lines()]

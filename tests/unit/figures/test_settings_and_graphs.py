@@ -1,0 +1,78 @@
+"""Sweeps of settings that are no numbers, of graphs, and the README's picture."""
+
+from pathlib import Path
+
+from analysis.three_budgets import psi_against_time
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.sweeps import graphs, settings
+from asyncdp_sim.sweeps import sweep
+from scenarios import catalogue, entry
+from scenarios.studies import STUDIES, study
+from tests.unit.figures.made import curve, finished, made, scenario
+
+PICTURE = Path(__file__).resolve().parents[3] / "docs" / "pictures" / "three-budgets.png"
+SMALL = ("run.replicates=2", "owners.records=400", "data.public_records=401")
+
+
+def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: Path) -> None:
+    protocols = ['{"kind": "request"}', '{"kind": "push"}']
+    for number, (fast, psi) in enumerate(((2.0, 0.1), (3.0, 8.0))):
+        directory = made(
+            tmp_path / f"cell-{number:04d}", updates=5, throughput=fast, fairness=0.99 + number / 99
+        )
+        curve(directory, [psi, psi])
+    found = finished(tmp_path, {"protocol": protocols})
+    picture = settings.FIGURE.picture(found)
+    first, *others = picture.figure.axes
+    assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
+    assert [axes.get_xlabel() for axes in (first, *others)] == [
+        "updates per unit", "$\\psi$ at the end\n(median)",
+    ]  # fmt: skip
+    assert others[-1].get_xscale() == "log"
+    assert "left out, since they differ by less than 5 %: updates made (5)" in picture.caption
+    assert "fairness (0.99, 1)" in picture.caption
+
+
+def test_graphs_are_drawn_with_their_edges_and_psi_over_the_gap(tmp_path: Path) -> None:
+    graph = [{"kind": "complete"}, {"kind": "ring"}]
+    for number, each in enumerate(graph):
+        said = scenario(
+            5,
+            protocol={"kind": "gossip", "graph": each},
+            algorithm={"kind": "gossip-graph", "rho": 1.0, "initial": "zeros", "judged": "owner"},
+            privacy={"budget": {"kind": "per-owner-cap", "answers": 5}},
+        )
+        said = {key: value for key, value in said.items() if key != "clock"}
+        curve(made(tmp_path / f"cell-{number:04d}", said=said), [0.1 + number])
+    found = finished(tmp_path, {"variant": ["complete", "ring"]})
+    assert graphs.FIGURE.why_not(found) is None
+    picture = graphs.FIGURE.picture(found)
+    assert picture.table["edges"].tolist() == [10, 5]
+    assert picture.table["spectral_gap"][0] > picture.table["spectral_gap"][1] > 0
+    assert "from the narrowest gap: ring 1.1" in picture.caption
+    *small, below = picture.figure.axes
+    assert [len(axes.lines) - 1 for axes in small] == [10, 5]  # edges, and the owners
+    assert len(below.containers) == 2
+
+
+def test_the_readmes_picture_is_private_and_of_its_entry(tmp_path: Path) -> None:
+    assert 10_000 < PICTURE.stat().st_size < 200_000
+    assert PICTURE.read_bytes().startswith(b"\x89PNG")
+    scenario = entry("lending-three-budgets").scenario(SMALL)
+    sweep(scenario, tmp_path / "three", workers=1)
+    picture = psi_against_time(Sweep.read(tmp_path / "three"))
+    assert picture.name == PICTURE.stem
+    assert set(picture.table["line"]) == {"ε = 0.1", "ε = 1", "ε = 10"}
+    assert picture.label.text.startswith("Private as claimed: ε = 0.1, 1, 10 per owner")
+    said = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert [text.partition(":")[0] for text in said] == ["ε = 0.1", "ε = 1", "ε = 10"]
+
+
+def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
+    curve(made(tmp_path / "cell-0000"), [1.0])
+    finished(tmp_path, {"privacy.epsilon": [1.0]})
+    for name in ("collab-06", "lending-three-budgets"):
+        drawn, [note] = study(name, tmp_path)
+        assert drawn == []
+        assert note.startswith(f"the study of {name}: ")
+    assert set(STUDIES) <= {found.name for found in catalogue()}
