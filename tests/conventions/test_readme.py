@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from scenarios.__main__ import main as scenarios
 from tests.cli.command import Command
-from tests.cli.pages import commands, fenced, missing
+from tests.cli.pages import fenced, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "README.md"
@@ -59,18 +60,21 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 @pytest.mark.documents
 def test_the_main_command_prints_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: Command
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     [(_, block)] = fenced(FILE, "console")
-    [shown] = commands("README", False, block, {})
+    asked, *shown = block.splitlines()
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
-    assert main.endswith(f".venv/bin/asyncdp {' '.join(shown.arguments)}")
-    said = command.done(*shown.arguments)
-    assert missing(shown.lines, said.out.splitlines()) is None, said.out
-    lesson = command.done("sweep", "lending-convergence", "--workers", 2)
-    assert re.search(r"^0001 +1\.0 .* 0\.023\d* ", lesson.out, re.M), lesson.out
-    assert re.search(r"^0001 .* NO +inf$", lesson.out, re.M), lesson.out
+    assert main.endswith(f".venv/bin/{asked.removeprefix('$ ')}")
+    assert scenarios(["lending-three-budgets", "--out", str(tmp_path / "three")]) == 0
+    assert missing(tuple(shown), capsys.readouterr().out.splitlines()) is None
+    assert (tmp_path / "three" / "figures" / "three-budgets.png").is_file()
+    one_step = ("run", "lending-sound", "--set", "privacy.epsilon=0.1", "--out")
+    assert "median 79.92" in command.done(*one_step, tmp_path / "sound").out
+    lesson = command.done("run", "lending-convergence", "--out", tmp_path / "published").out
+    assert "median 0.02327" in lesson
+    assert re.search(r"^private as claimed +NO", lesson, re.M), lesson
+    assert "one draw on all coordinates" in lesson
 
 
 def test_commands_named_are_commands():
