@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, groupby
-from math import inf, isnan
+from math import inf, isnan, nan
 
 SCREEN = 80  # columns
 MOST_NUMBERS = 6  # more values than this are said as a range
@@ -89,3 +89,9 @@ def as_float(value: object) -> float | None:
         except ValueError:
             return None
     return None
+
+
+def known(value: object, otherwise: float = nan) -> float:
+    """Return a number as it is read back, and something else for what is none."""
+    found = as_float(value)
+    return otherwise if found is None else found
