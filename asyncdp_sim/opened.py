@@ -137,6 +137,26 @@ class Result:
         """Return whether the table was kept."""
         return (self._place(name) / f"{name}.parquet").is_file()
 
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the names of a table's columns.
+
+        Raises
+        ------
+        ResultError
+            If the table is absent or damaged.
+        """
+        return tuple(map(str, self.frame(name).columns))
+
+    def frame(self, name: str) -> Any:
+        """Return a table as a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If the table is absent or damaged.
+        """
+        return read_table(self._place(name), name)
+
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table as arrays.
 
@@ -145,7 +165,7 @@ class Result:
         ResultError
             If the table is absent or damaged, or lacks a column.
         """
-        frame = read_table(self._place(name), name)
+        frame = self.frame(name)
         missing = [column for column in wanted if column not in frame]
         if missing:
             raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")

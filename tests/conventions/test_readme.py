@@ -40,7 +40,7 @@ def test_commands_named_are_commands():
         text=True,
         check=True,
     ).stdout
-    listed_here = "list new run sweep check forecast audit plot replay play-release import data"
+    listed_here = "list new run sweep check forecast audit plot compare replay import data play-release"
     commands = set(listed_here.split())
     assert named == commands
     assert all(name in listed for name in named)

@@ -655,5 +655,26 @@ MUTANTS = (
         "said = said.strip()",
         "a page tells where a table lies",
         ("tests/unit/reports/test_page.py",),
+    # comparisons
+    Mutant(
+        "asyncdp_sim/comparisons/contrast.py",
+        "return _paired(first, second) if in_pairs else _unpaired(first, second)",
+        "return _unpaired(first, second)",
+        "replicates of one seed are compared as if they had nothing in common",
+        ("tests/verification/test_comparisons.py", "tests/unit/comparisons"),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/against.py",
+        "return values[[place[number] for number in common]]",
+        "return values[: len(common)]",
+        "replicates are paired by their place, not by their number",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/together.py",
+        "if stream(pair[0]) == stream(pair[1]) and",
+        "if stream(pair[0]) != stream(pair[1]) and",
+        "results that share noise are said to cost the sum, and no more",
+        ("tests/unit/comparisons",),
     ),
 )
