@@ -11,7 +11,7 @@ from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.opened import Result
 
 
-def compare(directories: Sequence[Path]) -> Comparison:
+def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> Comparison:
     """Compare results with the first of them.
 
     Results of one seed have their random numbers in common: replicate by replicate the same clocks
@@ -22,6 +22,8 @@ def compare(directories: Sequence[Path]) -> Comparison:
     ----------
     directories : sequence of Path
         Of results, two or more; the cells of a sweep are results.
+    names : sequence of str, optional
+        What they are called, one each; as their directories by default.
 
     Raises
     ------
@@ -37,8 +39,8 @@ def compare(directories: Sequence[Path]) -> Comparison:
             given, allowed = "the same result twice", "allowed is each once"
             raise ResultError([Fault("DIR", given, allowed)], str(directory))
     first, *others = map(_opened, directories)
-    named, *names = _names(directories)
-    found = (against(first, other, name) for other, name in zip(others, names, strict=True))
+    named, *rest = _names(directories) if names is None else names
+    found = (against(first, other, name) for other, name in zip(others, rest, strict=True))
     return Comparison(first, named, tuple(found))
 
 

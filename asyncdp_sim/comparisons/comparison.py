@@ -73,16 +73,19 @@ class Comparison:
         told = [line for each in self.others for line in [*self._against(each), ""]]
         return told + _wrapped(*(f"{name}: {said}" for name, said in self.labels.items()))
 
-    def _against(self, each: Against) -> list[str]:
+    def figures(self, each: Against) -> list[list[str]]:
+        """Return the figures of one comparison as a table of texts, its header first."""
         won = ["better in"] if each.is_paired else []
-        figures = [["", self.name, each.name, "difference", "95 % interval", *won]]
-        figures += [_spoken(row) for row in each.rows if not row.is_nothing]
+        header = ["", self.name, each.name, "difference", "95 % interval", *won]
+        return [header, *(_spoken(row) for row in each.rows if not row.is_nothing)]
+
+    def _against(self, each: Against) -> list[str]:
         settings = [["field", self.name, each.name], *(s.words() for s in each.settings)]
         alike = ["the scenarios do not differ"]
         return [
             *_wrapped(f"{each.name} against {self.name}, {each.pairing}"),
             "",
-            *aligned(figures),
+            *aligned(self.figures(each)),
             "",
             *(aligned(settings) if len(each.settings) > 0 else alike),
             "",

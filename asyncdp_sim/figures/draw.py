@@ -70,8 +70,13 @@ def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> li
     return list(draw_all(directory, published=published).pictures)
 
 
-def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -> Drawing:
-    """Draw all figures of a result or sweep directory into ``<directory>/figures``.
+def draw_all(
+    directory: Path,
+    *,
+    published: Mapping[Any, float] | None = None,
+    folder: Path | None = None,
+) -> Drawing:
+    """Draw all figures of a result or sweep directory.
 
     Parameters
     ----------
@@ -79,6 +84,8 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
     published : mapping, optional
         ψ after the last update as a paper reports it, by the value of the swept path (of a
         single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
+    folder : Path, optional
+        Where to; ``<directory>/figures`` by default.
 
     Raises
     ------
@@ -86,7 +93,7 @@ def draw_all(directory: Path, *, published: Mapping[Any, float] | None = None) -
         If the directory is neither, or cannot be written to.
     """
     entries, notes = pictures(open_directory(directory), published=published)
-    folder = directory / "figures"
+    folder = directory / "figures" if folder is None else folder
     paths = [save(picture, folder) for picture, _ in entries]
     write(folder / "captions.md", captions.page(entries, notes).encode())
     return Drawing(tuple(paths), tuple(notes))

@@ -40,7 +40,8 @@ def test_commands_named_are_commands():
         text=True,
         check=True,
     ).stdout
-    listed_here = "list new run sweep check forecast audit plot compare replay import data play-release"
-    commands = set(listed_here.split())
+    commands = set(
+        ["list", "new", "run", "sweep", "check", "forecast", "audit", "plot", "report", "compare", "replay", "import", "data", "describe", "schema", "play-release"]
+    )
     assert named == commands
     assert all(name in listed for name in named)

@@ -655,6 +655,7 @@ MUTANTS = (
         "said = said.strip()",
         "a page tells where a table lies",
         ("tests/unit/reports/test_page.py",),
+    ),
     # comparisons
     Mutant(
         "asyncdp_sim/comparisons/contrast.py",
