@@ -5,7 +5,7 @@ from typing import Any
 from asyncdp_sim import comparisons
 from asyncdp_sim.api.plots import ComparisonPlots
 from asyncdp_sim.api.results import Result
-from asyncdp_sim.markup import html_table
+from asyncdp_sim.words import html_table
 
 
 class Comparison:

@@ -6,10 +6,9 @@ from typing import Any
 from asyncdp_sim import trace
 from asyncdp_sim.api.frames import from_columns, summary_frame
 from asyncdp_sim.columns import event_columns, update_columns
-from asyncdp_sim.markup import html_table
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.words import number
+from asyncdp_sim.words import html_table, number
 
 
 class Trace:

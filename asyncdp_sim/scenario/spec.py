@@ -18,7 +18,6 @@ from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.trigger import Trigger
-from asyncdp_sim.markup import html_table
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
@@ -40,6 +39,7 @@ from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import Kind, Spec, about, parse, picked, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import html_table
 
 
 class Scenario(Spec):
