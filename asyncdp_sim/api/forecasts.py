@@ -96,8 +96,10 @@ class Forecast:
         return f"<Forecast: expected ψ {self.found.psi:.4g}, {self.found.method}>"
 
     def _repr_html_(self) -> str:
-        rows = [(line,) for line in self.lines()]
-        return html_table(rows, title="Forecast")
+        from asyncdp_sim.forecasts.words import figures, owners
+
+        told = html_table(figures(self.found), title="Forecast")
+        return told + (html_table(owners(self.found.owners)) if self.found.owners else "")
 
 
 def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:

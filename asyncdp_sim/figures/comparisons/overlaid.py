@@ -84,7 +84,7 @@ def psi_ratio(lines: Sequence[Line]) -> Picture | None:
         "at the same update of the same replicate, whose random numbers both have in common; "
         "below 1 a result is the better one."
     )
-    table = quartile_rows(named, "k", psi_ratio=quartiles)
+    table = quartile_rows(named, "k", ratio=quartiles)
     return Picture("psi-ratio", figure, table, said, label([line.result for line in lines]))
 
 

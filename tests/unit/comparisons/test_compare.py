@@ -215,7 +215,7 @@ def test_pictures_lie_over_each_other(made: Path, tmp_path: Path) -> None:
     )
     assert set(ratio["line"]) == {"epsilon"}  # of another seed nothing is paired
     by_hand = np.median(finals(made, "epsilon") / finals(made, "base"))
-    assert ratio["psi_ratio_median"][-1] == pytest.approx(by_hand)
+    assert ratio["ratio_median"][-1] == pytest.approx(by_hand)
     caption = (tmp_path / "out" / "captions.md").read_text(encoding="utf-8")
     assert all(name in caption for name in names)
 
