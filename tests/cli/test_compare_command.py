@@ -3,11 +3,17 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from asyncdp_sim.figures.kit import style
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
 
-def test_two_results_side_by_side(command: Command, tmp_path: Path) -> None:
+def test_two_results_side_by_side(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "DPI", 20)
     (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
     one, other = tmp_path / "one", tmp_path / "other"
     command.done("run", tmp_path / "s.toml", "--out", one)

@@ -10,6 +10,7 @@ from scipy.stats import ttest_ind, ttest_rel
 from asyncdp_sim.comparisons import Comparison, compare, contrast
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
+from asyncdp_sim.figures.kit import style
 from asyncdp_sim.opened import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
@@ -205,7 +206,10 @@ def test_what_is_absent_or_infinite_has_no_mean() -> None:
     assert contrast(ours[:2], theirs[:1], in_pairs=False).low is None
 
 
-def test_pictures_lie_over_each_other(made: Path, tmp_path: Path) -> None:
+def test_pictures_lie_over_each_other(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "DPI", 20)
     found = compared(made, "base", "epsilon", "seed")
     paths = draw_comparison(found.results, tmp_path / "out")
     names = ["convergence-by-update", "convergence-by-time", "psi-ratio"]
