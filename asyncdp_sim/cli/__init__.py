@@ -13,7 +13,6 @@ from asyncdp_sim.cli.comparing import compare_command
 from asyncdp_sim.cli.describing import describe_command, schema_command
 from asyncdp_sim.cli.forecasting import forecast_command
 from asyncdp_sim.cli.importing import import_command
-from asyncdp_sim.cli.playing import play_release_command
 from asyncdp_sim.cli.plotting import plot_command
 from asyncdp_sim.cli.replaying import replay_command
 from asyncdp_sim.cli.reporting import report_command
