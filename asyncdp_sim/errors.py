@@ -39,7 +39,13 @@ def _printed(letter: str) -> str:
 
 
 class AsyncDPError(Exception):
-    """Base of every exception that this package raises on purpose."""
+    """Base of every exception that this package raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(ad.InputError, ad.AsyncDPError)
+    True
+    """
 
 
 class InputError(AsyncDPError):
@@ -51,6 +57,14 @@ class InputError(AsyncDPError):
         Everything that is wrong, in the order found; at least one.
     file : str, optional
         Where the input came from.
+
+    Examples
+    --------
+    >>> try:
+    ...     ad.open("nowhere")
+    ... except ad.InputError as error:
+    ...     error.lines()
+    ['nowhere: given no readable manifest.json; allowed is a result directory']
     """
 
     def __init__(self, faults: Iterable[Fault], file: str | None = None) -> None:
@@ -80,15 +94,45 @@ def blaming(file: object) -> Iterator[None]:
 
 
 class SpecError(InputError):
-    """A specification (a scenario or a part of one) cannot be built from what was given."""
+    """A specification (a scenario or a part of one) cannot be built from what was given.
+
+    Examples
+    --------
+    >>> try:
+    ...     ad.load("lending-sound").replace(privacy={"epsilon": -1})
+    ... except ad.SpecError as error:
+    ...     error.faults[0].key
+    'privacy.epsilon'
+    """
 
 
 class DataError(InputError):
-    """A data file is missing, unreadable, or not what the scenario says it is."""
+    """A data file is missing, unreadable, or not what the scenario says it is.
+
+    Examples
+    --------
+    >>> scenario = ad.load("lending-sound").replace(data={"path": "loan.csv"})
+    >>> try:
+    ...     ad.run(scenario)
+    ... except ad.DataError as error:
+    ...     error.faults[0].key
+    'data.path'
+    """
 
 
 class ResultError(InputError):
-    """A result directory exists already, or is not one, or is damaged."""
+    """A result directory exists already, or is not one, or is damaged.
+
+    Examples
+    --------
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 1})
+    >>> result = ad.run(scenario)
+    >>> try:
+    ...     result.events
+    ... except ad.ResultError as error:
+    ...     error.faults[0].allowed
+    'ad.run(…, events=True) keeps them'
+    """
 
 
 class StreamError(AsyncDPError):
@@ -100,4 +144,17 @@ class InvariantError(AsyncDPError):
 
 
 class ReplayError(AsyncDPError):
-    """A result could not be reproduced: some fingerprints differ."""
+    """A result could not be reproduced: some fingerprints differ.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 1})
+    >>> result = ad.run(scenario, out="changed")
+    >>> Path("changed/curve.parquet").unlink()
+    >>> try:
+    ...     ad.replay(result)
+    ... except ad.ReplayError as error:
+    ...     "curve.parquet" in str(error)
+    True
+    """

@@ -24,7 +24,11 @@ def report(directory: Path) -> list[str]:
         If the directory is neither.
     """
     manifest = read_manifest(directory)
-    return _run(manifest) if "summary" in manifest else _sweep(directory, manifest)
+    if "summary" not in manifest:
+        return _sweep(directory, manifest)
+    rows = figures(manifest)
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
 def notes(directory: Path) -> list[str]:
@@ -48,45 +52,44 @@ def _made(part: Mapping[str, Any]) -> str:
     return f"mixed versions: {', '.join(made[:6])}{more} by {which or 'unknown ones'}"
 
 
-def _run(manifest: Mapping[str, Any]) -> list[str]:
-    figures, psi = manifest["summary"], manifest["summary"]["psi_final"]
+def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures of one result that matter most: what each is called, and it in words."""
+    summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
     predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
 
     def measured(key: str) -> str:
         """Return a figure, its 95 % interval, and what theory says where it says something."""
-        interval, theory = figures["intervals"].get(key), predicted.get(key)
+        interval, theory = summary["intervals"].get(key), predicted.get(key)
         half = "" if interval is None else f" ± {_figure((interval[1] - interval[0]) / 2)}"
         beside = "" if theory is None else f" (theory {_figure(theory)})"
-        return f"{_figure(figures[key])}{half}{beside}"
+        return f"{_figure(summary[key])}{half}{beside}"
 
-    rows = [
+    return [
         ("replicates", str(len(manifest["replicates"]))),
-        ("updates", f"{figures['updates']} in all"),
-        ("simulated time", f"{_figure(figures['simulated_time'])} units per replicate"),
+        ("updates", f"{summary['updates']} in all"),
+        ("simulated time", f"{_figure(summary['simulated_time'])} units per replicate"),
         ("throughput", f"{measured('throughput')} updates per unit"),
         ("learner busy", measured("utilisation")),
         *(
             (name, measured(key))
             for name, key in _WHERE_THERE_IS_ANY.items()
-            if figures[key] not in (None, 0.0)
+            if summary[key] not in (None, 0.0)
         ),
         (
             "P(same owner twice)",
-            f"{_figure(figures['p_repeat'])} "
-            f"(uniform choice: {_figure(figures['p_repeat_uniform'])})",
+            f"{_figure(summary['p_repeat'])} "
+            f"(uniform choice: {_figure(summary['p_repeat_uniform'])})",
         ),
         (
             "ψ at the end",
             f"median {_figure(psi['median'])}, 25–75 % {_figure(psi['q25'])} … "
             f"{_figure(psi['q75'])}, mean {_figure(psi['mean'])}",
         ),
-        *_honest(figures),
-        *_scores(figures, manifest.get("target_unit")),
-        ("budget spent", _spent(figures)),
+        *_honest(summary),
+        *_scores(summary, manifest.get("target_unit")),
+        ("budget spent", _spent(summary)),
         *_label(manifest),
     ]
-    width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

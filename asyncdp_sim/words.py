@@ -2,8 +2,9 @@
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from html import escape
 from itertools import accumulate, chain, groupby
-from math import inf, isnan
+from math import inf, isnan, nan
 
 SCREEN = 80  # columns
 MOST_NUMBERS = 6  # more values than this are said as a range
@@ -89,3 +90,35 @@ def as_float(value: object) -> float | None:
         except ValueError:
             return None
     return None
+
+
+def known(value: object, otherwise: float = nan) -> float:
+    """Return a number as it is read back, and something else for what is none."""
+    found = as_float(value)
+    return otherwise if found is None else found
+
+
+def html_table(
+    rows: Iterable[Sequence[object]], *, title: str = "", said: Sequence[str] = ()
+) -> str:
+    """Return rows as an HTML table for a notebook; all that stands in it is text, and is escaped.
+
+    Parameters
+    ----------
+    rows : iterable of sequence
+        The first cell of each names the others.
+    title : str
+        Above the table.
+    said : sequence of str
+        Sentences below it.
+    """
+    above = f"<p><b>{escape(title)}</b></p>" if title else ""
+    body = "".join(_row(row) for row in rows)
+    below = "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
+    return f"<div>{above}<table>{body}</table>{below}</div>"
+
+
+def _row(row: Sequence[object]) -> str:
+    name, *values = (escape(str(cell)) for cell in row)
+    cells = "".join(f'<td style="text-align:left">{value}</td>' for value in values)
+    return f'<tr><th style="text-align:left">{name}</th>{cells}</tr>'

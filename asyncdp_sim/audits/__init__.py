@@ -33,6 +33,12 @@ class Audit:
         κ, owners that may share a record.
     facts : tuple of Fact
         What needs no confidence.
+
+    Examples
+    --------
+    >>> found = ad.Audit(checks=(), pair="one record is another", confidence=0.999)
+    >>> found.lines()[-1].startswith("claim not refuted, not proven")
+    True
     """
 
     checks: tuple[Check, ...]

@@ -9,6 +9,7 @@ import asyncdp_sim
 from asyncdp_sim.cli.auditing import audit_command
 from asyncdp_sim.cli.catalogue import list_command, new_command
 from asyncdp_sim.cli.checking import check_command
+from asyncdp_sim.cli.comparing import compare_command
 from asyncdp_sim.cli.describing import describe_command, schema_command
 from asyncdp_sim.cli.forecasting import forecast_command
 from asyncdp_sim.cli.importing import import_command
@@ -59,6 +60,7 @@ app.command("run")(run_command)
 app.command("sweep")(sweep_command)
 app.command("plot")(plot_command)
 app.command("report")(report_command)
+app.command("compare")(compare_command)
 app.command("replay")(replay_command)
 app.command("audit")(audit_command)
 app.command("describe")(describe_command)

@@ -32,6 +32,7 @@ NOT_OF_A_KIND = {
     "coalition": "forecasts of coalitions",
     "collusion": "what colluders and curious servers work out",
     "common_moments": "forecasts from common moments",
+    "comparisons": "differences between two results",
     "fitted": "fits of measured traces",
     "forecast": "forecasts, which replays and networks are held against",
     "reasons": "reasons for no prediction",

@@ -62,9 +62,13 @@ def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> li
 
 
 def draw_all(
-    directory: Path, *, published: Mapping[Any, float] | None = None, why: str = ""
+    directory: Path,
+    *,
+    published: Mapping[Any, float] | None = None,
+    why: str = "",
+    folder: Path | None = None,
 ) -> Drawing:
-    """Draw all figures of a result or sweep directory into ``<directory>/figures``.
+    """Draw all figures of a result or sweep directory.
 
     Parameters
     ----------
@@ -74,6 +78,8 @@ def draw_all(
         single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
     why : str
         Why these lie elsewhere than the curves, in a few words.
+    folder : Path, optional
+        Where to; ``<directory>/figures`` by default.
 
     Raises
     ------
@@ -81,7 +87,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     entries, notes = pictures(open_directory(directory), published=published, why=why)
-    folder = directory / "figures"
+    folder = directory / "figures" if folder is None else folder
     paths = [save(picture, folder) for picture, _ in entries]
     write(folder / "captions.md", captions.page(entries, notes).encode())
     return Drawing(tuple(paths), tuple(notes))

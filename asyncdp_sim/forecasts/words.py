@@ -23,6 +23,14 @@ DIVERGED = 1e3
 
 def lines(found: Forecast) -> list[str]:
     """Return the forecast as a table, and its owners as another."""
+    rows = figures(found)
+    width = max(len(name) for name, _ in rows)
+    told = [f"{name:<{width}}  {value}" for name, value in rows]
+    return told + (aligned(owners(found.owners)) + _more(found) if len(found.owners) > 0 else [])
+
+
+def figures(found: Forecast) -> list[tuple[str, str]]:
+    """Return what each figure of the forecast is called, and it in words."""
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
         ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
@@ -52,15 +60,13 @@ def lines(found: Forecast) -> list[str]:
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
         rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
-    rows += [
+    return [
+        *rows,
         ("method", found.method),
         *(("because", doubt) for doubt in found.doubts),
         ("data", found.moments + (f": {RELEASE}" if found.not_for_release else "")),
         *_off(found.may_be_off),
     ]
-    width = max(len(name) for name, _ in rows)
-    told = [f"{name:<{width}}  {value}" for name, value in rows]
-    return told + (_owners(found.owners) if len(found.owners) > 0 else [])
 
 
 def _off(found: MayBeOff | None) -> list[tuple[str, str]]:
@@ -76,11 +82,12 @@ def _off(found: MayBeOff | None) -> list[tuple[str, str]]:
     return [("may be off by", told), *(("beyond that", each) for each in found.left_out)]
 
 
-def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
+def owners(owners: Sequence[OwnerForecast]) -> list[list[str]]:
+    """Return the first owners' prospects as a table of texts, its header first."""
     header = ["owner", "records", "ε", "ε spent", "ψ alone", "profits", "profits from ε"]
     names = tuple(owner.name for owner in owners if owner.name is not None)
     who = Participants(tuple(owner.owner for owner in owners), names)
-    table = [
+    return [
         header,
         *(
             [
@@ -95,8 +102,11 @@ def _owners(owners: Sequence[OwnerForecast]) -> list[str]:
             for label, owner in zip(who.labels[:MOST], owners, strict=False)
         ),
     ]
-    more = len(owners) - MOST
-    return aligned(table) + ([f"and {more} more; --json has all of them"] if more > 0 else [])
+
+
+def _more(found: Forecast) -> list[str]:
+    more = len(found.owners) - MOST
+    return [f"and {more} more; --json has all of them"] if more > 0 else []
 
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.participants import Participants
-from asyncdp_sim.scenario.paths import Raw
+from asyncdp_sim.scenario.paths import Raw, leaves
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import spoken
 from asyncdp_sim.spec import parse
@@ -30,6 +30,7 @@ __all__ = [
     "data_files",
     "dump",
     "jsonable",
+    "leaves",
     "load",
     "parse",
     "read_tables",

@@ -56,7 +56,15 @@ def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:
     """
     names = {name: field.alias or name for name, field in type(spec).model_fields.items()}
     fields = {names[name]: value for name, value in spec if name in spec.model_fields_set}
-    new = {name: _part(getattr(spec, name, None), name, part) for name, part in parts.items()}
+    new: dict[str, Any] = {}
+    found: list[Fault] = []
+    for name, part in parts.items():
+        try:
+            new[name] = _part(getattr(spec, name, None), name, part)
+        except SpecError as error:
+            found += error.faults
+    if len(found) > 0:
+        raise SpecError(found)
     return type(spec)(**(fields | new))
 
 

@@ -1,6 +1,7 @@
 """Dotted paths into plain tables, as ``--set`` and ``[sweep]`` use them."""
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -57,3 +58,12 @@ def keys(path: str) -> list[str]:
         allowed = "allowed is a dotted path such as privacy.epsilon"
         raise SpecError([Fault("", show(path), allowed)])
     return found
+
+
+def leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted paths of nested tables and what stands there; lists are values."""
+    for key, value in table.items():
+        if isinstance(value, Mapping) and len(value) > 0:
+            yield from leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value

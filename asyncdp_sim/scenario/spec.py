@@ -34,11 +34,12 @@ from asyncdp_sim.scenario.counting import count_owners, may_change
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.participants import Participants
 from asyncdp_sim.scenario.parts import Owners, Run, canonical, identifier
-from asyncdp_sim.scenario.paths import Raw, set_path
+from asyncdp_sim.scenario.paths import Raw, leaves, set_path
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import Kind, Spec, about, parse, picked, wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import html_table
 
 
 class Scenario(Spec):
@@ -48,6 +49,13 @@ class Scenario(Spec):
     ------
     SpecError
         At construction, with every fault found.
+
+    Examples
+    --------
+    >>> scenario = ad.load("lending-sound")
+    >>> other = scenario.replace(privacy={"epsilon": 3}, availability={"kind": "always"})
+    >>> other.privacy.epsilon, other.owners.count == scenario.owners.count
+    (3.0, True)
     """
 
     schema_version: Annotated[
@@ -404,6 +412,12 @@ class Scenario(Spec):
             If anything is wrong, or does not fit together.
         """
         return replaced(self, parts)
+
+    def _repr_html_(self) -> str:
+        """Return what was set, not left at its default, as a notebook shows it."""
+        said = self.model_dump(by_alias=True, exclude_unset=True, exclude={"title", "description"})
+        rows = [(key, show(value)) for key, value in leaves(said)]
+        return html_table(rows, title=self.title or self.id, said=[self.description])
 
     def base(self) -> "Scenario":
         """Return the scenario without its sweep, of those who take part.

@@ -59,7 +59,7 @@ def close(
         columns["error"] = [failed.get(cell.number) for cell in cells]
     columns["seed"] = [cell.seed for cell in cells]
     columns["network"] = [cell.network for cell in cells]
-    summaries = [{} if each is None else _flat(each["summary"]) for each in known]
+    summaries = [{} if each is None else flat(each["summary"]) for each in known]
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))
@@ -131,15 +131,16 @@ def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]
         yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
 
 
-def _flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a summary's figures by one name each, such as ``psi_final.mean``."""
+    found: dict[str, Any] = {}
     for name, value in summary.items():
         if name == "intervals":
             for inner, ends in value.items():
                 low, high = (None, None) if ends is None else ends
-                flat |= {f"{inner}_low": low, f"{inner}_high": high}
+                found |= {f"{inner}_low": low, f"{inner}_high": high}
         elif isinstance(value, Mapping):
-            flat |= {f"{name}.{inner}": number for inner, number in value.items()}
+            found |= {f"{name}.{inner}": number for inner, number in value.items()}
         else:
-            flat[name] = value
-    return flat
+            found[name] = value
+    return found

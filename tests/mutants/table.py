@@ -494,8 +494,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/sweeps/summary_table.py",
-        'flat |= {f"{inner}_low": low, f"{inner}_high": high}',
-        'flat |= {f"{inner}_low": high, f"{inner}_high": low}',
+        'found |= {f"{inner}_low": low, f"{inner}_high": high}',
+        'found |= {f"{inner}_low": high, f"{inner}_high": low}',
         "the ends of intervals are exchanged",
         ("tests/cli/test_sweep_command.py",),
     ),
@@ -655,5 +655,49 @@ MUTANTS = (
         "said = said.strip()",
         "a page tells where a table lies",
         ("tests/unit/reports/test_page.py",),
+    ),
+    # comparisons
+    Mutant(
+        "asyncdp_sim/comparisons/contrast.py",
+        "return _paired(first, second) if in_pairs else _unpaired(first, second)",
+        "return _unpaired(first, second)",
+        "replicates of one seed are compared as if they had nothing in common",
+        ("tests/verification/test_comparisons.py", "tests/unit/comparisons"),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/against.py",
+        "return values[[place[number] for number in common]]",
+        "return values[: len(common)]",
+        "replicates are paired by their place, not by their number",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/together.py",
+        "if stream(pair[0]) == stream(pair[1]) and",
+        "if stream(pair[0]) != stream(pair[1]) and",
+        "results that share noise are said to cost the sum, and no more",
+        ("tests/unit/comparisons",),
+    ),
+    # api
+    Mutant(
+        "asyncdp_sim/words.py",
+        "name, *values = (escape(str(cell)) for cell in row)",
+        "name, *values = map(str, row)",
+        "a notebook obeys what an owner's name says",
+        ("tests/unit/api",),
+    ),
+    Mutant(
+        "asyncdp_sim/api/place.py",
+        "weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)",
+        "weakref.finalize(self, len, folder)",
+        "a run without a directory leaves one behind",
+        ("tests/unit/api",),
+    ),
+    Mutant(
+        "asyncdp_sim/api/working.py",
+        'Streams(base.run.seed).within("replicate", replicate)',
+        'Streams(base.run.seed).within("replicate", 1)',
+        "a network alone is the first replicate's, whichever is asked for",
+        ("tests/unit/api",),
     ),
 )

@@ -2,17 +2,10 @@
 
 import textwrap
 from collections.abc import Sequence
-from math import nan
 
-from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers
+from asyncdp_sim.words import MOST_NUMBERS, as_float, known, number, numbers
 
 ACROSS = 84  # letters of a legend that have room side by side
-
-
-def known(value: object, otherwise: float = nan) -> float:
-    """Return a number as it is read back, and something else for what is none."""
-    found = as_float(value)
-    return otherwise if found is None else found
 
 
 def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:

@@ -34,16 +34,9 @@ def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
     return float("nan"), float("nan")
 
 
-def last(result: Result) -> tuple[npt.NDArray[Any], ...]:
-    """Return k, time and ψ of the last record of every replicate."""
-    replicate, *columns = result.columns("curve", "replicate", "k", "time", "relative_fitness")
-    ends = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-    return tuple(column[ends] for column in columns)
-
-
 def time_to_end(result: Result) -> Estimate:
     """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
-    k, time, _ = last(result)
+    k, time = result.last("k", "time")
     return _mean(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
 
 
@@ -74,7 +67,7 @@ def mean_psi_at_end(result: Result) -> Estimate:
 
 def psi_of_replicates(result: Result) -> Array:
     """Return ψ of the last model of every replicate, shape (R,); what has overflowed is ∞."""
-    _, _, psi = last(result)
+    (psi,) = result.last("relative_fitness")
     return np.where(np.isnan(psi), np.inf, psi)
 
 

@@ -1,243 +1,27 @@
-"""Results as pictures read them: a result directory, or a sweep directory of several."""
+"""Results as pictures read them, and the columns that name owners in a picture's numbers."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, InputError, ResultError
-from asyncdp_sim.figures.kit.numbers import known
-from asyncdp_sim.network import Network
-from asyncdp_sim.result import read_manifest, read_table
-from asyncdp_sim.scenario import Participants, load
-from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol, words
-from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.theory.prediction import Unknown
-
-_Law = TypeVar("_Law")
-
-
-@dataclass(frozen=True)
-class Result:
-    """One result directory.
-
-    Attributes
-    ----------
-    directory : Path
-    manifest : dict
-        Checked to hold a scenario and a summary.
-    """
-
-    directory: Path
-    manifest: dict[str, Any]
-
-    @classmethod
-    def read(cls, directory: Path) -> "Result":
-        """Open a result directory.
-
-        Raises
-        ------
-        ResultError
-            If it is not one.
-        """
-        manifest = read_manifest(directory)
-        for key in ("scenario", "summary", "replicates", "digest"):
-            if not isinstance(manifest, dict) or key not in manifest:
-                raise not_a_result(directory, f"a manifest without {key!r}")
-        return cls(directory, manifest)
-
-    @property
-    def scenario(self) -> dict[str, Any]:
-        """The scenario as resolved."""
-        return dict(self.manifest["scenario"])
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The manifest's summary figures."""
-        return dict(self.manifest["summary"])
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a reader of the result must know."""
-        return list(self.manifest.get("warnings", []))
-
-    @property
-    def replicates(self) -> list[int]:
-        """The replicates that were run."""
-        return [int(r) for r in self.manifest["replicates"]]
-
-    @property
-    def n_owners(self) -> int:
-        """N."""
-        return int(self.scenario["owners"]["count"])
-
-    @property
-    def participants(self) -> Participants:
-        """Who took part, in the order of the tables."""
-        names = tuple(map(str, self.manifest.get("owner_names", ())))
-        numbers = self.scenario["owners"].get("numbers", range(1, self.n_owners + 1))
-        return Participants(tuple(numbers), names)
-
-    @property
-    def updates(self) -> int:
-        """T."""
-        return int(self.scenario["run"]["updates"])
-
-    @property
-    def mean_psi(self) -> float:
-        """Mean over replicates of ψ of the last model; infinite where one diverged."""
-        return known(self.summary["psi_final"]["mean"], np.inf)
-
-    @property
-    def projected(self) -> float:
-        """Share of the updates in which the projection onto Θ changed a model; NaN if unknown."""
-        return known(self.summary.get("clip_count")) / max(1.0, float(self.summary["updates"]))
-
-    @property
-    def network_digest(self) -> str:
-        """Digest under which the cells of a sweep share their updates."""
-        return str(self.manifest.get("network", ""))
-
-    @cached_property
-    def network(self) -> Network | Unknown:
-        """The network, from the result's own scenario; or why it is not known.
-
-        A file that the scenario names may be gone.
-        """
-        try:
-            return load(self.directory / "scenario.toml")[0].network
-        except InputError as error:
-            fault = error.faults[0]
-            return Unknown(f"its scenario does not load ({fault.key or fault.given})")
-
-    def theory(self, law: Callable[[Network], _Law | Unknown]) -> _Law | Unknown:
-        """Return what theory says of the network, or why it says nothing."""
-        network = self.network
-        return network if isinstance(network, Unknown) else law(network)
-
-    def has(self, name: str) -> bool:
-        """Return whether the table was kept."""
-        return (self._place(name) / f"{name}.parquet").is_file()
-
-    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
-        """Return columns of a table as arrays.
-
-        Raises
-        ------
-        ResultError
-            If the table is absent or damaged, or lacks a column.
-        """
-        frame = read_table(self._place(name), name)
-        missing = [column for column in wanted if column not in frame]
-        if missing:
-            raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
-        return tuple(np.asarray(frame[column].to_numpy()) for column in wanted)
-
-    def of_owners(self, name: str) -> npt.NDArray[Any]:
-        """Return a column of ``owners``, a row for each replicate, shape (R, N)."""
-        return self.columns("owners", name)[0].reshape(-1, self.n_owners)
-
-    def _place(self, name: str) -> Path:
-        """Return the folder of a table: a cell's updates may lie with its sweep's traces."""
-        shared = self.directory.resolve().parent / "traces" / self.network_digest
-        own = (self.directory / f"{name}.parquet").is_file()
-        return shared if name == "updates" and not own and shared.is_dir() else self.directory
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a sweep: its number, its swept values by path, and its result."""
-
-    number: int
-    values: dict[str, Any]
-    result: Result
-
-    def label(self, paths: Sequence[str]) -> str:
-        """Return the values of these paths in words, such as ``ε = 0.1, N = 3``."""
-        return ", ".join(words(path, self.values[path]) for path in paths)
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A sweep directory, with the cells that are done.
-
-    Attributes
-    ----------
-    directory : Path
-    paths : tuple of str
-        The swept dotted paths.
-    cells : tuple of Cell
-        At least one.
-    missing : tuple of int
-        Numbers of cells that are listed but have no result yet.
-    """
-
-    directory: Path
-    paths: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    missing: tuple[int, ...]
-
-    @property
-    def varying(self) -> dict[str, list[Any]]:
-        """The paths with several values in these cells, and each path's values in their order."""
-        values = {p: list(dict.fromkeys(cell.values[p] for cell in self.cells)) for p in self.paths}
-        return {path: some for path, some in values.items() if len(some) > 1}
-
-    @classmethod
-    def read(cls, directory: Path) -> "Sweep":
-        """Open a sweep directory.
-
-        Raises
-        ------
-        ResultError
-            If it is not one, or has no finished cell.
-        """
-        frame = read_table(directory, "cells")
-        names = [str(name) for name in frame.columns]
-        if "cell" not in names or "status" not in names:
-            raise not_a_result(directory, "cells.parquet without cell or status")
-        paths = tuple(names[names.index("cell") + 1 : names.index("status")])
-        cells, missing = [], []
-        for row in frame.sort_values("cell").to_dict("records"):
-            place = directory / f"cell-{int(row['cell']):04d}"
-            if place.is_dir():
-                values = {path: row[path] for path in paths}
-                cells.append(Cell(int(row["cell"]), values, Result.read(place)))
-            else:
-                missing.append(int(row["cell"]))
-        if len(paths) == 0:
-            raise not_a_result(directory, "cells.parquet without a swept path")
-        if not cells:
-            raise not_a_result(directory, "a sweep without a finished cell")
-        return cls(directory, paths, tuple(cells), tuple(missing))
-
-
-def open_directory(directory: Path) -> Result | Sweep:
-    """Open a result or a sweep directory.
-
-    Raises
-    ------
-    ResultError
-        If it is neither.
-    """
-    if (directory / "cells.parquet").is_file():
-        return Sweep.read(directory)
-    return Result.read(directory)
+from asyncdp_sim.opened import (
+    SYMBOLS,
+    VARIANT,
+    Cell,
+    Result,
+    Sweep,
+    not_a_result,
+    open_directory,
+    symbol,
+)
+from asyncdp_sim.scenario import Participants
 
 
 def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
     """Return the columns that say which owner a row is of: its number, and its whole name."""
     named = {} if len(owners.names) == 0 else {"name": np.array(owners.names)}
     return {"owner": np.array(owners.numbers), **named}
-
-
-def not_a_result(directory: Path, given: str) -> ResultError:
-    """Return the error for a directory that cannot be drawn."""
-    return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
 
 
 __all__ = [

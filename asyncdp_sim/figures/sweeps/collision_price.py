@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import as_float, columns, number
-from asyncdp_sim.figures.kit.outcomes import Estimate, last, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -104,7 +104,7 @@ def _answers(result: Result) -> npt.NDArray[Any]:
 
 def _time(result: Result) -> Array:
     """Return the time per update of every replicate."""
-    k, time, _ = last(result)
+    k, time = result.last("k", "time")
     return np.asarray(time / np.maximum(k, 1))
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks
 from asyncdp_sim.figures.kit.numbers import known
-from asyncdp_sim.figures.kit.outcomes import last, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -127,7 +127,7 @@ def _epsilon(cell: Cell) -> float:
 
 def _time(result: Result) -> float:
     """Return the median over replicates of the time of the last update."""
-    return float(np.median(last(result)[1]))
+    return float(np.median(result.last("time")[0]))
 
 
 _CAPTION = (

@@ -1,0 +1,107 @@
+"""A forecast as Python sees it."""
+
+import json
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from asyncdp_sim.api.plots import ForecastPlots
+from asyncdp_sim.words import html_table
+
+if TYPE_CHECKING:
+    from asyncdp_sim import forecasts
+
+
+class Forecast:
+    """What to expect of a scenario: how good, how soon, and who profits.
+
+    Attributes
+    ----------
+    found : object
+        The forecast itself, with ``psi``, ``time``, ``quantiles``, ``doubts`` and more.
+
+    Examples
+    --------
+    >>> found = ad.forecast(ad.load("vary-availability").replace(run={"updates": 50}))
+    >>> found.curve.attrs["units"]
+    {'time': 'time units', 'relative_fitness': 'none'}
+    >>> bool(found.summary.loc["psi", "value"] == found.found.psi > 0)
+    True
+    """
+
+    def __init__(self, found: "forecasts.Forecast") -> None:
+        self.found = found
+
+    @property
+    def curve(self) -> Any:
+        """The expected ψ and when, a pandas frame."""
+        import pandas as pd
+
+        columns = {"time": self.found.times, "relative_fitness": self.found.curve}
+        frame = pd.DataFrame(columns)
+        frame.attrs["units"] = {"time": "time units", "relative_fitness": "none"}
+        return frame
+
+    @property
+    def owners(self) -> Any:
+        """Each owner's prospects, a pandas frame; empty where nothing is known of them."""
+        import pandas as pd
+
+        frame = pd.DataFrame([asdict(owner) for owner in self.found.owners])
+        frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
+        return frame
+
+    @property
+    def summary(self) -> Any:
+        """Its figures with the ends of their 95 % intervals, a pandas frame."""
+        import pandas as pd
+
+        found = self.found
+        rows: dict[str, tuple[float | None, float, str]] = {
+            "psi": (found.psi, found.psi_half_width, "none"),
+            "noise_free": (found.noise_free, 0.0, "none"),
+            "cost_of_privacy": (found.cost_of_privacy, 0.0, "none"),
+            "time": (found.time, found.time_half_width, "time units"),
+        }
+        if found.target is not None:
+            rows["target_time"] = (found.target_time, 0.0, "time units")
+            rows["target_probability"] = (found.target_probability, 0.0, "none")
+        table = {
+            name: (value, *_ends(value, half), unit) for name, (value, half, unit) in rows.items()
+        }
+        heads = ["value", "low", "high", "unit"]
+        frame = pd.DataFrame.from_dict(table, orient="index", columns=heads)
+        frame.index.name = "figure"
+        frame.attrs["units"] = dict(frame["unit"])
+        return frame
+
+    @property
+    def plot(self) -> ForecastPlots:
+        """Its figures, each as matplotlib axes."""
+        return ForecastPlots(self._content)
+
+    def lines(self) -> list[str]:
+        """Return it in words, a line each."""
+        from asyncdp_sim.forecasts.words import lines
+
+        return lines(self.found)
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        from asyncdp_sim.forecasts.words import as_json
+
+        return dict(json.loads(as_json(self.found)))
+
+    def __repr__(self) -> str:
+        return f"<Forecast: expected ψ {self.found.psi:.4g}, {self.found.method}>"
+
+    def _repr_html_(self) -> str:
+        from asyncdp_sim.forecasts.words import figures, owners
+
+        told = html_table(figures(self.found), title="Forecast")
+        return told + (html_table(owners(self.found.owners)) if self.found.owners else "")
+
+
+def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; None of a figure that is exact, or has none."""
+    return (None, None) if value is None or half == 0 else (value - half, value + half)

@@ -1,0 +1,92 @@
+"""The page of all public names, ``docs/reference/python.md``, from their docstrings."""
+
+import inspect
+import re
+from typing import Any
+
+import asyncdp_sim
+
+_MEMBERS = ("RunPlots", "SweepPlots", "ComparisonPlots", "ForecastPlots")
+"""Classes of what ``.plot`` gives, which have no name at the top."""
+_HEAD = """# Python
+
+`import asyncdp_sim as ad` has these names, and no other; what they take and give is typed.
+Examples are executed by the tests. Tables come as pandas frames: `frame.attrs["units"]` has the
+unit of each column, `frame.attrs["meanings"]` what it is. Pictures come as matplotlib axes:
+`axes.figure.savefig("picture.png")` keeps one. Scenarios, results, sweeps, forecasts, traces and
+comparisons show themselves in a notebook. Code that uses several processes (`workers`) stands
+under `if __name__ == "__main__":` in a file that is run.
+"""
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    from asyncdp_sim.api import plots
+
+    named: dict[str, Any] = {name: getattr(asyncdp_sim, name) for name in asyncdp_sim.__all__}
+    parts: dict[str, dict[str, Any]] = {
+        "Functions": {name: each for name, each in named.items() if inspect.isfunction(each)},
+        "What they return": {
+            name: each
+            for name, each in named.items()
+            if inspect.isclass(each) and not issubclass(each, Exception)
+        },
+        "Pictures": {name: getattr(plots, name) for name in _MEMBERS},
+        "Errors": {
+            name: each
+            for name, each in named.items()
+            if inspect.isclass(each) and issubclass(each, Exception)
+        },
+    }
+    lines = [_HEAD]
+    for title, members in parts.items():
+        lines.append(f"## {title}\n")
+        lines += [_entry(name, each) for name, each in members.items()]
+    return "\n".join(lines)
+
+
+def _entry(name: str, each: Any) -> str:
+    """Return a name's signature and docstring; of a class, also its members in a line each."""
+    said = inspect.getdoc(each) or ""
+    plain = re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", said)
+    parts = [f"### `ad.{name}`\n" if name in asyncdp_sim.__all__ else f"### `{name}`\n"]
+    if inspect.isfunction(each):
+        parts.append(f"```text\n{name}{_signature(each)}\n```\n")
+    parts.append(f"```text\n{plain}\n```\n")
+    if inspect.isclass(each) and each.__module__.startswith(f"{asyncdp_sim.__name__}.api."):
+        rows = [f"| `.{member}` | {first} |" for member, first in _members(each)]
+        parts.append("\n".join(["| | |", "|---|---|", *rows, ""]))
+    return "\n".join(parts)
+
+
+def _signature(function: Any) -> str:
+    """Return a signature, a line for each argument, in the words of the source."""
+    given = inspect.signature(function).parameters.values()
+    starred = any(each.kind is each.VAR_POSITIONAL for each in given)
+    lines, bare = list[str](), starred
+    for each in given:
+        if each.kind is each.KEYWORD_ONLY and not bare:
+            lines.append("    *,")
+            bare = True
+        lines.append(f"    {_bare(str(each))},")
+    gives = inspect.formatannotation(inspect.signature(function).return_annotation)
+    return "\n".join(["(", *lines, f") -> {_bare(gives)}"])
+
+
+def _bare(annotation: str) -> str:
+    """Return an annotation without the modules of its names."""
+    plain = re.sub(r"(?:[a-zA-Z_]\w*\.)+(\w+)", r"\1", annotation)
+    return re.sub(r"Optional\[(.+)\]", r"\1 | None", plain)
+
+
+def _members(each: type[Any]) -> list[tuple[str, str]]:
+    """Return a class's own public members with the first lines of their docstrings."""
+    found = [(name, member) for name, member in vars(each).items() if not name.startswith("_")]
+    return [
+        (name if not inspect.isfunction(member) else f"{name}()", _first(member))
+        for name, member in found
+    ]
+
+
+def _first(member: Any) -> str:
+    return (inspect.getdoc(member) or "").partition("\n")[0]

@@ -1,0 +1,159 @@
+"""Figures as matplotlib axes, drawn by :mod:`asyncdp_sim.figures`, which is imported late."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from asyncdp_sim import opened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asyncdp_sim.api.results import Result, Sweep
+
+By = Literal["update", "time"]
+
+
+class RunPlots:
+    """Figures of one result; ``axes.figure.savefig("….png")`` keeps one.
+
+    Parameters
+    ----------
+    result : Result
+    """
+
+    def __init__(self, result: "Result") -> None:
+        self._result = result
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of the central model, its median and quartiles, by update or by time."""
+        return _convergence({"": self._result.opened}, by)
+
+    def timing(self, by: By = "update") -> "Axes":
+        """Draw whose answer each update came from."""
+        from asyncdp_sim.figures.runs import timing
+
+        drawn = timing.by_update if by == "update" else timing.by_time
+        return _axes(drawn(self._result.opened))[0]
+
+    def gaps(self) -> "Axes":
+        """Draw how long the gaps between updates are, beside what theory says."""
+        from asyncdp_sim.figures.runs import gaps
+
+        return _axes(gaps.survival(self._result.opened))[0]
+
+    def staleness(self) -> "Axes":
+        """Draw how stale answers are, beside what theory says."""
+        from asyncdp_sim.figures.runs import staleness
+
+        return _axes(staleness.histogram(self._result.opened))[0]
+
+    def shares(self) -> "Axes":
+        """Draw which share of the updates each owner has."""
+        from asyncdp_sim.figures.runs import shares
+
+        return _axes(shares.by_owner(self._result.opened))[0]
+
+    def spacetime(self) -> tuple["Axes", ...]:
+        """Draw who sent what to whom, and when; of a run with ``events=True``."""
+        from asyncdp_sim.figures.spacetime import diagram
+
+        return _axes(diagram.diagram(self._result.opened))
+
+    def utilisation(self) -> tuple["Axes", ...]:
+        """Draw how busy learner and channel are over time; of a run with ``events=True``."""
+        from asyncdp_sim.figures.runs import utilisation
+
+        return _axes(utilisation.over_time(self._result.opened))
+
+
+class SweepPlots:
+    """Figures of a sweep.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    """
+
+    def __init__(self, sweep: "Sweep") -> None:
+        self._sweep = sweep
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of the central model of every cell, by update or by time."""
+        found = self._sweep.opened
+        return _convergence({cell.label(found.paths): cell.result for cell in found.cells}, by)
+
+    def overview(self) -> tuple["Axes", ...]:
+        """Draw what changes with a swept number.
+
+        Raises
+        ------
+        ResultError
+            Where no number is swept that has such a figure.
+        """
+        from asyncdp_sim.figures.sweeps import overview
+
+        return _axes(overview.FIGURE.picture(self._sweep.opened))
+
+
+class ComparisonPlots:
+    """Figures of results over each other.
+
+    Parameters
+    ----------
+    results : mapping
+        Opened results by name; the first is what others are compared with.
+    """
+
+    def __init__(self, results: Mapping[str, opened.Result]) -> None:
+        self._results = results
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of the central models, over each other."""
+        return _convergence(self._results, by)
+
+    def ratio(self) -> "Axes | None":
+        """Draw ψ over that of the first, replicate by replicate; None without pairs."""
+        from asyncdp_sim.figures.comparisons.overlaid import psi_ratio
+        from asyncdp_sim.figures.runs.convergence import Line
+
+        picture = psi_ratio([Line(result, name) for name, result in self._results.items()])
+        return None if picture is None else _axes(picture)[0]
+
+
+class ForecastPlots:
+    """Figures of a forecast.
+
+    Parameters
+    ----------
+    content : mapping
+        The forecast as ``asyncdp forecast --json`` prints it.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = dict(content)
+
+    def convergence(self) -> "Axes":
+        """Draw the expected ψ against time."""
+        from asyncdp_sim.figures.runs import forecast
+
+        return _axes(forecast.over_time(self._content))[0]
+
+    def owners(self) -> "Axes":
+        """Draw what joining is worth to each owner."""
+        from asyncdp_sim.figures.runs import forecast
+
+        return _axes(forecast.owners(self._content))[0]
+
+
+def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
+    from asyncdp_sim.figures.runs import convergence
+    from asyncdp_sim.figures.runs.convergence import Line
+
+    drawn = convergence.by_update if by == "update" else convergence.by_time
+    return _axes(drawn([Line(result, name) for name, result in results.items()]))[0]
+
+
+def _axes(picture: Any) -> tuple["Axes", ...]:
+    """Return the axes of a picture, in the order in which they were made."""
+    found: Sequence[Axes] = picture.figure.axes
+    return tuple(found)

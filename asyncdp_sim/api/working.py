@@ -1,0 +1,257 @@
+"""Functions that simulate: a run, a sweep, a forecast, a network alone, an audit, a replay."""
+
+from pathlib import Path
+
+from asyncdp_sim import opened
+from asyncdp_sim.api.forecasts import Forecast
+from asyncdp_sim.api.place import Place
+from asyncdp_sim.api.reading import as_directory, as_scenario
+from asyncdp_sim.api.results import Result, Sweep
+from asyncdp_sim.api.traces import Trace
+from asyncdp_sim.audits import Audit
+from asyncdp_sim.errors import DataError, Fault, SpecError
+from asyncdp_sim.forecasts.population import Moments
+from asyncdp_sim.scenario import Scenario
+
+
+def run(
+    scenario: Scenario | Path | str,
+    *,
+    out: Path | str | None = None,
+    events: bool = False,
+    workers: int = 1,
+) -> Result:
+    """Simulate a scenario and learn.
+
+    Parameters
+    ----------
+    scenario : Scenario, or path or catalogue name
+        Its sweep, if any, is left out: this is the base cell.
+    out : path, optional
+        A directory for the result: a new one, or one where this very run is finished, which is
+        opened then. Absent: nothing is left on disk when the result is forgotten.
+    events : bool
+        Whether to keep every event.
+    workers : int
+        Processes, ≥ 1; does not change the result.
+
+    Raises
+    ------
+    InputError
+        If anything is wrong with scenario, data or directory: a line for each fault.
+
+    Examples
+    --------
+    >>> scenario = ad.load("lending-sound").replace(run={"updates": 20, "replicates": 2})
+    >>> result = ad.run(scenario)
+    >>> bool(result.summary.loc["private", "value"])
+    True
+    >>> result.curve["k"].max().item()
+    20
+    """
+    from asyncdp_sim import runs
+
+    base = as_scenario(scenario).base()
+    place = Place(None if out is None else Path(out))
+    if not place.kept or not runs.finished(base, place.path, events=events):
+        runs.write(runs.run(base, workers=workers, events=events), place.path)
+    return Result(opened.Result.read(place.path), place)
+
+
+def sweep(
+    scenario: Scenario | Path | str, *, out: Path | str | None = None, workers: int = 1
+) -> Sweep:
+    """Run every cell of a scenario's sweep.
+
+    Parameters
+    ----------
+    scenario, workers
+        As for :func:`run`.
+    out : path, optional
+        A directory for the results; one that this very sweep has begun is continued.
+
+    Raises
+    ------
+    InputError
+        If anything is wrong, or no cell could be run.
+
+    Examples
+    --------
+    >>> scenario = ad.load("vary-availability").replace(
+    ...     run={"updates": 20, "replicates": 2}, sweep={"privacy.epsilon": [1.0, 3.0]}
+    ... )
+    >>> frame = ad.sweep(scenario).to_frame()
+    >>> frame["status"].tolist(), frame.attrs["units"]["simulated_time"]
+    (['done', 'done'], 'time units')
+    """
+    from asyncdp_sim import sweeps
+
+    place = Place(None if out is None else Path(out))
+    status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers)
+    if status.done == 0:
+        raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
+    return Sweep(opened.Sweep.read(place.path), place)
+
+
+def forecast(
+    scenario: Scenario | Path | str,
+    *,
+    moments: Moments = None,
+    private: bool = False,
+    target: float | None = None,
+    heterogeneity: float | None = None,
+    workers: int = 1,
+) -> Forecast:
+    """Forecast a scenario without training a model on anybody's private records.
+
+    Parameters
+    ----------
+    scenario, workers
+        As for :func:`run`.
+    moments : str, optional
+        "common" or "own" second moments of owners' records; None takes what is known.
+    private : bool
+        Whether a real table's private records may be read; the forecast is not for release then.
+    target : float, optional
+        A ψ > 0 to be reached.
+    heterogeneity : float, optional
+        τ² ≥ 0, ψ of owners' own truths, with common moments.
+
+    Raises
+    ------
+    InputError
+        If a real table may not be read and has no twin, or anything else is wrong.
+
+    Examples
+    --------
+    >>> found = ad.forecast(ad.load("vary-availability").replace(run={"updates": 50}), target=10.0)
+    >>> list(found.summary.index)[-2:]
+    ['target_time', 'target_probability']
+    """
+    from asyncdp_sim import forecasts
+
+    base = as_scenario(scenario).base()
+    return Forecast(
+        forecasts.forecast(
+            base,
+            moments=moments,
+            private=private,
+            target=target,
+            heterogeneity=heterogeneity,
+            workers=workers,
+        )
+    )
+
+
+def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
+    """Simulate one replicate of a scenario's network, and learn nothing.
+
+    Parameters
+    ----------
+    scenario
+        As for :func:`run`; its data are not read.
+    replicate : int
+        Which one, ≥ 1: it is the one that a run has under this number.
+    events : bool
+        Whether to keep every event.
+
+    Raises
+    ------
+    SpecError
+        If when owners answer, or when the run ends, depends on what is learned.
+
+    Examples
+    --------
+    >>> trace = ad.simulate("vary-availability")
+    >>> bool(trace.summary.loc["throughput", "value"] > 0)
+    True
+    """
+    from asyncdp_sim.network import simulate as of_network
+    from asyncdp_sim.streams import Streams
+
+    base = as_scenario(scenario).base()
+    if base.timing_unaccounted is not None:
+        allowed = "allowed is a scenario whose timing does not depend on the model: ad.run"
+        raise SpecError([Fault("run.learning", base.timing_unaccounted, allowed)])
+    if replicate < 1:
+        raise SpecError([Fault("replicate", str(replicate), "allowed is a whole number ≥ 1")])
+    streams = Streams(base.run.seed).within("replicate", replicate)
+    return Trace(of_network(base.network, streams, events=events), base, replicate)
+
+
+def audit(
+    scenario: Scenario | Path | str,
+    *,
+    answers: int = 1_000_000,
+    runs: int = 1000,
+    confidence: float = 0.999,
+    workers: int = 1,
+) -> Audit:
+    """Attack a scenario's privacy: lower bounds on ε beside what it claims.
+
+    Parameters
+    ----------
+    scenario, workers
+        As for :func:`run`.
+    answers, runs : int
+        Single answers, and whole runs, on each of two neighbouring datasets, ≥ 100.
+    confidence : float
+        Of all bounds together, in (0, 1).
+
+    Raises
+    ------
+    InputError
+        If the scenario claims no finite ε, or anything else is wrong.
+
+    Examples
+    --------
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 3}, owners={"records": 9})
+    >>> ad.audit(scenario, answers=1000, runs=100).exceeded
+    False
+    """
+    from asyncdp_sim import audits
+
+    for name, count in (("answers", answers), ("runs", runs)):
+        if count < 100:
+            raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
+    if not 0 < confidence < 1:
+        raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
+    return audits.audit(
+        as_scenario(scenario), answers=answers, runs=runs, confidence=confidence, workers=workers
+    )
+
+
+def replay(
+    result: Result | Sweep | Path | str, *, workers: int = 1, allow_code: bool = False
+) -> int:
+    """Make a result or a sweep again from its manifest, and compare all of it.
+
+    Parameters
+    ----------
+    result : Result, Sweep or path
+    workers : int
+        Processes, ≥ 1.
+    allow_code : bool
+        Whether code from outside may be executed where the scenario names it.
+
+    Returns
+    -------
+    int
+        How many results agree: 1, or the cells of the sweep.
+
+    Raises
+    ------
+    ReplayError
+        If anything differs, naming what does.
+    InputError
+        If it is no result, or a data file is nowhere.
+
+    Examples
+    --------
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 20, "replicates": 2})
+    >>> ad.replay(ad.run(scenario))
+    1
+    """
+    from asyncdp_sim.sweeps import reproduce_all
+
+    return reproduce_all(as_directory(result), workers=workers, allow_code=allow_code)

@@ -1,0 +1,1 @@
+"""Pictures of several results beside each other."""

@@ -1,0 +1,33 @@
+"""Results that lie on disk, opened for reading: a result directory, or a sweep of several."""
+
+from pathlib import Path
+
+from asyncdp_sim.opened.result import Result, not_a_result
+from asyncdp_sim.opened.sweep import Cell, Sweep
+from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
+from asyncdp_sim.scenario.variants import VARIANT
+
+
+def open_directory(directory: Path) -> Result | Sweep:
+    """Open a result or a sweep directory.
+
+    Raises
+    ------
+    ResultError
+        If it is neither.
+    """
+    if (directory / "cells.parquet").is_file():
+        return Sweep.read(directory)
+    return Result.read(directory)
+
+
+__all__ = [
+    "SYMBOLS",
+    "VARIANT",
+    "Cell",
+    "Result",
+    "Sweep",
+    "not_a_result",
+    "open_directory",
+    "symbol",
+]

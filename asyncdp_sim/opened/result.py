@@ -1,0 +1,177 @@
+"""One result directory, opened for reading."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault, InputError, ResultError
+from asyncdp_sim.network import Network
+from asyncdp_sim.result import read_manifest, read_table
+from asyncdp_sim.scenario import Participants, load
+from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import known
+
+_Law = TypeVar("_Law")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result directory.
+
+    Attributes
+    ----------
+    directory : Path
+    manifest : dict
+        Checked to hold a scenario and a summary.
+    """
+
+    directory: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def read(cls, directory: Path) -> "Result":
+        """Open a result directory.
+
+        Raises
+        ------
+        ResultError
+            If it is not one.
+        """
+        manifest = read_manifest(directory)
+        for key in ("scenario", "summary", "replicates", "digest"):
+            if not isinstance(manifest, dict) or key not in manifest:
+                raise not_a_result(directory, f"a manifest without {key!r}")
+        return cls(directory, manifest)
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as resolved."""
+        return dict(self.manifest["scenario"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The manifest's summary figures."""
+        return dict(self.manifest["summary"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the result must know."""
+        return list(self.manifest.get("warnings", []))
+
+    @property
+    def replicates(self) -> list[int]:
+        """The replicates that were run."""
+        return [int(r) for r in self.manifest["replicates"]]
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+        return int(self.scenario["owners"]["count"])
+
+    @property
+    def participants(self) -> Participants:
+        """Who took part, in the order of the tables."""
+        names = tuple(map(str, self.manifest.get("owner_names", ())))
+        numbers = self.scenario["owners"].get("numbers", range(1, self.n_owners + 1))
+        return Participants(tuple(numbers), names)
+
+    @property
+    def updates(self) -> int:
+        """T."""
+        return int(self.scenario["run"]["updates"])
+
+    @property
+    def mean_psi(self) -> float:
+        """Mean over replicates of ψ of the last model; infinite where one diverged."""
+        return known(self.summary["psi_final"]["mean"], np.inf)
+
+    @property
+    def projected(self) -> float:
+        """Share of the updates in which the projection onto Θ changed a model; NaN if unknown."""
+        return known(self.summary.get("clip_count")) / max(1.0, float(self.summary["updates"]))
+
+    @property
+    def network_digest(self) -> str:
+        """Digest under which the cells of a sweep share their updates."""
+        return str(self.manifest.get("network", ""))
+
+    @cached_property
+    def network(self) -> Network | Unknown:
+        """The network, from the result's own scenario; or why it is not known.
+
+        A file that the scenario names may be gone.
+        """
+        try:
+            return load(self.directory / "scenario.toml")[0].network
+        except InputError as error:
+            fault = error.faults[0]
+            return Unknown(f"its scenario does not load ({fault.key or fault.given})")
+
+    def theory(self, law: Callable[[Network], _Law | Unknown]) -> _Law | Unknown:
+        """Return what theory says of the network, or why it says nothing."""
+        network = self.network
+        return network if isinstance(network, Unknown) else law(network)
+
+    def has(self, name: str) -> bool:
+        """Return whether the table was kept."""
+        return (self._place(name) / f"{name}.parquet").is_file()
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the names of a table's columns.
+
+        Raises
+        ------
+        ResultError
+            If the table is absent or damaged.
+        """
+        return tuple(map(str, self.frame(name).columns))
+
+    def frame(self, name: str) -> Any:
+        """Return a table as a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If the table is absent or damaged.
+        """
+        return read_table(self._place(name), name)
+
+    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns of a table as arrays.
+
+        Raises
+        ------
+        ResultError
+            If the table is absent or damaged, or lacks a column.
+        """
+        frame = self.frame(name)
+        missing = [column for column in wanted if column not in frame]
+        if missing:
+            raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
+        return tuple(np.asarray(frame[column].to_numpy()) for column in wanted)
+
+    def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns of the curve at the last record of every replicate, shape (R,) each."""
+        replicate, *found = self.columns("curve", "replicate", *wanted)
+        ends = np.flatnonzero(np.diff(replicate, append=-1) != 0)
+        return tuple(column[ends] for column in found)
+
+    def of_owners(self, name: str) -> npt.NDArray[Any]:
+        """Return a column of ``owners``, a row for each replicate, shape (R, N)."""
+        return self.columns("owners", name)[0].reshape(-1, self.n_owners)
+
+    def _place(self, name: str) -> Path:
+        """Return the folder of a table: a cell's updates may lie with its sweep's traces."""
+        shared = self.directory.resolve().parent / "traces" / self.network_digest
+        own = (self.directory / f"{name}.parquet").is_file()
+        return shared if name == "updates" and not own and shared.is_dir() else self.directory
+
+
+def not_a_result(directory: Path, given: str) -> ResultError:
+    """Return the error for a directory that is no result."""
+    return ResultError([Fault("", given, "allowed is a result directory")], str(directory))

@@ -1,0 +1,36 @@
+"""``asyncdp compare``: what it prints, what it draws, what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.figures.kit import style
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL
+
+
+def test_two_results_side_by_side(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "DPI", 20)
+    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
+    one, other = tmp_path / "one", tmp_path / "other"
+    command.done("run", tmp_path / "s.toml", "--out", one)
+    command.done("run", tmp_path / "s.toml", "--out", other, "--set", "privacy.epsilon=7.0")
+    said = command.done("compare", one, other, "--out", tmp_path / "drawn")
+    lines = said.out.splitlines()
+    assert lines[0].startswith("other against one, paired by replicate")
+    assert max(len(line) for line in lines if not line.startswith("drawn: ")) <= 80
+    assert any(line.split() == ["privacy.epsilon", "1.0", "7.0"] for line in lines)
+    drawn = [line.removeprefix("drawn: ") for line in lines if line.startswith("drawn: ")]
+    assert [Path(each).is_file() for each in drawn] == [True] * 3
+    table = json.loads(command.done("compare", one, other, "--json").out)
+    assert table["comparisons"][0]["figures"][0]["figure"] == "psi_final"
+    before = command("compare", one, other, "--out", tmp_path / "drawn")
+    assert (before.code, len(before.lines)) == (2, 1)
+    none = command("compare", one, tmp_path)
+    assert none.code == 2
+    assert none.lines == [
+        f"{tmp_path}: given no readable manifest.json; allowed is a result directory"
+    ]

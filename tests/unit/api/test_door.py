@@ -1,0 +1,240 @@
+"""``import asyncdp_sim as ad``: every public name, what it costs, and what it leaves behind."""
+
+import doctest
+import gc
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from matplotlib.axes import Axes
+
+import asyncdp_sim as ad
+from asyncdp_sim.api.page import page
+from asyncdp_sim.cli.options import load_scenario
+from asyncdp_sim.figures.kit import style
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweeps import summary_table
+from scenarios import first_steps
+
+SMALL = {"updates": 12, "replicates": 2}
+NASTY = ("<script>alert(1)</script>", "A & B", '"><img src=x onerror=y>')
+
+
+def small(**parts: object) -> Scenario:
+    return ad.load("vary-availability").replace(run=SMALL, sweep={}, **parts)
+
+
+@pytest.fixture(autouse=True)
+def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw with few pixels, which is quicker."""
+    monkeypatch.setattr(style, "DPI", 20)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of temporary files that only this test uses, and its working directory."""
+    folder, work = tmp_path / "temporary", tmp_path / "work"
+    folder.mkdir()
+    work.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.chdir(work)
+    return folder
+
+
+def test_importing_it_loads_next_to_nothing() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import asyncdp_sim as ad; dir(ad); "
+        "found = set(sys.modules) - before; heavy = found & {'numpy', 'pandas', 'pydantic'}; "
+        "sys.exit(f'{len(found)} {heavy}')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    count, heavy = done.stderr.split(maxsplit=1)
+    assert heavy.strip() == "set()"
+    assert int(count) < 10  # each is of the standard library, or the package itself
+
+
+def test_every_name_has_an_example_that_runs(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every module and package of the house imported, whose names are never public ones."""
+    drawing = importlib.import_module("asyncdp_sim.figures.draw")
+    monkeypatch.setattr(drawing, "NEED_UPDATES", ())  # a few pictures are enough
+    for module in pkgutil.iter_modules(ad.__path__, "asyncdp_sim."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    finder = doctest.DocTestFinder(recurse=False)
+    said: list[str] = []
+    for name in ad.__all__:
+        each = getattr(ad, name)
+        assert inspect.isclass(each) or inspect.isfunction(each), name
+        (found,) = finder.find(each, name, globs={"ad": ad})
+        assert len(found.examples) > 0, name
+        doctest.DocTestRunner().run(found, out=said.append, clear_globs=True)
+    assert said == []
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_page_has_every_name() -> None:
+    """To write it anew: ``Path("docs/reference/python.md").write_text(page())``."""
+    file = Path(__file__).parents[3] / "docs" / "reference" / "python.md"
+    written = file.read_text(encoding="utf-8")
+    assert written == page()
+    assert all(f"### `ad.{name}`" in written for name in ad.__all__)
+    assert set(ad.__all__) <= set(dir(ad))
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        ad.runn  # noqa: B018
+
+
+def test_the_typed_example_runs(tmp_path: Path) -> None:
+    """Its types are checked with the rest of the house."""
+    assert first_steps.main(tmp_path)[0].startswith("loose against strict, paired by replicate")
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert pictures == {"epsilon.png", "messages.png"}
+
+
+def test_every_column_has_its_unit() -> None:
+    result = ad.run(small(data={"held_out": 0.25}), events=True)
+    names = ("curve", "updates", "owners", "events", "models", "optimum")
+    for name in names:
+        frame = getattr(result, name)
+        assert len(frame) > 0, name
+        assert set(frame.attrs["units"]) == set(frame.columns) == set(frame.attrs["meanings"])
+    summary = result.summary
+    known = summary_table.flat({**result.manifest["summary"], "intervals": {}})
+    assert set(summary.index) == set(known)
+    assert summary.index[summary["unit"] == ""].tolist() == []
+    low, high = result.manifest["summary"]["intervals"]["throughput"]
+    assert summary.loc["throughput", ["low", "high"]].tolist() == [low, high]
+    frame = result.curve
+    frame["k"] = -1
+    assert result.curve["k"].min() == 0  # a frame is the reader's own
+
+
+def test_a_run_without_a_directory_is_the_same_and_leaves_nothing(temporary: Path) -> None:
+    scenario = small()
+    result = ad.run(scenario)
+    assert not result.kept
+    write(run(scenario), Path("by-hand"))
+    assert result.manifest == json.loads(Path("by-hand/manifest.json").read_text("utf-8"))
+    for file in Path("by-hand").glob("*.parquet"):
+        assert (result.directory / file.name).read_bytes() == file.read_bytes()
+    sweep = ad.sweep(scenario.replace(sweep={"privacy.epsilon": [1.0, 2.0]}))
+    cell = sweep[1]
+    assert len(list(temporary.iterdir())) == 2
+    del sweep
+    gc.collect()
+    assert cell.curve["k"].max() == 12  # a cell holds on to its sweep
+    del cell, result
+    with pytest.raises(ad.DataError):
+        ad.run(ad.load("lending-sound").replace(data={"path": "none.csv"}))
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+    assert sorted(path.name for path in Path().iterdir()) == ["by-hand"]
+
+
+def test_a_directory_is_kept_and_opened_again(temporary: Path) -> None:
+    scenario = small()
+    made = ad.run(scenario, out="made")
+    assert ad.run("made/scenario.toml", out="made").manifest == made.manifest  # finished before
+    with pytest.raises(ad.ResultError, match="another result"):
+        ad.run(scenario.replace(run={"seed": 9}), out="made")
+    again = ad.open("made")
+    assert isinstance(again, ad.Result)
+    assert again.scenario == made.scenario
+    swept = ad.sweep(scenario.replace(sweep={"privacy.epsilon": [1.0, 2.0]}), out="swept")
+    opened = ad.open("swept")
+    assert isinstance(opened, ad.Sweep)
+    assert opened.to_frame().equals(swept.to_frame())
+    units = opened.to_frame().attrs["units"]
+    assert set(opened.to_frame().columns) - set(units) == {"privacy.epsilon"}
+    assert ad.replay(opened) == 2
+    assert opened[0].updates.equals(made.updates)  # which lie with the sweep's traces
+    assert list(temporary.iterdir()) == []
+
+
+def test_scenarios_are_named_loaded_and_replaced_in_our_own_words() -> None:
+    named, changed = ad.load("lending-sound"), ad.load("lending-sound", ["privacy.epsilon=3.0"])
+    assert named.replace(privacy={"epsilon": 3.0}) == changed
+    assert load_scenario(Path("lending-sound"), ["privacy.epsilon=3.0"], False) == changed
+    with pytest.raises(ad.SpecError) as caught:
+        named.replace(privacy={"epsilon": -1, "epsilom": 2}, run={"updates": "many"})
+    keys = [fault.key for fault in caught.value.faults]
+    assert keys == ["privacy.epsilon", "privacy.epsilom", "run.updates"]
+    with pytest.raises(ad.SpecError, match="nearest are"):
+        ad.load("lending-sond")
+
+
+def test_a_network_alone_is_that_of_the_run() -> None:
+    scenario = small()
+    result, trace = ad.run(scenario, events=True), ad.simulate(scenario, replicate=2)
+    for name in ("updates", "events"):
+        frame = getattr(result, name)
+        alone = frame[frame["replicate"] == 2].reset_index(drop=True)
+        assert alone.equals(getattr(trace, name)), name
+        assert getattr(trace, name).attrs["units"] == frame.attrs["units"]
+    live = scenario.replace(run={"learning": "live", "target": 0.5})
+    with pytest.raises(ad.SpecError, match="does not depend on the model"):
+        ad.simulate(live)
+    with pytest.raises(ad.SpecError, match=r"replicate: given 0"):
+        ad.simulate(scenario, replicate=0)
+
+
+def test_figures_are_axes_of_the_house() -> None:
+    result = ad.run(small(compute={"kind": "constant", "value": 0.1}), events=True)
+    sweep = ad.sweep(small().replace(sweep={"privacy.epsilon": [1.0, 2.0]}))
+    shown = [
+        result.plot.convergence(by="time"), result.plot.timing(), result.plot.gaps(),
+        result.plot.shares(), *result.plot.utilisation(),
+        sweep.plot.convergence(), ad.forecast(small()).plot.convergence(),
+    ]  # fmt: skip
+    assert all(isinstance(axes, Axes) for axes in shown)
+    assert result.label in shown[0].figure.get_supxlabel().replace("\n", " ")
+    with pytest.raises(ad.ResultError, match="name a folder"):
+        ad.plot(result)
+    with pytest.raises(ad.ResultError, match=r"ad\.run\(…, events=True\) keeps them"):
+        _ = sweep[0].events
+
+
+def test_what_a_notebook_shows_is_escaped() -> None:
+    """Names of owners are of others."""
+    scenario = small(owners={"names": NASTY, "count": 3}, title=NASTY[0])
+    result = ad.run(scenario)
+    sweep = ad.sweep(scenario.replace(sweep={"privacy.epsilon": [1.0, 2.0]}))
+    shown = {
+        "scenario": scenario,
+        "result": result,
+        "sweep": sweep,
+        "forecast": ad.forecast(scenario),
+        "trace": ad.simulate(scenario),
+        "comparison": ad.compare(result, sweep[1], names=NASTY[::2]),
+    }
+    pages = {name: each._repr_html_() for name, each in shown.items()}
+    for name, text in pages.items():
+        assert "<table>" in text, name
+        assert "<script" not in text, name
+        assert "<img" not in text, name
+    escaped = [name for name, text in pages.items() if "&lt;script&gt;" in text]
+    assert escaped == ["scenario", "forecast", "comparison"]
+    assert result.label in pages["result"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"answers": 50}, "answers: given 50"),
+        ({"runs": 1}, "runs"),
+        ({"confidence": 1.0}, "in (0, 1)"),
+    ],
+)
+def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:
+    with pytest.raises(ad.SpecError) as caught:
+        ad.audit(small(), **given)
+    assert said in str(caught.value)

@@ -1,0 +1,232 @@
+"""Comparisons of results: figures, pairing, settings, labels, and what both cost together."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind, ttest_rel
+
+from asyncdp_sim.comparisons import Comparison, compare, contrast
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
+from asyncdp_sim.figures.kit import style
+from asyncdp_sim.opened import Result
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+
+SMALL = """
+schema = 1
+id = "small"
+[run]
+updates = 20
+replicates = 6
+[owners]
+count = 3
+records = 40
+[data]
+kind = "gaussian"
+features = 2
+held_out = 0.25
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 20.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "clip", bound = 5.0 }
+"""
+SETTINGS = {
+    "base": [],
+    "epsilon": ["privacy.epsilon=3.0"],
+    "seed": ["run.seed=2"],
+    "fewer": ["run.replicates=4"],
+    "slower": [
+        "clock={kind='poisson', rate=0.5}",
+        "availability={kind='bernoulli', probability=0.5}",
+    ],
+    "open": ["privacy.epsilon=inf"],
+    "unlike": ["data.noise=2.0"],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compared")
+    (folder / "s.toml").write_text(SMALL)
+    for name, settings in SETTINGS.items():
+        write(run(load(folder / "s.toml", settings)[0]), folder / name)
+    late = load(folder / "s.toml")[0]
+    write(run(late, numbers=(3, 5, 6)), folder / "late")
+    return folder
+
+
+def compared(made: Path, *names: str) -> Comparison:
+    return compare([made / name for name in names])
+
+
+def finals(made: Path, name: str) -> np.ndarray:
+    return Result.read(made / name).last("relative_fitness")[0]
+
+
+def row(found: Comparison, figure: str) -> dict:
+    (only,) = [each for each in found.rows() if each["figure"] == figure]
+    return only
+
+
+def test_one_seed_is_paired_by_replicate(made: Path) -> None:
+    found = compared(made, "base", "epsilon")
+    first, second = finals(made, "base"), finals(made, "epsilon")
+    psi, by_hand = row(found, "psi_final"), ttest_rel(second, first).confidence_interval()
+    assert (psi["low"], psi["high"]) == pytest.approx((by_hand.low, by_hand.high))
+    assert psi["difference"] == pytest.approx((second - first).mean())
+    assert (psi["wins"], psi["pairs"]) == ((second < first).sum(), 6)
+    assert "paired by replicate (replicates 1 to 6 of seed 1)" in found.others[0].pairing
+    assert "Student's t" in found.others[0].pairing
+
+
+def test_other_seeds_are_not_paired_and_that_is_said(made: Path) -> None:
+    found = compared(made, "base", "seed")
+    psi = row(found, "psi_final")
+    by_hand = ttest_ind(finals(made, "seed"), finals(made, "base"), equal_var=False)
+    ends = by_hand.confidence_interval()
+    assert (psi["low"], psi["high"]) == pytest.approx((ends.low, ends.high))
+    assert psi["wins"] is None
+    assert found.others[0].pairing.startswith("not paired (seeds 1 and 2): ")
+    assert "better in" not in "\n".join(found.lines())
+
+
+def test_replicates_of_one_result_alone_are_left_out(made: Path) -> None:
+    found = compared(made, "base", "fewer")
+    assert found.others[0].common == (1, 2, 3, 4)
+    assert "2 of one result alone left out" in found.others[0].pairing
+    for found in (compared(made, "base", "late"), compared(made, "late", "base")):
+        assert found.others[0].common == (3, 5, 6)
+        assert row(found, "psi_final")["low"] == row(found, "psi_final")["high"] == 0
+
+
+def test_figures_are_those_of_the_tables(made: Path) -> None:
+    """Common random numbers: other noise leaves the network as it was, figure by figure."""
+    same = compared(made, "base", "epsilon")
+    for figure in ("time_to_end", "throughput", "answers_released", "mean_staleness"):
+        assert row(same, figure)["low"] == row(same, figure)["high"] == 0
+    found = compared(made, "base", "slower")
+    base, slower = (Result.read(made / name) for name in ("base", "slower"))
+    time = row(found, "time_to_end")
+    assert time["first"] == pytest.approx(base.summary["simulated_time"])
+    assert time["second"] == pytest.approx(slower.summary["simulated_time"])
+    assert time["low"] > 0
+    assert time["wins"] == 0
+    faster = row(found, "throughput")
+    assert faster["high"] < 0
+    assert (faster["better"], faster["wins"]) == ("more", 0)
+    for figure in ("held_out_rmse", "held_out_mae"):
+        assert row(found, figure)["second"] == pytest.approx(slower.summary[figure]["mean"])
+    spent = slower.of_owners("epsilon_spent").max(axis=1).mean()
+    assert row(found, "epsilon_spent")["second"] == pytest.approx(spent)
+
+
+def test_settings_are_told_in_the_words_of_the_file(made: Path) -> None:
+    changes = {
+        each.field: each.words()[1:] for each in compared(made, "base", "slower").others[0].settings
+    }
+    assert changes == {
+        "clock.rate": ("1.0", "0.5"),
+        "availability.kind": ("'always'", "'bernoulli'"),
+        "availability.probability": ("–", "0.5"),
+    }
+    assert compared(made, "base", "fewer").others[0].settings[0].field == "run.replicates"
+
+
+def test_what_both_cost_together_is_said(made: Path) -> None:
+    said = {
+        name: compared(made, "base", name).others[0].together for name in SETTINGS if name != "base"
+    }
+    assert "together not private" in said["epsilon"]
+    assert (
+        "cost the sum, at most ε = 1 + 3 = 4 for a replicate of each, 24 for all" in said["epsilon"]
+    )
+    assert said["seed"].startswith("the two results read different records")
+    assert said["open"].startswith("the same records: no finite ε holds for both")
+    assert said["unlike"].startswith("the two results read different records")
+
+
+def test_both_labels_are_repeated(made: Path) -> None:
+    lines = " ".join(compared(made, "base", "open").lines())
+    for name in ("base", "open"):
+        assert Result.read(made / name).manifest["label"] in lines
+
+
+def test_of_several_each_is_compared_with_the_first(made: Path) -> None:
+    found = compared(made, "base", "epsilon", "slower")
+    assert [(each["result"], each["against"]) for each in found.rows()] == [
+        (name, "base") for name in ("epsilon", "slower") for _ in found.others[0].rows
+    ]
+    assert list(found.results) == ["base", "epsilon", "slower"]
+
+
+def test_cells_of_a_sweep_are_results(made: Path, tmp_path: Path) -> None:
+    text = SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
+    (tmp_path / "s.toml").write_text(text)
+    sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
+    cells = [tmp_path / "sweep" / f"cell-000{place}" for place in (0, 1)]
+    found = compare([made / "base", *cells])
+    assert row(compare([made / "base", cells[0]]), "psi_final")["high"] == 0
+    assert row(compare([made / "epsilon", cells[1]]), "mean_staleness")["pairs"] == 6
+    assert len(found.others) == 2
+    with pytest.raises(ResultError, match=r"a sweep; allowed is a result, such as a cell"):
+        compare([made / "base", tmp_path / "sweep"])
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["base"], "DIR: given 1 result; allowed are two or more"),
+        (["base", "base"], "given the same result twice"),
+        (["base", "none"], "given no readable manifest.json; allowed is a result directory"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(made: Path, names: list[str], said: str) -> None:
+    with pytest.raises(ResultError) as caught:
+        compared(made, *names)
+    (line,) = caught.value.lines()
+    assert said in line
+
+
+def test_what_is_absent_or_infinite_has_no_mean() -> None:
+    ours, theirs = np.array([1.0, 2.0, np.nan]), np.array([0.5, np.inf, 3.0])
+    found = contrast(ours, theirs, in_pairs=True)
+    assert (found.mean, found.low, found.less, found.more, found.pairs) == (None, None, 1, 1, 2)
+    assert contrast(ours, theirs, in_pairs=False).mean is None
+    alone = contrast(ours[:1], theirs[:1], in_pairs=True)
+    assert (alone.mean, alone.low, alone.pairs) == (-0.5, None, 1)
+    assert contrast(ours[:2], theirs[:1], in_pairs=False).low is None
+
+
+def test_pictures_lie_over_each_other(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "DPI", 20)
+    found = compared(made, "base", "epsilon", "seed")
+    paths = draw_comparison(found.results, tmp_path / "out")
+    names = ["convergence-by-update", "convergence-by-time", "psi-ratio"]
+    assert [path.stem for path in paths] == names
+    ratio = np.genfromtxt(
+        tmp_path / "out" / "psi-ratio.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
+    )
+    assert set(ratio["line"]) == {"epsilon"}  # of another seed nothing is paired
+    by_hand = np.median(finals(made, "epsilon") / finals(made, "base"))
+    assert ratio["ratio_median"][-1] == pytest.approx(by_hand)
+    caption = (tmp_path / "out" / "captions.md").read_text(encoding="utf-8")
+    assert all(name in caption for name in names)
+
+
+def test_json_holds_all_of_it(made: Path) -> None:
+    content = json.loads(json.dumps(compared(made, "base", "open").content(), allow_nan=False))
+    (only,) = content["comparisons"]
+    assert (content["first"], only["second"], only["paired"]) == ("base", "open", True)
+    assert {"field": "privacy.epsilon", "first": 1.0, "second": "inf"} in only["scenario"]
+    assert set(content["labels"]) == {"base", "open"}
