@@ -30,7 +30,10 @@ def compare_command(
         ),
     ] = None,
 ) -> None:
-    """Compare results: differences of their figures with intervals, and of their scenarios."""
+    """Compare results with each other, and their scenarios.
+
+    Differences of figures have intervals; replicates of one seed are compared in pairs.
+    """
     from asyncdp_sim.comparisons import compare
     from asyncdp_sim.result import require_free
 
