@@ -10,8 +10,9 @@ FINAL_PSI: Mapping[str, Mapping[float, float]] = {
 """Per scenario: the published ψ(θ_L,T) for each value of the first swept path."""
 ELSEWHERE: Mapping[str, str] = {
     "lending-convergence": (
-        "read off the paper's figure 3; its own law (figure 5) gives 3.4, 0.034 and 0.00034 here, "
-        "so that the two disagree, and the curves follow the law"
+        "read off the paper's figure 3, whose own law (figure 5) gives 3.4, 0.034 and 0.00034 "
+        "here: the two disagree. The curves for ε = 0.1 and 1 end where the law is; for ε = 10 so "
+        "many updates are too few"
     ),
 }
 """Per scenario: why the published points lie elsewhere than our curves."""

@@ -7,6 +7,7 @@ from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.sweeps import graphs, settings
 from asyncdp_sim.sweeps import sweep
 from scenarios import catalogue, entry
+from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import STUDIES, study
 from tests.unit.figures.made import curve, finished, made, scenario
 
@@ -66,6 +67,18 @@ def test_the_readmes_picture_is_private_and_of_its_entry(tmp_path: Path) -> None
     assert picture.label.text.startswith("Private as claimed: ε = 0.1, 1, 10 per owner")
     said = [text.get_text() for text in picture.figure.axes[0].texts]
     assert [text.partition(":")[0] for text in said] == ["ε = 0.1", "ε = 1", "ε = 10"]
+
+
+def test_published_points_are_not_on_their_papers_law() -> None:
+    published = FINAL_PSI["lending-convergence"]
+    records = entry("lending-convergence").scenario().owners.records
+    law = {epsilon: 2.15e9 / (epsilon * records) ** 2 for epsilon in published}
+    assert (
+        ", ".join(f"{psi:.2g}" for psi in law.values()).replace(", 0.00034", " and 0.00034")
+        in (ELSEWHERE["lending-convergence"])
+    )
+    assert max(published[epsilon] / law[epsilon] for epsilon in law) > 20
+    assert min(published[epsilon] / law[epsilon] for epsilon in law) < 0.2
 
 
 def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
