@@ -29,7 +29,7 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 app = typer.Typer(
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, in half the time
@@ -44,12 +44,16 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Say which it is."),
     ] = False,
 ) -> None:
     """Simulate asynchronous networks that learn under differential privacy."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise USAGE_ERROR("say which command")
 
 
 app.command("list")(list_command)
@@ -81,8 +85,7 @@ def main() -> None:
         typer.echo("\n".join(error.lines()), err=True)
         code = 2
     except USAGE_ERROR as error:
-        message = error.format_message()
-        typer.echo(f"asyncdp: {message or 'say which command'}", err=True)
+        typer.echo(f"asyncdp: {error.format_message()}", err=True)
         code = 2
     except ReplayError as error:
         typer.echo(str(error), err=True)

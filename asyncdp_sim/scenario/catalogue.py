@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import as_file, files
+from os.path import lexists
 from pathlib import Path
 
 from asyncdp_sim.data import SYNTHETIC
@@ -126,5 +127,5 @@ def scenario_file(given: Path) -> Path:
     SpecError
         If it is neither.
     """
-    is_path = given.suffix != "" or len(given.parts) != 1 or given.exists()
+    is_path = given.suffix != "" or len(given.parts) != 1 or lexists(given)
     return given if is_path else entry(str(given)).file

@@ -89,7 +89,9 @@ def test_places_that_are_no_file(command: Command, here: Path) -> None:
     refused(command("run", "nowhere.toml"), f"nowhere.toml: given no such file; {allowed}")
     refused(command("run", "dangling.toml"), f"dangling.toml: given no such file; {allowed}")
     refused(command("run", "folder.toml"), f"folder.toml: given a directory; {allowed}")
-    for file in ("loop.toml", "good.toml/below.toml", "x" * 300):
+    nowhere = "given no file, and no name in the catalogue; nothing is near it"
+    refused(command("run", "x" * 300), f"{'x' * 300}: {nowhere}; asyncdp list shows all")
+    for file in ("loop.toml", "good.toml/below.toml", f"{'x' * 300}.toml"):
         [line] = command("run", file).lines
         assert line.startswith(f"{file}: given an unreadable file (")
 
@@ -165,7 +167,7 @@ def test_wrong_commands_and_options(command: Command, here: Path) -> None:
     unknown = "asyncdp: No such command"
     refused(command("frobnicate"), f"{unknown} 'frobnicate'.")
     refused(command("rum", "good.toml"), f"{unknown} 'rum'. Did you mean 'run'?")
-    refused(command("run"), "asyncdp: Missing argument 'file'.")
+    refused(command("run"), "asyncdp: Missing argument 'NAME|FILE'.")
     said = command("run", "good.toml", "--sede", "3")
     refused(said, "asyncdp: No such option: --sede (Possible options: --seed, --set)")
     said = command("run", "good.toml", "--set")

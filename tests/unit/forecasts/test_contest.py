@@ -22,12 +22,14 @@ def drawn(seed, mean, numbers):
 def test_the_best_wins_and_the_worst_is_last():
     plays = [partial(drawn, 1, mean) for mean in (5.0, 1.0, 9.0, 3.0, 2.0, np.inf)]
     told = []
-    order = winner(plays, 40, told.append)
+    order = winner(plays, 40, lambda *said: told.append(said))
     assert order[:2] == [1, 4]
     assert order[-1] == 5
     assert sorted(order) == [0, 1, 2, 3, 4, 5]
-    assert told[0] == "comparing 6 choices by 8 runs each"
-    assert told[-1] == "comparing 2 choices by 40 runs each"
+    assert {(doing, total) for doing, _, total in told} == {
+        ("comparing 6 choices: runs", told[-1][1])
+    }
+    assert told[-1][1] == told[-1][2] > 6 * 8  # all that is to do is done in the end
 
 
 def test_a_choice_is_never_run_twice_in_the_same_replicate():
@@ -53,7 +55,7 @@ def test_the_figure_of_the_winner_of_many_alike_is_of_fresh_runs():
         ]  # fmt: skip
         best = winner(plays, 8)[0]
         chosen.append(plays[best](range(CHOOSING, CHOOSING + 8)).mean())
-        fresh.append(afresh(plays[best], 8).psi)
+        fresh.append(afresh([plays[best]], 8)[0].psi)
     error = 0.5 / np.sqrt(8 * 60)
     assert np.mean(chosen) < 1 - 5 * error  # the winner's curse
     assert abs(np.mean(fresh) - 1) < 4 * error

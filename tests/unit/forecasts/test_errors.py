@@ -170,8 +170,11 @@ def test_the_command_ends_in_them(tmp_path, monkeypatch, capsys, found):
     monkeypatch.chdir(tmp_path)
     command = Command(monkeypatch, capsys)
     said = command.done("forecast", "s.toml").out.partition("\n\n")[2].splitlines()
-    assert said[:-1] == sentences(found)
-    assert said[-1].startswith("that is the root mean square error on rows that each owner keeps")
+    lines = sentences(found)
+    assert said[: len(lines)] == lines
+    assert said[len(lines)].startswith(
+        "that is the root mean square error on rows that each owner keeps"
+    )
     told = json.loads(command.done("forecast", "s.toml", "--json").out)["errors"]
     assert [owner["alone"] for owner in told["owners"]] == found.alone.tolist()
     plain = command.done("forecast", "s.toml", "--set", "data.held_out=0").out
