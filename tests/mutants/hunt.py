@@ -80,7 +80,7 @@ def first_failure(root: Path, tests: Sequence[str]) -> str | None:
         If they could not be run.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-rfE", "--no-header", "--tb=no"]
-    command += ["-p", "no:cacheprovider", "-p", "no:randomly", *tests]
+    command += ["-p", "no:cacheprovider", "-p", "no:randomly", "-m", "not nightly", *tests]
     environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ended = subprocess.run(

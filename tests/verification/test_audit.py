@@ -15,6 +15,8 @@ from asyncdp_sim.privacy.attack import Claim, attack
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
+pytestmark = pytest.mark.oracle
+
 CONFIDENCE = 0.999
 
 

@@ -29,6 +29,8 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
 
+pytestmark = pytest.mark.oracle
+
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 CPU_SECONDS = 60

@@ -17,6 +17,8 @@ from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.unit.data.discharges import many as discharges
 
+pytestmark = pytest.mark.oracle
+
 PUBLIC, RECORDS = 40, 600
 SCENARIO = """schema = 1
 id = "files"

@@ -11,6 +11,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry
 
+pytestmark = pytest.mark.oracle
+
 LOSSY = (
     'channel={kind="ideal", loss=0.3, retransmissions=2, resend="fresh"}',
     "run.replicates=1",

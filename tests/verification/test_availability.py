@@ -28,6 +28,8 @@ from .networks import (
 from .shared import shared
 from .zscores import CELL, require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 MANY = 2**31 - 1
 """Updates that no run reaches: the window ends it."""
 

@@ -27,6 +27,8 @@ from .networks import begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 RUNS, WARM = 40, 60.0
 
 

@@ -30,6 +30,8 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle
+
 P, UPDATES, RUNS, SIGMA, STEP = 2, 60, 800, 0.2, 0.15
 SIZES = (40, 10, 20)
 NUMBERS = 40

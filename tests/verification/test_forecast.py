@@ -20,6 +20,8 @@ from asyncdp_sim.theory.prediction import Unknown
 
 from .shared import shared
 
+pytestmark = pytest.mark.oracle
+
 R = 600
 
 

@@ -25,6 +25,8 @@ from .gossip_cases import Case, OwnersOnly, correlated
 from .networks import network, runs
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle
+
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
 CASE = Case(FIT, rho=6.0, updates=UPDATES, scale=np.array([0.5, 0.3, 0.1]) / FIT.weights)

@@ -24,6 +24,8 @@ from .networks import SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 RUNS, EDGE, SLOTS = 40, 100, 3000
 CASES = {
     "resent": (5, 0.2, 0.5, {"airtime": 0.3, "persistence": 0.3, "retransmissions": 200}, 811),

@@ -26,6 +26,8 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen
 
+pytestmark = pytest.mark.oracle
+
 N, RATE = 5, 2.0
 SLOW = Exponential(mean=1 / RATE)
 RUNS, UPDATES = 24, 1900

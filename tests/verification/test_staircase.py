@@ -18,6 +18,8 @@ from tests.conformance.planted import Independent
 from .shared import shared
 from .zscores import Score, require, score, seen
 
+pytestmark = pytest.mark.oracle
+
 RUNS, DELTA = 100_000, 0.4
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "staircase.md"
 FIRST = np.zeros(RUNS, dtype=np.int64)

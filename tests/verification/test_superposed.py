@@ -1,6 +1,7 @@
 """One clock for all owners obeys the oracles of owners with clocks of their own: 1, 2, 3, 12."""
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.availability import Bernoulli, OnOff
@@ -14,6 +15,8 @@ from tests.theory.availability import on_fraction, on_off_dispersion
 from .networks import network, runs
 from .shared import shared
 from .zscores import counts, require, score, seen
+
+pytestmark = pytest.mark.oracle
 
 RATES = (0.5, 1.0, 1.0, 1.5)
 RUNS = 60

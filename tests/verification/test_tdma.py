@@ -20,6 +20,8 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 RUNS = 40
 SLOTS = 200_000
 CASES = {

@@ -341,7 +341,10 @@ def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
     assert (drawn / "rivals.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     table = pd.read_csv(drawn / "rivals.csv")
     one_shot, many = "noisy-statistics", "async-gossip"
-    assert table["rival"].tolist() == [f"{n}, domain, per-owner-cap" for n in (one_shot, many)] * 2
+    assert (
+        table["rival"].tolist()
+        == [f"{n}, bounded domain, answers capped" for n in (one_shot, many)] * 2
+    )
     assert table["owners"].tolist() == [2, 2, 4, 4]
     assert set(table["setting"]) == {"statistics", "gradients, step 0.1"}
     assert table["epsilon"].tolist() == [20.0] * 4
