@@ -18,6 +18,8 @@ from scenarios.papers.claims import MOVED, judge
 from scenarios.papers.figure import EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import verify
 
+pytestmark = pytest.mark.oracle
+
 BY_NAME = {figure.name: figure for figure in FIGURES}
 LITTLE = (
     'data.split="in-order"',  # owners are the twin's hospitals so too, with as many rows as said

@@ -13,6 +13,8 @@ from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import ALIKE, verify
 
+pytestmark = pytest.mark.oracle
+
 FIGURES = {figure.name: figure for figure in (*collab.FIGURES, *polar.FIGURES)}
 SMALLEST = (
     'sweep."owners.records"=[[1000, 1000, 1000], [5000, 1000, 1000], '

@@ -13,6 +13,8 @@ from scenarios.papers.collab_optimum import CONSTANT, SMOOTH, STRONG
 from scenarios.papers.figure import AS_PUBLISHED
 from scenarios.papers.verify import verify
 
+pytestmark = pytest.mark.oracle
+
 [FIGURE] = collab_optimum.FIGURES
 
 

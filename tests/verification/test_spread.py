@@ -1,6 +1,7 @@
 """All scores together: too small a spread means inflated errors, too large a wrong simulator."""
 
 import numpy as np
+import pytest
 
 from . import (
     test_aloha,
@@ -34,6 +35,8 @@ from . import (
     test_superposed,
     test_tdma,
 )
+
+pytestmark = pytest.mark.oracle
 
 
 def test_scores_spread_like_normal_deviates():
