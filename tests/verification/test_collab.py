@@ -9,6 +9,7 @@ has scale b_i = 2ΞT/(n_i ε), so what it costs falls as 1/(nε)².
 from math import sqrt
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, Setting
@@ -25,6 +26,8 @@ from asyncdp_sim.streams import Streams
 from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
+
+pytestmark = pytest.mark.oracle
 
 N, P, T, SIGMA = 3, 4, 40, 0.2
 FIRST, SECOND = Collab1(rho=0.2 * T**2), Collab2(step=0.1)

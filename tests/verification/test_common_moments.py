@@ -17,6 +17,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.theory.prediction import Unknown
 
+pytestmark = pytest.mark.oracle
+
 CAPPED = {"kind": "per-owner-cap", "answers": 15}
 Fields = dict[str, Any]
 

@@ -22,6 +22,8 @@ from .networks import LastInFirstOut, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 RUNS = 40
 FIFO = Request(busy="queue", own_tick="queue")
 CASES = {

@@ -20,6 +20,8 @@ from .networks import SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle
+
 RUNS, WARM = 40, 50
 CASES = {"three": (3, 0.25, 0.25, 4000, 801), "ten": (10, 0.05, 1.0, 8300, 802)}
 """Owners, share q of the slots in which one of them sends, slot, slots, seed."""

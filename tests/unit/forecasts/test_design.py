@@ -35,6 +35,7 @@ def test_moments_beside_a_choice_are_what_a_forecast_of_its_scenario_says():
         assert told.run.updates == shown.setting.updates
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("privacy", [{}, CLIPPED])
 def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     asked = scenario(privacy=privacy)
@@ -51,6 +52,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     assert "not shown" not in gain
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("privacy", [{}, CLIPPED])
 def test_the_headline_agrees_with_an_independent_simulation(privacy):
     found = tune(scenario(privacy=privacy), lengths=(40,), replicates=32)
