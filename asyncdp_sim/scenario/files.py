@@ -11,8 +11,8 @@ from typing import Any
 from asyncdp_sim import outside
 from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
-from asyncdp_sim.scenario.counting import count_owners
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
+from asyncdp_sim.scenario.owners.counting import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import parse

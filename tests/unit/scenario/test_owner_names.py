@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invitation_words import Trialled
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.scenario.participants import LONGEST, places, shown
+from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
 from asyncdp_sim.spec import parse
 
 HOSTILE = (

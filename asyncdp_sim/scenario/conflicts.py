@@ -1,0 +1,98 @@
+"""Conflicts between the parts of a scenario, as faults."""
+
+from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import show
+from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.scenario.facts import Facts
+from asyncdp_sim.spec import wrong_length
+from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.prediction import Unknown
+
+
+def conflicts_within(scenario: Facts) -> list[Fault]:
+    """Return what the parts find wrong with each other."""
+    n_owners, algorithm = scenario.owners.count, scenario.algorithm
+    found = scenario.owners.number_faults()
+    if len(found) > 0:
+        return found
+    found += conflicts(n_owners, scenario)
+    found += scenario.privacy.faults(n_owners, scenario.model)
+    found += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
+    found += scenario.model.start_faults(algorithm.starts_at)
+    found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
+    found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
+    if scenario.acceptance is not None:
+        found += scenario.acceptance.faults(scenario.privacy.mechanism.kind)
+    found += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)
+    found += _part_faults(scenario)
+    found += scenario.owners.name_faults(scenario.data.split_column)
+    found += held_out.faults(scenario.data.held_out, scenario.records or ())
+    if len(found) == 0 and algorithm.needs_shares:
+        found += _share_faults(scenario)
+    return found + _record_faults(scenario)
+
+
+def _part_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault for each part that nobody can be left out of, where somebody is."""
+    key = "without" if scenario.owners.only is None else "only"
+    key = "numbers" if scenario.owners.numbers is not None else key
+    given = getattr(scenario.owners, key)
+    if given is None:
+        return []
+    found = list(scenario.of_everybody)
+    found += ["privacy.learner"] if scenario.privacy.learner is not None else []
+    return [
+        Fault(f"owners.{key}", show(list(given)), f"allowed is nothing with {each}: {_ALL}")
+        for each in found
+    ]
+
+
+def _learner_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
+    if scenario.privacy.learner is None or scenario.protocol.has_learner:
+        return []
+    allowed = "allowed is nothing where owners gossip without a learner: each has a model"
+    return [Fault("privacy.learner", "a table", allowed)]
+
+
+def _share_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault where nobody knows how often each owner's answers are used."""
+    known = shares(scenario.network)
+    if not isinstance(known, Unknown):
+        return []
+    allowed = f"it needs each owner's share of the updates, which is not known: {known}"
+    return [Fault("algorithm.selection", "inverse-rate", allowed)]
+
+
+def _record_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault where both or neither of scenario and data say how many records."""
+    records, by_data = scenario.owners.records, scenario.data.says_records
+    if records is None and not by_data:
+        return [Fault("owners.records", "nothing", "this field is required")]
+    if records is not None and by_data:
+        how = "by a column" if scenario.data.split_column is not None else "by their targets"
+        allowed = f"allowed is nothing where the data are split {how}"
+        return [Fault("owners.records", str(records), allowed)]
+    return []
+
+
+def _label_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault where it is plain from the scenario that targets are no labels."""
+    if not scenario.model.classifies or not scenario.data.no_labels:
+        return []
+    allowed = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+    return [Fault("data.labels", "false", allowed)]
+
+
+def _timing_faults(scenario: Facts) -> list[Fault]:
+    """Return what keeps timing from depending on the model, where it is to."""
+    found = [] if scenario.trigger is None else scenario.trigger.faults(scenario.algorithm)
+    asked = "run.target" if scenario.run.target is not None else "[trigger]"
+    if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
+        allowed = f'{asked} needs "live": there is no timing to replay before the model is known'
+        found.append(Fault("run.learning", "'replay'", allowed))
+    return found
+
+
+_ALL = "it is of all owners, by their numbers"

@@ -1,0 +1,126 @@
+"""Facts that follow from the fields of a scenario, before anything runs."""
+
+from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.privacy.reasons import CHOSEN
+from asyncdp_sim.scenario.declared import Declared
+from asyncdp_sim.spec import Kind
+
+
+class Facts(Declared):
+    """A scenario's fields, and what follows from them."""
+
+    @property
+    def of_everybody(self) -> tuple[str, ...]:
+        """The parts that name all owners by their numbers, so that none can be left out."""
+        named = [(name, part) for name, part in self if isinstance(part, Kind)]
+        return tuple(f"{name}.kind = {part.kind}" for name, part in named if part.of_everybody)
+
+    @property
+    def withholds(self) -> bool:
+        """Whether owners may keep answers to themselves."""
+        return self.trigger is not None
+
+    @property
+    def timing_unaccounted(self) -> str | None:
+        """What timing tells of private records that nobody pays for; None where it is nothing."""
+        told = []
+        if self.run.target is not None:
+            told.append("a run ends where ψ, of private records, says so (run.target)")
+        if self.trigger is not None:
+            told.append("owners answer or keep silent by their exact gradients ([trigger])")
+        return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
+
+    @property
+    def chosen_privately(self) -> bool:
+        """Whether private records had a say in the settings."""
+        return self.chosen_from == "private rows"
+
+    @property
+    def unsound(self) -> tuple[str, ...]:
+        """Why private records have a say in what everybody sees, whatever the noise is."""
+        reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
+        return tuple(why for why in reasons if why is not None)
+
+    @property
+    def network(self) -> Network:
+        """The network part: all that a trace depends on, besides the seed."""
+        unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
+        return Network(
+            answers_allowed=self.privacy.answers_allowed(
+                self.owners.count, self.run.updates * self.protocol.answers_each
+            ),
+            updates=self.run.updates,
+            answers_per_update=(
+                None if self.protocol.makes_updates else self.algorithm.answers_per_update
+            ),
+            until=self.run.until,
+            withholds=self.withholds,
+            stops=self.run.target is not None,
+            ties=self.run.ties,
+            clock=self.clock,
+            availability=self.availability,
+            channel=self.channel,
+            latency=self.latency,
+            payload=self.payload,
+            topology=self.topology,
+            numbers=self.answer_numbers if self._sizes_matter else 1,
+            query_numbers=self.numbers if self._sizes_matter and unlike else None,
+            owner_numbers=self.owners.numbers,
+            compute=self.compute,
+            protocol=self.protocol,
+        )
+
+    @property
+    def numbers(self) -> int:
+        """p, the numbers in a model."""
+        return self.model.numbers(self.data.features)
+
+    @property
+    def answer_numbers(self) -> int:
+        """Numbers in an answer: p, those of a gradient, unless the algorithm says otherwise."""
+        return self.algorithm.numbers_of_answer(self.numbers)
+
+    @property
+    def xi(self) -> float | None:
+        """Ξ that the noise is scaled for; None where no sensitivity is named."""
+        sensitivity = self.privacy.sensitivity
+        if sensitivity is None:
+            return None
+        if self.algorithm.xi is not None:
+            return self.algorithm.xi
+        return sensitivity.xi(self.model, self.data.features, self.privacy.norm)
+
+    def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:
+        """Return what is public of honest answers of p numbers with such noise."""
+        reach = 0.0 if self.xi is None else self.xi
+        if self.privacy.norm == "l2":
+            reach *= n_features**0.5
+        return HonestAnswers(reach, noise, n_features)
+
+    @property
+    def _sizes_matter(self) -> bool:
+        """Whether messages take time by their size, so that p matters to the network."""
+        shared = self.channel.contended
+        return self.latency.rate_bytes is not None or (
+            shared is not None and shared.rate_bytes is not None
+        )
+
+    @property
+    def records(self) -> tuple[int, ...] | None:
+        """n_i per owner who takes part; None where the data decide."""
+        given, numbers = self.all_records, self.owners.numbers
+        if given is None or numbers is None:
+            return given
+        return tuple(given[i - 1] for i in numbers if i <= len(given))
+
+    @property
+    def all_records(self) -> tuple[int, ...] | None:
+        """n_i per owner, taking part or not; None where the data decide."""
+        return self.owners.records_of(self.run.seed)
+
+    @property
+    def trained_on(self) -> tuple[int, ...] | None:
+        """Records per owner that are not held out; None where the data decide."""
+        return self.records and held_out.trained_on(self.data.held_out, self.records)

@@ -1,0 +1,265 @@
+"""The owners of a scenario: how many, their records, their names."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.faults import TAGS, show
+from asyncdp_sim.network.laws import Lognormal
+from asyncdp_sim.scenario.owners.participants import places
+from asyncdp_sim.spec import Count, Several, Spec, about, per_owner, wrong_length
+from asyncdp_sim.streams import Streams
+
+
+class LognormalCounts(Spec):
+    """Numbers of records that are drawn once, from the stream ``("owners", "records")``.
+
+    They are the scenario's, of its seed, and nothing is read for them: n_i is lognormal, rounded to
+    the nearest whole number, and at least 1. More owners leave those of the others as they are.
+    """
+
+    mean: Annotated[
+        float, Field(ge=1, le=1e8), about("Mean number of records", "records", example=500.0)
+    ]
+    cv: Annotated[
+        float,
+        Field(gt=0, le=100),
+        about("Coefficient of variation: standard deviation over mean", "none", example=1.0),
+    ]
+
+    def drawn(self, n_owners: int, seed: int) -> tuple[int, ...]:
+        """Return n_i of each owner."""
+        generator = Streams(seed).generator("owners", "records")
+        law = Lognormal(mean=self.mean, cv=self.cv)
+        counts = np.rint(law.draw(generator, n_owners)).clip(1, 2**31 - 1)
+        return tuple(int(count) for count in counts)
+
+
+def _how_given(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return TAGS[1]
+    return TAGS[3] if isinstance(value, Mapping | LognormalCounts) else TAGS[0]
+
+
+Records = Annotated[
+    Annotated[Count, Tag(TAGS[0])]
+    | Annotated[Several[Count], Tag(TAGS[1])]
+    | Annotated[LognormalCounts, Tag(TAGS[3])],
+    Discriminator(_how_given),
+]
+
+
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+
+
+Called = Annotated[
+    tuple[int | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
+]
+
+
+def _whose(value: object) -> str:
+    return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
+
+
+Judging = Annotated[
+    Annotated[Literal["everybody"], Tag(TAGS[0])] | Annotated[Called, Tag(TAGS[1])],
+    Discriminator(_whose),
+]
+
+
+class Owners(Spec):
+    """Who takes part."""
+
+    count: Annotated[
+        Count,
+        about(
+            "N: how many owners there are. In a file it may be absent where names say it, or a "
+            "column of a table whose values are the owners; each cell of a sweep over other data "
+            "then counts its own",
+            "owners",
+            example=3,
+        ),
+    ]
+    records: Annotated[
+        Records | None,
+        about(
+            "n_i: records of each owner, or a lognormal law that they are drawn from; absent "
+            "where the data are split by a column or by their targets",
+            "records",
+            example=1000,
+        ),
+    ] = None
+    names: Annotated[
+        Names | None,
+        about(
+            "What the owners are called, one name each, all different; absent where the data are "
+            "split by a column, whose values are the names",
+            example=["North", "East", "South"],
+        ),
+    ] = None
+    only: Annotated[
+        Called | None,
+        about(
+            "Names or numbers of those who take part; they keep their numbers in streams and "
+            "tables, so that nobody else's clock moves. Absent: all do",
+            "none",
+            example=[1, 2],
+        ),
+    ] = None
+    without: Annotated[
+        Called | None,
+        about(
+            "Names or numbers of those who do not take part; either this or only",
+            "none",
+            example=[3],
+        ),
+    ] = None
+    score_on: Annotated[
+        Judging | None,
+        about(
+            "Whose records f, θ* and ψ are of besides the participants': everybody's, or those of "
+            "a list of names or numbers. Absent: nobody's",
+            "none",
+            example="everybody",
+        ),
+    ] = None
+    numbers: Annotated[
+        Several[Count] | None,
+        about(
+            "In results, once only and without are worked out: the participants' numbers. Lists "
+            "are then of the participants, records of all",
+            "none",
+            example=[1, 2],
+        ),
+    ] = None
+    of: Annotated[
+        Count | None,
+        about("In results, beside numbers: how many owners there are in all", "owners", example=3),
+    ] = None
+    counted: Annotated[
+        Literal["in-each-cell"] | None,
+        about(
+            "In sweeps: count is that of the base, and cells with other data or names count their "
+            "owners themselves, as far as these say how many there are. Absent: count is that of "
+            "every cell",
+            example="in-each-cell",
+        ),
+    ] = None
+
+    @property
+    def whole(self) -> int:
+        """How many owners there are in all."""
+        return self.count if self.of is None else self.of
+
+    def records_of(self, seed: int) -> tuple[int, ...] | None:
+        """Return n_i per owner, taking part or not; None where the data decide."""
+        if isinstance(self.records, LognormalCounts):
+            return self.records.drawn(self.whole, seed)
+        return None if self.records is None else per_owner(self.records, self.whole)
+
+    @property
+    def participants(self) -> tuple[int, ...]:
+        """The numbers of those who take part."""
+        return tuple(range(1, self.count + 1)) if self.numbers is None else self.numbers
+
+    @property
+    def named(self) -> bool:
+        """Whether some are still called by what they are to be found by."""
+        judges = self.score_on if isinstance(self.score_on, tuple) else ()
+        called = self.only is not None or self.without is not None
+        return called or any(isinstance(each, str) for each in judges)
+
+    def chosen(self, names: Sequence[str]) -> list[int]:
+        """Return the places, from 0, of those who take part by ``only`` and ``without``.
+
+        Raises
+        ------
+        SpecError
+            On owners that there are not, and where nobody is left.
+        """
+        key, called = "without", self.without
+        if called is None:
+            key, called = "only", self.only
+        if called is None:
+            return list(range(self.count))
+        found = places(f"owners.{key}", called, names, self.participants)
+        if key == "only":
+            return found
+        rest = sorted(set(range(self.count)) - set(found))
+        if len(rest) == 0:
+            allowed = "allowed are fewer: one owner at least takes part"
+            raise SpecError([Fault("owners.without", "every owner", allowed)])
+        return rest
+
+    @property
+    def judging(self) -> tuple[int, ...]:
+        """The numbers of owners by whose records models are judged, once nobody is `named`."""
+        if self.score_on == "everybody":
+            return tuple(range(1, self.whole + 1))
+        return tuple(sorted({*self.participants, *self._judges(())}))
+
+    def _judges(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers that ``score_on`` lists, the participants being called by names."""
+        given = self.score_on if isinstance(self.score_on, tuple) else ()
+        absent = {*range(1, self.whole + 1)} - {*self.participants}
+        called = [each for each in given if each not in absent]
+        found = places("owners.score_on", called, names, self.participants)
+        here = (self.participants[place] for place in found)
+        return tuple(sorted({*here, *(absent & {*given})}))
+
+    def judging_beside(self, called: Sequence[int | str]) -> "Judging | None":
+        """Return what says of some of the participants who judges now, if these are called so."""
+        if self.score_on == "everybody" or self.numbers is None:
+            return "everybody"
+        others = (number for number in self.judging if number not in self.participants)
+        return (*called, *others)
+
+    def taking_part(self, chosen: Sequence[int], called: Sequence[str]) -> "Owners":
+        """Return the owners at these places, who keep their numbers; by now all are called so."""
+        numbers = tuple(self.participants[place] for place in chosen)
+        names = None if self.names is None else tuple(self.names[place] for place in chosen)
+        change: dict[str, Any] = {"count": len(numbers), "names": names}
+        if isinstance(self.score_on, tuple):
+            change["score_on"] = self._judges(called)
+        change |= {"only": None, "without": None}
+        if len(numbers) < self.whole:
+            change |= {"numbers": numbers, "of": self.whole}
+        return self.model_copy(update=change)
+
+    def number_faults(self) -> list[Fault]:
+        """Return what is wrong with who takes part."""
+        if self.only is not None and self.without is not None:
+            return [Fault("owners.without", show(self.without), "allowed is it, or owners.only")]
+        if (self.numbers is None) != (self.of is None):
+            key, other = ("of", "numbers") if self.of is None else ("numbers", "of")
+            return [Fault(f"owners.{key}", "nothing", f"this field goes with owners.{other}")]
+        judges = self.score_on if isinstance(self.score_on, tuple) else ()
+        beyond = [each for each in judges if isinstance(each, int) and not 1 <= each <= self.whole]
+        if len(beyond) > 0:
+            allowed = f"allowed are owner numbers 1 to {self.whole}, and names"
+            return [Fault("owners.score_on", show(beyond[0]), allowed)]
+        if self.numbers is None or self.of is None:
+            return []
+        listed = list(self.numbers)
+        if listed != sorted({*listed}) or len(listed) != self.count or listed[-1] > self.of:
+            allowed = f"allowed are {self.count} numbers from 1 to {self.of}, ascending"
+            return [Fault("owners.numbers", show(listed), allowed)]
+        return []
+
+    def name_faults(self, column: str | None) -> list[Fault]:
+        """Return what is wrong with the names, the data being split by a column or not."""
+        if self.names is None:
+            return []
+        key, given = "owners.names", f"{len(self.names)} names"
+        if column is not None:
+            allowed = f"allowed is nothing where the values of {column!r} are the names"
+            return [Fault(key, given, allowed)]
+        found = wrong_length(key, self.names, self.count, "name")
+        twice = [name for name, times in Counter(self.names).items() if times > 1]
+        if len(twice) > 0:
+            found.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
+        return found
