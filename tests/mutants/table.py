@@ -586,7 +586,7 @@ MUTANTS = (
         ("tests/verification/test_fitted.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/availability/intervals.py",
+        "asyncdp_sim/network/availability/interval_rows.py",
         "times: Floats = (found - origin) / 1e6 * self.unit",
         "times: Floats = (found - origin) / 1e6",
         "ISO times forget the unit",
