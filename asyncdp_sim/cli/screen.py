@@ -80,10 +80,10 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     done : bool
         Whether it was all there before, so that the command had nothing to do.
     """
-    from asyncdp_sim.report import notes, report
+    from asyncdp_sim.on_screen import notes, result_lines
 
     before = ["finished before, nothing was left to do"] if done else []
-    lines = report(directory)
+    lines = result_lines(directory)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
     further = [each for each in notes(directory) if not _is_among(each, reasons)]
