@@ -6,20 +6,8 @@ from typing import Annotated, Any
 import typer
 
 import asyncdp_sim
-from asyncdp_sim.cli.auditing import audit_command
-from asyncdp_sim.cli.catalogue import list_command, new_command
-from asyncdp_sim.cli.checking import check_command
-from asyncdp_sim.cli.comparing import compare_command
-from asyncdp_sim.cli.describing import describe_command, schema_command
-from asyncdp_sim.cli.forecasting import forecast_command
-from asyncdp_sim.cli.importing import import_command
-from asyncdp_sim.cli.plotting import plot_command
-from asyncdp_sim.cli.replaying import replay_command
-from asyncdp_sim.cli.reporting import report_command
-from asyncdp_sim.cli.running import run_command
+from asyncdp_sim.cli.commands import LateGroup
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
-from asyncdp_sim.cli.sweeping import sweep_command
-from asyncdp_sim.cli.table import data_command, play_release_command
 from asyncdp_sim.errors import InputError, ReplayError
 
 INTERRUPTED = 130
@@ -29,6 +17,7 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 app = typer.Typer(
+    cls=LateGroup,
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -54,24 +43,6 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise USAGE_ERROR("say which command")
-
-
-app.command("list")(list_command)
-app.command("new")(new_command)
-app.command("check")(check_command)
-app.command("forecast")(forecast_command)
-app.command("run")(run_command)
-app.command("sweep")(sweep_command)
-app.command("plot")(plot_command)
-app.command("report")(report_command)
-app.command("compare")(compare_command)
-app.command("replay")(replay_command)
-app.command("audit")(audit_command)
-app.command("describe")(describe_command)
-app.command("schema")(schema_command)
-app.command("data")(data_command)
-app.command("import")(import_command)
-app.command("play-release")(play_release_command)
 
 
 def main() -> None:

@@ -45,11 +45,11 @@ class Interrupted(Exception):  # noqa: N818
     def lines(self) -> list[str]:
         """Return what is kept, and the command that goes on with it."""
         again = "to start again" if str(self) == NOTHING_KEPT else "to go on"
-        return [f"interrupted: {self}", f"{again}: {this_command()}"]
+        return [f"interrupted: {self}", f"{again}: {as_typed()}"]
 
 
-def this_command() -> str:
-    """Return the command as it was given."""
+def as_typed() -> str:
+    """Return the command as it was typed."""
     return f"asyncdp {shlex.join(sys.argv[1:])}"
 
 
