@@ -2,15 +2,20 @@
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import version
 
 import pytest
 
+from asyncdp_sim.cli.catalogue import BEYOND, listed
+from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.commented import commented
 from asyncdp_sim.words import SCREEN
+from tests.documents.listed import MARKS, marks
 
 ENTRIES = catalogue()
 
@@ -34,6 +39,29 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml\n"
     )
+
+
+def test_the_list_is_what_validated_scenarios_say():
+    """``python -m tests.documents`` writes anew what is said of privacy."""
+    assert MARKS.read_text("utf-8") == marks()
+    told = {each.name: each for each in listed()}
+    for found in ENTRIES:
+        each, source = told.pop(found.name), found.as_it_is.source
+        assert (each.title, each.privacy) == (found.as_it_is.title, found.privacy)
+        paper = each.group.removeprefix("From the papers: ")
+        assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
+        assert each.group == BEYOND or source.startswith(f"{paper},")
+    assert told == {}
+
+
+def test_the_list_imports_no_scenario(tmp_path):
+    code = "import asyncdp_sim.cli as c; c.app(['list'], standalone_mode=False)\nimport sys\n"
+    heavy = "sorted({'asyncdp_sim.scenario', 'numpy'} & set(sys.modules))"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}print({heavy})"],
+        cwd=tmp_path, capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert ended.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize(

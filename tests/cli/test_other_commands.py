@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim import cli
-from asyncdp_sim.cli.commands import COMMANDS
+from asyncdp_sim.cli import COMMANDS
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
@@ -201,7 +201,7 @@ def test_help_imports_no_command(here: Path) -> None:
         [sys.executable, "-c", f"{code}print(*{ours})"],
         cwd=here, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    parts = ("", ".cli", ".cli.commands", ".cli.screen", ".errors")
+    parts = ("", ".cli", ".cli.screen", ".errors")
     assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
 
 
