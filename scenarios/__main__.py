@@ -10,10 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import Fault, InputError, SpecError
 from asyncdp_sim.figures import draw_all
 from asyncdp_sim.on_screen import notes, result_lines
+from asyncdp_sim.progress.line import drawn
 from asyncdp_sim.provenance import default_directory, described, digest
 from asyncdp_sim.result import read_manifest, require_free
 from asyncdp_sim.runs import run, write

@@ -1,11 +1,12 @@
 """``asyncdp plot``: figures of results."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.screen import note
+from asyncdp_sim.cli.screen import keeping, note
 
 
 def plot_command(
@@ -23,7 +24,12 @@ def plot_command(
     Each lies beside the table of its numbers; the paths are printed.
     """
     for place in places:
-        draw(place)
+        with keeping(partial(_kept, place)):
+            draw(place)
+
+
+def _kept(place: Path) -> str:
+    return f"nothing but figures is lost: {place} is as it was, with those that are drawn"
 
 
 def draw(place: Path) -> None:

@@ -44,7 +44,7 @@ class Interrupted(Exception):  # noqa: N818
 
     def lines(self) -> list[str]:
         """Return what is kept, and the command that goes on with it."""
-        again = "to start again" if str(self) == NOTHING_KEPT else "to go on"
+        again = "to start again" if str(self).startswith(NOTHING_KEPT) else "to go on"
         return [f"interrupted: {self}", f"{again}: {as_typed()}"]
 
 

@@ -14,8 +14,8 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     positive,
 )
-from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import DataError, Fault, blaming
+from asyncdp_sim.progress.line import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.look.table import TableLook
