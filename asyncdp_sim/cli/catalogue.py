@@ -17,6 +17,8 @@ from typing import Annotated
 
 import typer
 
+from asyncdp_sim.cli.screen import put_schema_beside
+
 _TITLES = 27
 """Column at which titles begin."""
 MARKS = "privacy.json"
@@ -108,7 +110,8 @@ def new_command(
 ) -> None:
     """Write a commented scenario to start from.
 
-    With a NAME it is a copy of that one, else a small one.
+    With a NAME it is a copy of that one, else a small one. Beside it lies the
+    JSON schema by which editors complete it.
     """
     from asyncdp_sim.scenario.commented import commented, starter
     from asyncdp_sim.scenario.files import write_new
@@ -116,9 +119,10 @@ def new_command(
     said = starter() if name is None else commented(name)
     file = Path(f"{name or 'my-scenario'}.toml") if out is None else out
     write_new(said, file, "-o")
+    typer.echo(f"written to {file}, with comments on what settings mean")
+    put_schema_beside(file)
     quoted = shlex.quote(str(file))
     typer.echo(
-        f"written to {file}, with comments on what settings mean\n"
         f"what it means:   asyncdp check {quoted}\n"
         f"what to expect:  asyncdp forecast {quoted}\n"
         f"run it:          asyncdp run {quoted}"

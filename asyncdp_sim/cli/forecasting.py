@@ -20,7 +20,7 @@ from asyncdp_sim.cli.options import (
     price_list,
     who,
 )
-from asyncdp_sim.cli.screen import next_steps, note_all, show
+from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -138,6 +138,8 @@ def forecast_command(
                 workers=workers, progress=progress,
             )  # fmt: skip
         typer.echo("\n".join(told))
+        if save is not None:
+            put_schema_beside(save)
         note_all(said)
         return
     base = scenario.base()

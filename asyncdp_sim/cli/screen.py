@@ -69,6 +69,15 @@ def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
         typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
 
 
+def put_schema_beside(scenario: Path) -> None:
+    """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
+    from asyncdp_sim.reference import write_beside
+
+    said = write_beside(scenario)
+    if said is not None:
+        typer.echo(said)
+
+
 def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     """Print the figures that matter most, where they are, and every warning.
 

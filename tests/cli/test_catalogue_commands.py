@@ -11,9 +11,11 @@ import pytest
 
 from asyncdp_sim.cli.catalogue import BEYOND, listed
 from asyncdp_sim.data import SYNTHETIC
+from asyncdp_sim.reference import json_schema
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.commented import commented
+from asyncdp_sim.scenario.files import SCHEMA_FILE
 from asyncdp_sim.words import SCREEN
 from tests.documents.listed import MARKS, marks
 
@@ -118,8 +120,8 @@ def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatc
 def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command.done("new")
-    [file] = tmp_path.iterdir()
-    assert file.name == "my-scenario.toml"
+    file = tmp_path / "my-scenario.toml"
+    assert {each.name for each in tmp_path.iterdir()} == {file.name, SCHEMA_FILE}
     settings = [line for line in file.read_text("utf-8").splitlines() if " = " in line]
     sections = [line for line in settings if not line.startswith('"')]
     said = [line for line in sections if "#" not in line]
@@ -127,6 +129,27 @@ def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_
     command.done("new", "-o", "other.toml")
     ran = command.done("run", "other.toml", "--set", "run.replicates=2").out
     assert "private as claimed   yes (true ε 1)" in ran
+
+
+def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").mkdir()
+    said = command.done("new", "lending-sound", "-o", "f/my.toml").out.splitlines()
+    line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
+    named = schema / line.removeprefix("#:schema ")
+    assert json.loads(named.read_text("utf-8")) == json_schema()
+    assert said[1] == f"written beside it: {named.name}, by which editors complete and check it"
+    again = command.done("new", "-o", "f/other.toml").out
+    assert named.name not in again
+    named.write_text("{}", encoding="utf-8")
+    said = command.done("new", "-o", "f/third.toml").out.splitlines()
+    assert said[1] == (
+        "f/asyncdp.schema.json is of another version; to write it anew: "
+        "asyncdp schema -o f/asyncdp.schema.json"
+    )
+    assert named.read_text("utf-8") == "{}"
+    command.done("schema", "-o", "f/asyncdp.schema.json")
+    assert json.loads(named.read_text("utf-8")) == json_schema()
 
 
 def test_an_unknown_name_lists_the_nearest(command):
