@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.errors import Fault, InputError, SpecError
 from asyncdp_sim.figures import draw_all
+from asyncdp_sim.on_screen import notes, result_lines
+from asyncdp_sim.progress.line import drawn
 from asyncdp_sim.provenance import default_directory, described, digest
-from asyncdp_sim.report import notes, report
 from asyncdp_sim.result import read_manifest, require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
@@ -111,7 +111,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
         with drawn() as progress:
             write(run(scenario, workers=workers, progress=progress), directory)
         say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
-    say(*report(directory), *(f"note: {note}" for note in notes(directory)))
+    say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
     drawing = draw_all(
         directory, published=FINAL_PSI.get(scenario.id), why=ELSEWHERE.get(scenario.id, "")
     )

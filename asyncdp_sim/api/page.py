@@ -6,16 +6,16 @@ from typing import Any
 
 import asyncdp_sim
 
-_MEMBERS = ("RunPlots", "SweepPlots", "ComparisonPlots", "ForecastPlots")
+_MEMBERS = ("RunPlots", "SweepPlots", "TracePlots", "ComparisonPlots", "ForecastPlots")
 """Classes of what ``.plot`` gives, which have no name at the top."""
 _HEAD = """# Python
 
 `import asyncdp_sim as ad` has these names, and no other; what they take and give is typed.
 Examples are executed by the tests. Tables come as pandas frames: `frame.attrs["units"]` has the
 unit of each column, `frame.attrs["meanings"]` what it is. Pictures come as matplotlib axes:
-`axes.figure.savefig("picture.png")` keeps one. Scenarios, results, sweeps, forecasts, traces and
-comparisons show themselves in a notebook. Code that uses several processes (`workers`) stands
-under `if __name__ == "__main__":` in a file that is run.
+`axes.figure.savefig("picture.png")` keeps one. Scenarios, results, sweeps, forecasts, traces,
+audits and comparisons show themselves in a notebook. Code that uses several processes (`workers`)
+stands under `if __name__ == "__main__":` in a file that is run.
 """
 
 

@@ -1,9 +1,11 @@
 """Figures as matplotlib axes, drawn by :mod:`asyncdp_sim.figures`, which is imported late."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from asyncdp_sim import opened
+from asyncdp_sim.privacy.label import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +13,15 @@ if TYPE_CHECKING:
     from asyncdp_sim.api.results import Result, Sweep
 
 By = Literal["update", "time"]
+OF_A_NETWORK = Label(
+    text="Order and times alone: nothing is learned, and no record is read.",
+    private=True,
+    epsilon_true=0.0,
+    delta=0.0,
+    timing_accounted=True,
+    not_for_release=False,
+)
+"""What is said on figures of a network alone, whose timing depends on no model."""
 
 
 class RunPlots:
@@ -64,6 +75,54 @@ class RunPlots:
         from asyncdp_sim.figures.runs import utilisation
 
         return _axes(utilisation.over_time(self._result.opened))
+
+
+class TracePlots:
+    """Figures of a network alone, of one replicate.
+
+    Parameters
+    ----------
+    shown : Result
+        The trace, as figures read results.
+    """
+
+    def __init__(self, shown: opened.Result) -> None:
+        self._shown = shown
+
+    def timing(self, by: By = "update") -> "Axes":
+        """Draw whose answer each update came from."""
+        from asyncdp_sim.figures.runs import timing
+
+        drawn = timing.by_update if by == "update" else timing.by_time
+        return self._axes(drawn(self._shown))[0]
+
+    def gaps(self) -> "Axes":
+        """Draw how long the gaps between updates are, beside what theory says."""
+        from asyncdp_sim.figures.runs import gaps
+
+        return self._axes(gaps.survival(self._shown))[0]
+
+    def staleness(self) -> "Axes":
+        """Draw how stale answers are, beside what theory says."""
+        from asyncdp_sim.figures.runs import staleness
+
+        return self._axes(staleness.histogram(self._shown))[0]
+
+    def shares(self) -> "Axes":
+        """Draw which share of the updates each owner has."""
+        from asyncdp_sim.figures.runs import shares
+
+        return self._axes(shares.by_owner(self._shown))[0]
+
+    def spacetime(self) -> tuple["Axes", ...]:
+        """Draw who sent what to whom, and when; of a trace with events."""
+        from asyncdp_sim.figures.spacetime import diagram
+
+        return self._axes(diagram.diagram(self._shown))
+
+    def _axes(self, picture: Any) -> tuple["Axes", ...]:
+        """Return the axes of a picture, labelled as what tells of no record."""
+        return _axes(replace(picture, label=OF_A_NETWORK))
 
 
 class SweepPlots:

@@ -10,8 +10,8 @@ from asyncdp_sim.api.frames import summary_frame, with_units
 from asyncdp_sim.api.place import Place
 from asyncdp_sim.api.plots import RunPlots, SweepPlots
 from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.on_screen import figures, notes
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.report import figures, notes
 from asyncdp_sim.result import read_table
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.words import html_table

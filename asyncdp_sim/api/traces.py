@@ -1,13 +1,22 @@
 """The trace of one replicate of a network alone, as Python sees it."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from asyncdp_sim import trace
+import numpy as np
+
+from asyncdp_sim import opened, trace
 from asyncdp_sim.api.frames import from_columns, summary_frame
+from asyncdp_sim.api.plots import TracePlots
 from asyncdp_sim.columns import event_columns, update_columns
+from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.measures import summarise
+from asyncdp_sim.network import Network
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.words import html_table, number
 
 
@@ -26,6 +35,8 @@ class Trace:
     (20, 'updates')
     >>> trace.events["kind"].iloc[0] in {"clock_tick", "went_offline"}
     True
+    >>> int(trace.owners["updates"].sum()), trace.plot.timing().get_xlabel()
+    (20, 'update $k$')
     """
 
     def __init__(self, tables: trace.Trace, scenario: Scenario, replicate: int) -> None:
@@ -42,6 +53,19 @@ class Trace:
     def events(self) -> Any:
         """Every event, a pandas frame."""
         return self._frame(event_columns([self.tables], [self.replicate]), "events")
+
+    @property
+    def owners(self) -> Any:
+        """One row per owner: attempts, answers, updates, time online, a pandas frame."""
+        return self._frame(_owner_columns(self.tables, self.replicate), "owners")
+
+    @property
+    def plot(self) -> TracePlots:
+        """Its figures, each as matplotlib axes."""
+        frames = {"updates": self.updates, "owners": self.owners}
+        if self.tables.events is not None:
+            frames["events"] = self.events
+        return TracePlots(OfNetwork.of(self.scenario, self.replicate, frames))
 
     @property
     def summary(self) -> Any:
@@ -65,3 +89,77 @@ class Trace:
             for name, row in known.iterrows()
         ]
         return html_table(rows, title=repr(self))
+
+
+def _owner_columns(tables: trace.Trace, replicate: int) -> dict[str, Any]:
+    """Return the columns of ``owners`` that a network alone has."""
+    collided, lost = (
+        tables.ended(outcome) for outcome in (ExchangeOutcome.collided, ExchangeOutcome.lost)
+    )
+    used = np.bincount(tables.updates["owner"], minlength=tables.n_owners + 1)[1:]
+    counts = {
+        "answers_released": tables.released,
+        "updates": used,
+        "attempts": tables.owners["attempts"],
+        "refused": tables.owners["refused"],
+        "collided": collided,
+        "lost": lost,
+    }
+    return {
+        "replicate": np.full(tables.n_owners, replicate, dtype=np.int32),
+        "owner": tables.owners["owner"],
+        **{name: count.astype(np.int32) for name, count in counts.items()},
+        "online_fraction": tables.owners["online"],
+    }
+
+
+@dataclass(frozen=True)
+class OfNetwork(opened.Result):
+    """A trace as figures read results: order and times, of one replicate; it lies nowhere.
+
+    Attributes
+    ----------
+    frames : mapping
+        Pandas frames by table.
+    known : Network
+        The network that was simulated.
+    """
+
+    frames: Mapping[str, Any]
+    known: Network
+
+    @classmethod
+    def of(cls, scenario: Scenario, replicate: int, frames: Mapping[str, Any]) -> "OfNetwork":
+        """Return a trace of a scenario, whose tables are these."""
+        said, who = scenario.plain(), scenario.participants(())
+        owners = {**said["owners"], "count": len(who.numbers), "numbers": list(who.numbers)}
+        manifest = {
+            "scenario": {**said, "owners": owners},
+            "summary": {"updates": len(frames["updates"]), "timing_accounted": True},
+            "replicates": [replicate],
+            "owner_names": list(who.names),
+        }
+        place = Path(f"{scenario.id}, replicate {replicate}")
+        return cls(place, manifest, frames, scenario.network)
+
+    @cached_property
+    def network(self) -> Network:
+        """The network that was simulated."""
+        return self.known
+
+    def has(self, name: str) -> bool:
+        """Return whether there is such a table."""
+        return name in self.frames
+
+    def frame(self, name: str) -> Any:
+        """Return a table as a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If it was not kept.
+        """
+        if not self.has(name):
+            fault = Fault(name, "a trace without them", "ad.simulate(…, events=True) keeps them")
+            raise ResultError([fault], str(self.directory))
+        return self.frames[name]

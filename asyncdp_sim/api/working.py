@@ -11,6 +11,8 @@ from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.forecasts.population import Moments
+from asyncdp_sim.progress import Progress
+from asyncdp_sim.progress.line import told
 from asyncdp_sim.scenario import Scenario
 
 
@@ -20,6 +22,7 @@ def run(
     out: Path | str | None = None,
     events: bool = False,
     workers: int = 1,
+    progress: Progress | bool = False,
 ) -> Result:
     """Simulate a scenario and learn.
 
@@ -34,6 +37,10 @@ def run(
         Whether to keep every event.
     workers : int
         Processes, ≥ 1; does not change the result.
+    progress : Progress or bool
+        Told what is being done, how much of it is done and how much that will be (None where
+        nobody knows), so that ``progress=print`` shows it; True draws a line on a terminal or in a
+        notebook: done of total, the rate, and the time left.
 
     Raises
     ------
@@ -54,18 +61,24 @@ def run(
     base = as_scenario(scenario).base()
     place = Place(None if out is None else Path(out))
     if not place.kept or not runs.finished(base, place.path, events=events):
-        runs.write(runs.run(base, workers=workers, events=events), place.path)
+        with told(progress) as hears:
+            found = runs.run(base, workers=workers, events=events, progress=hears)
+            runs.write(found, place.path)
     return Result(opened.Result.read(place.path), place)
 
 
 def sweep(
-    scenario: Scenario | Path | str, *, out: Path | str | None = None, workers: int = 1
+    scenario: Scenario | Path | str,
+    *,
+    out: Path | str | None = None,
+    workers: int = 1,
+    progress: Progress | bool = False,
 ) -> Sweep:
     """Run every cell of a scenario's sweep.
 
     Parameters
     ----------
-    scenario, workers
+    scenario, workers, progress
         As for :func:`run`.
     out : path, optional
         A directory for the results; one that this very sweep has begun is continued.
@@ -87,7 +100,8 @@ def sweep(
     from asyncdp_sim import sweeps
 
     place = Place(None if out is None else Path(out))
-    status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers)
+    with told(progress) as hears:
+        status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=hears)
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
     return Sweep(opened.Sweep.read(place.path), place)
@@ -101,12 +115,13 @@ def forecast(
     target: float | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
+    progress: Progress | bool = False,
 ) -> Forecast:
     """Forecast a scenario without training a model on anybody's private records.
 
     Parameters
     ----------
-    scenario, workers
+    scenario, workers, progress
         As for :func:`run`.
     moments : str, optional
         "common" or "own" second moments of owners' records; None takes what is known.
@@ -131,16 +146,17 @@ def forecast(
     from asyncdp_sim import forecasts
 
     base = as_scenario(scenario).base()
-    return Forecast(
-        forecasts.forecast(
+    with told(progress) as hears:
+        found = forecasts.forecast(
             base,
             moments=moments,
             private=private,
             target=target,
             heterogeneity=heterogeneity,
             workers=workers,
+            progress=hears,
         )
-    )
+    return Forecast(found)
 
 
 def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
@@ -186,12 +202,13 @@ def audit(
     runs: int = 1000,
     confidence: float = 0.999,
     workers: int = 1,
+    progress: Progress | bool = False,
 ) -> Audit:
     """Attack a scenario's privacy: lower bounds on ε beside what it claims.
 
     Parameters
     ----------
-    scenario, workers
+    scenario, workers, progress
         As for :func:`run`.
     answers, runs : int
         Single answers, and whole runs, on each of two neighbouring datasets, ≥ 100.
@@ -216,13 +233,24 @@ def audit(
             raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
     if not 0 < confidence < 1:
         raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
-    return audits.audit(
-        as_scenario(scenario), answers=answers, runs=runs, confidence=confidence, workers=workers
-    )
+    given = as_scenario(scenario)
+    with told(progress) as hears:
+        return audits.audit(
+            given,
+            answers=answers,
+            runs=runs,
+            confidence=confidence,
+            workers=workers,
+            progress=hears,
+        )
 
 
 def replay(
-    result: Result | Sweep | Path | str, *, workers: int = 1, allow_code: bool = False
+    result: Result | Sweep | Path | str,
+    *,
+    workers: int = 1,
+    allow_code: bool = False,
+    progress: Progress | bool = False,
 ) -> int:
     """Make a result or a sweep again from its manifest, and compare all of it.
 
@@ -233,6 +261,8 @@ def replay(
         Processes, ≥ 1.
     allow_code : bool
         Whether code from outside may be executed where the scenario names it.
+    progress : Progress or bool
+        As for :func:`run`.
 
     Returns
     -------
@@ -254,4 +284,7 @@ def replay(
     """
     from asyncdp_sim.sweeps import reproduce_all
 
-    return reproduce_all(as_directory(result), workers=workers, allow_code=allow_code)
+    with told(progress) as hears:
+        return reproduce_all(
+            as_directory(result), workers=workers, allow_code=allow_code, progress=hears
+        )

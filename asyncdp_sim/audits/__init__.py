@@ -1,10 +1,11 @@
 """Attacks on a scenario's privacy, as a user runs them: lower bounds on ε beside its claims."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.audits.check import Check, Checked, Fact
+from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
 from asyncdp_sim.audits.neighbours import neighbours
@@ -16,6 +17,7 @@ from asyncdp_sim.progress import Progress, beginning, counted
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.words import html_table
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Audit:
     >>> found = ad.Audit(checks=(), pair="one record is another", confidence=0.999)
     >>> found.lines()[-1].startswith("claim not refuted, not proven")
     True
+    >>> found.to_frame().columns[2:5].tolist()
+    ['epsilon_shown', 'epsilon_claimed', 'delta']
     """
 
     checks: tuple[Check, ...]
@@ -51,23 +55,45 @@ class Audit:
     @property
     def exceeded(self) -> bool:
         """Whether any attack shows more than is claimed."""
-        found: tuple[Checked, ...] = (*self.checks, *self.facts)
-        return any(check.exceeded for check in found)
+        return any(check.exceeded for check in self._found)
+
+    @property
+    def _found(self) -> tuple[Checked, ...]:
+        return (*self.checks, *self.facts)
+
+    def to_frame(self) -> Any:
+        """Return a row per attack and per fact, as pandas; a fact has no figures."""
+        import pandas as pd
+
+        rows = [each.row() for each in self._found]
+        frame = pd.DataFrame([[row.get(name) for name in COLUMNS] for row in rows], columns=COLUMNS)
+        frame.attrs["units"] = {name: unit for name, (unit, _) in COLUMNS.items()}
+        frame.attrs["meanings"] = {name: meaning for name, (_, meaning) in COLUMNS.items()}
+        return frame
+
+    def _repr_html_(self) -> str:
+        shown = [("", "ε shown", "ε claimed", ""), *(each.cells() for each in self._found)]
+        return html_table(shown, title="Audit", said=[self.lines()[0], self.verdict])
+
+    @property
+    def verdict(self) -> str:
+        """What all of it shows, in a sentence."""
+        said = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
+        sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
+        return f"claim {said} ({sure})"
 
     def lines(self) -> list[str]:
         """Return what was attacked and what it showed, a line each."""
-        verdict = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
         shared = []
         if self.overlap > 1:
             said = f"a record that {self.overlap} owners share is not attacked"
             shared = [f"claims are of one owner's copy of a record; {said}"]
-        sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
             *(fact.words() for fact in self.facts),
             *shared,
-            f"claim {verdict} ({sure})",
+            self.verdict,
         ]
 
 

@@ -5,6 +5,18 @@ from typing import Protocol
 
 from asyncdp_sim.privacy.attack import Claim, Finding
 
+COLUMNS = {
+    "what": ("none", "what was attacked, or the fact that was found"),
+    "owner": ("none", "whose record, from 1; none of a fact"),
+    "epsilon_shown": ("none", "lower bound on ε that the attack shows"),
+    "epsilon_claimed": ("none", "ε that is claimed"),
+    "delta": ("none", "δ at which it is claimed"),
+    "epsilon_most": ("none", "the largest ε that so many runs can show"),
+    "runs": ("runs", "runs on each of the two datasets"),
+    "exceeded": ("none", "whether the claim is refuted by it"),
+}
+"""Columns of an audit's frame, with unit and meaning."""
+
 
 class Checked(Protocol):
     """One attack on a scenario, or one fact that its claim rests on."""
@@ -15,6 +27,12 @@ class Checked(Protocol):
 
     def words(self) -> str:
         """Return what was shown, in one line."""
+
+    def row(self) -> dict[str, object]:
+        """Return what was shown, by columns; no column of what it does not have."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what was shown, as cells of a table: what, ε shown and claimed, the verdict."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,25 @@ class Check:
             f"{claim.epsilon:.4g} claimed{stated}: {verdict} ({self._event()})"
         )
 
+    def row(self) -> dict[str, object]:
+        """Return what was shown, by columns."""
+        return {
+            "what": self.what,
+            "owner": self.owner,
+            "epsilon_shown": self.finding.epsilon,
+            "epsilon_claimed": self.claim.epsilon,
+            "delta": self.claim.delta,
+            "epsilon_most": self.most,
+            "runs": self.runs,
+            "exceeded": self.exceeded,
+        }
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what was shown, as cells of a table: what, ε shown and claimed, the verdict."""
+        figures = (self.finding.epsilon, self.claim.epsilon)
+        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
+        return (f"{self.what} of owner {self.owner}", *(f"{x:.4g}" for x in figures), verdict)
+
     def _event(self) -> str:
         event, finding = self.finding.event, self.finding
         if finding.epsilon == 0:
@@ -88,3 +125,11 @@ class Fact:
     def words(self) -> str:
         """Return what was found, in one line."""
         return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"
+
+    def row(self) -> dict[str, object]:
+        """Return what was found, by columns; it has no figures."""
+        return {"what": self.said, "exceeded": self.exceeded}
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what was found, as cells of a table."""
+        return (self.said, "–", "–", "EXCEEDED" if self.exceeded else "not exceeded")

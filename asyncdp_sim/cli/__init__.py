@@ -1,25 +1,18 @@
-"""The command line: argument parsing, progress, tables on screen; a file a command."""
+"""The command line: argument parsing, progress, tables on screen; a file a command.
+
+A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
+"""
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
 import asyncdp_sim
-from asyncdp_sim.cli.auditing import audit_command
-from asyncdp_sim.cli.catalogue import list_command, new_command
-from asyncdp_sim.cli.checking import check_command
-from asyncdp_sim.cli.comparing import compare_command
-from asyncdp_sim.cli.describing import describe_command, schema_command
-from asyncdp_sim.cli.forecasting import forecast_command
-from asyncdp_sim.cli.importing import import_command
-from asyncdp_sim.cli.plotting import plot_command
-from asyncdp_sim.cli.replaying import replay_command
-from asyncdp_sim.cli.reporting import report_command
-from asyncdp_sim.cli.running import run_command
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
-from asyncdp_sim.cli.sweeping import sweep_command
-from asyncdp_sim.cli.table import data_command, play_release_command
 from asyncdp_sim.errors import InputError, ReplayError
 
 INTERRUPTED = 130
@@ -28,7 +21,74 @@ INTERRUPTED = 130
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
+
+class Command(NamedTuple):
+    """Where a command lives, and what it does, in the words that its docstring begins with."""
+
+    module: str
+    does: str
+
+
+COMMANDS = {
+    "list": Command("catalogue", "List the scenarios that come with the package, by name."),
+    "new": Command("catalogue", "Write a commented scenario to start from."),
+    "check": Command("checking", "Validate scenarios, and say in words what they mean."),
+    "forecast": Command(
+        "forecasting", "Say how good, how soon, and who profits, without training."
+    ),
+    "run": Command("running", "Simulate one scenario and learn; write a result directory."),
+    "sweep": Command("sweeping", "Run every cell of a sweep, or those that are left."),
+    "plot": Command("plotting", "Draw the figures of results into DIR/figures."),
+    "report": Command("reporting", "Write one page of a result or a sweep."),
+    "compare": Command("comparing", "Compare results with each other, and their scenarios."),
+    "replay": Command("replaying", "Make a result or a sweep again, and compare all of it."),
+    "audit": Command("auditing", "Attack a scenario's privacy, for lower bounds on its ε."),
+    "describe": Command("describing", "Say what a field, kind or column means."),
+    "schema": Command("describing", "Print the JSON schema of scenario files, for editors."),
+    "data": Command("table", "Look at a table, and propose a scenario's [data] for it."),
+    "import": Command("importing", "Turn networks that others measured into scenarios."),
+    "play-release": Command("table", "Play a release of second moments on synthetic records."),
+}
+"""In the order of ``asyncdp --help``; a test holds each line equal to its command's docstring."""
+
+
+class OnCall(Mapping[str, Any]):
+    """Commands by name, each made of its function when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            command = COMMANDS[name]
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            module = import_module(f"{__name__}.{command.module}")
+            alone.command(name)(getattr(module, f"{name.replace('-', '_')}_command"))
+            self._made[name] = typer.main.get_command(alone)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class LateGroup(TyperGroup):
+    """The group of all commands, which lists them without importing any."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = OnCall()
+
+    def format_commands(self, _context: Any, formatter: Any) -> None:
+        """Write each command's name and line, as they stand in the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.does) for name, command in COMMANDS.items()])
+
+
 app = typer.Typer(
+    cls=LateGroup,
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -54,24 +114,6 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise USAGE_ERROR("say which command")
-
-
-app.command("list")(list_command)
-app.command("new")(new_command)
-app.command("check")(check_command)
-app.command("forecast")(forecast_command)
-app.command("run")(run_command)
-app.command("sweep")(sweep_command)
-app.command("plot")(plot_command)
-app.command("report")(report_command)
-app.command("compare")(compare_command)
-app.command("replay")(replay_command)
-app.command("audit")(audit_command)
-app.command("describe")(describe_command)
-app.command("schema")(schema_command)
-app.command("data")(data_command)
-app.command("import")(import_command)
-app.command("play-release")(play_release_command)
 
 
 def main() -> None:

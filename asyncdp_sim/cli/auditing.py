@@ -13,9 +13,9 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     open_share,
 )
-from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.progress.line import drawn
 
 
 def audit_command(

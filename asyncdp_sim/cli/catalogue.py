@@ -1,30 +1,87 @@
-"""``asyncdp list`` and ``asyncdp new``: the catalogue, and a scenario to start from."""
+"""``asyncdp list`` and ``asyncdp new``: the catalogue, and a scenario to start from.
 
+The list is read from the catalogue's files, and no scenario is validated. What one says of privacy
+takes that, so that it stands in ``privacy.json`` beside them: ``python -m tests.documents`` writes
+that file from ``asyncdp_sim.scenario.catalogue``, and a test holds it.
+"""
+
+import json
 import shlex
 import textwrap
+import tomllib
+from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from asyncdp_sim.cli.screen import put_schema_beside
+
 _TITLES = 27
 """Column at which titles begin."""
+MARKS = "privacy.json"
+BEYOND = "Beyond the papers"
+"""The group of scenarios that redraw no figure of a paper."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A scenario of the catalogue in a line.
+
+    Attributes
+    ----------
+    name, title : str
+    group : str
+        The paper whose figure it redraws, or that it redraws none.
+    privacy : str
+        What its settings say of privacy, in words; empty where all of it is private.
+    """
+
+    name: str
+    title: str
+    group: str
+    privacy: str
+
+
+def listed() -> list[Listed]:
+    """Return all scenarios of the catalogue, by group and name."""
+    folder = _folder()
+    marks = json.loads((folder / MARKS).read_text(encoding="utf-8"))
+    found = []
+    for file in folder.glob("*.toml"):
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        paper = said.get("source", "synthetic").partition(",")[0]
+        group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
+        found.append(Listed(file.stem, said["title"], group, marks[file.stem]))
+    return sorted(found, key=lambda each: (each.group, each.name))
+
+
+def _folder() -> Path:
+    """Return where the catalogue is, which is not imported: that would import all scenarios."""
+    spec = find_spec("asyncdp_sim.catalogue")
+    if spec is None or spec.submodule_search_locations is None:
+        raise ModuleNotFoundError("the package lacks its catalogue", name="asyncdp_sim.catalogue")
+    [folder] = spec.submodule_search_locations
+    return Path(folder)
 
 
 def list_command() -> None:
     """List the scenarios that come with the package, by name."""
-    from asyncdp_sim.scenario.catalogue import Entry, catalogue
     from asyncdp_sim.words import SCREEN
 
-    def lines(found: Entry) -> list[str]:
+    def lines(found: Listed) -> list[str]:
         mark = f" ({found.privacy})" if found.privacy != "" else ""
-        said = f"{found.as_it_is.title}{mark}"
         first = f"  {found.name:<{_TITLES - 2}} "
-        return textwrap.wrap(said, SCREEN, initial_indent=first, subsequent_indent=" " * len(first))
+        return textwrap.wrap(
+            f"{found.title}{mark}",
+            SCREEN,
+            initial_indent=first,
+            subsequent_indent=" " * len(first),
+        )
 
-    entries = sorted(catalogue(), key=lambda found: (found.group, found.name))
-    for group, members in groupby(entries, key=lambda found: found.group):
+    for group, members in groupby(listed(), key=lambda found: found.group):
         typer.echo("\n".join([group, *(line for found in members for line in lines(found)), ""]))
     typer.echo(
         "Private as claimed where nothing else is said.\n"
@@ -53,7 +110,8 @@ def new_command(
 ) -> None:
     """Write a commented scenario to start from.
 
-    With a NAME it is a copy of that one, else a small one.
+    With a NAME it is a copy of that one, else a small one. Beside it lies the
+    JSON schema by which editors complete it.
     """
     from asyncdp_sim.scenario.commented import commented, starter
     from asyncdp_sim.scenario.files import write_new
@@ -61,9 +119,10 @@ def new_command(
     said = starter() if name is None else commented(name)
     file = Path(f"{name or 'my-scenario'}.toml") if out is None else out
     write_new(said, file, "-o")
+    typer.echo(f"written to {file}, with comments on what settings mean")
+    put_schema_beside(file)
     quoted = shlex.quote(str(file))
     typer.echo(
-        f"written to {file}, with comments on what settings mean\n"
         f"what it means:   asyncdp check {quoted}\n"
         f"what to expect:  asyncdp forecast {quoted}\n"
         f"run it:          asyncdp run {quoted}"

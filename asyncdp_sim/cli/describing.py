@@ -1,6 +1,5 @@
 """``asyncdp describe`` and ``asyncdp schema``: what fields, kinds and columns mean."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -37,9 +36,9 @@ def schema_command(
     Those that know TOML complete fields by it, where it lies beside the scenario.
     """
     from asyncdp_sim.errors import Fault, ResultError
-    from asyncdp_sim.reference import json_schema
+    from asyncdp_sim.reference import schema_text
 
-    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    text = schema_text()
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -48,4 +47,4 @@ def schema_command(
     except OSError as error:
         allowed = "allowed is a file that can be written"
         raise ResultError([Fault("--out", str(error.strerror), allowed)], str(out)) from None
-    typer.echo(f"written to {out}; a scenario's first line names it: #:schema {out}")
+    typer.echo(f"written to {out}; a scenario's first line names it: #:schema {out.name}")

@@ -20,9 +20,9 @@ from asyncdp_sim.cli.options import (
     price_list,
     who,
 )
-from asyncdp_sim.cli.progress import drawn
-from asyncdp_sim.cli.screen import next_steps, note_all, show
+from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.progress.line import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
@@ -121,8 +121,8 @@ def forecast_command(
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
     if every:
-        with blaming(file):
-            points = grid(scenario, **data)
+        with blaming(file), drawn() as progress:
+            points = grid(scenario, **data, progress=progress)
         typer.echo(words.grid_json(points) if as_json else "\n".join(words.grid_lines(points)))
         note_all(said)
         return
@@ -138,6 +138,8 @@ def forecast_command(
                 workers=workers, progress=progress,
             )  # fmt: skip
         typer.echo("\n".join(told))
+        if save is not None:
+            put_schema_beside(save)
         note_all(said)
         return
     base = scenario.base()
@@ -149,7 +151,7 @@ def forecast_command(
         if base.data.holds_out:
             worth = errors.errors(known, workers=workers, progress=progress)
             if not worth.profits(worth.given).any():
-                others = errors.changes(known, worth, workers=workers)
+                others = errors.changes(known, worth, workers=workers, progress=progress)
     if as_json:
         table = None if worth is None else errors.as_table(worth, others)
         typer.echo(words.as_json(found, table))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import positive_count
+from asyncdp_sim.cli.screen import put_schema_beside
 from asyncdp_sim.errors import blaming
 
 
@@ -68,3 +69,5 @@ def import_command(
 
             told = import_trace(file, out, seed)
     typer.echo("\n".join([*told, f"written to {out}"]))
+    if out.suffix == ".toml":
+        put_schema_beside(out)

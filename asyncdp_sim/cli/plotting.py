@@ -1,11 +1,21 @@
 """``asyncdp plot``: figures of results."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.screen import note
+from asyncdp_sim.cli.screen import keeping, note
+
+STUDIES = {
+    "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
+    "collab-11": "ψ over owner 1's records and budget, beside four kinds of others",
+    "lending-convergence": "the points that the paper publishes, beside ψ",
+    "lending-three-budgets": "ψ against time for three budgets in one picture",
+    "owner-learner-collude": "what coalitions learn of the others' answers",
+}
+"""Pictures of the project's own studies, by entry; they are no part of the package."""
 
 
 def plot_command(
@@ -23,7 +33,12 @@ def plot_command(
     Each lies beside the table of its numbers; the paths are printed.
     """
     for place in places:
-        draw(place)
+        with keeping(partial(_kept, place)):
+            draw(place)
+
+
+def _kept(place: Path) -> str:
+    return f"nothing but figures is lost: {place} is as it was, with those that are drawn"
 
 
 def draw(place: Path) -> None:
@@ -34,3 +49,17 @@ def draw(place: Path) -> None:
     typer.echo("\n".join(map(str, drawing.pictures)))
     for said in drawing.notes:
         note(f"{place}: not drawn: {said}")
+    for said in _studied(place):
+        note(f"{place}: not drawn: {said}")
+
+
+def _studied(place: Path) -> list[str]:
+    """Return what the project's repository draws of an entry's sweep besides."""
+    from asyncdp_sim.result import read_manifest
+
+    manifest = read_manifest(place) if place.is_dir() else {}
+    name = manifest["scenario"]["id"] if "cells" in manifest else ""
+    if name not in STUDIES:
+        return []
+    how = f"a study in the project's repository, where python -m scenarios {name} draws it"
+    return [f"{STUDIES[name]}: {how}"]

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import AllowCode, Workers
-from asyncdp_sim.cli.screen import note
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note
+from asyncdp_sim.progress.line import drawn
 
 
 def replay_command(
@@ -21,8 +22,17 @@ def replay_command(
     """Make a result or a sweep again, and compare all of it."""
     from asyncdp_sim.sweeps import reproduce_all
 
-    results = reproduce_all(
-        directory, workers=workers, settings=settings, allow_code=allow_code, on_note=note
-    )
+    notes = list[str]()
+    with keeping(lambda: f"{NOTHING_KEPT}, and {directory} is as it was"), drawn() as progress:
+        results = reproduce_all(
+            directory,
+            workers=workers,
+            settings=settings,
+            allow_code=allow_code,
+            on_note=notes.append,
+            progress=progress,
+        )
+    for said in notes:
+        note(said)
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced (manifest, scenario and every table agree{which})")

@@ -1,5 +1,6 @@
 """``asyncdp run``: one scenario, simulated and learned."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,9 +20,9 @@ from asyncdp_sim.cli.options import (
     whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.progress import drawn
-from asyncdp_sim.cli.screen import next_steps, show_result
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show_result
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.progress.line import drawn
 
 
 def run_command(
@@ -57,15 +58,23 @@ def run_command(
     if swept:
         said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     scenario = scenario.base()
-    with blaming(file), drawn() as progress:
+    with blaming(file):
         directory = default_directory(scenario) if out is None else out
-        done = finished(scenario, directory, events=events)
-        if not done:
-            write(run(scenario, workers=workers, events=events, progress=progress), directory)
-    show_result(directory, said, done=done)
-    if plotting:
-        draw(directory)
+    with keeping(lambda: _kept(directory)):
+        with blaming(file), drawn() as progress:
+            done = finished(scenario, directory, events=events)
+            if not done:
+                write(run(scenario, workers=workers, events=events, progress=progress), directory)
+        show_result(directory, said, done=done)
+        if plotting:
+            draw(directory)
     further = [] if plotting else [("to see it", ["plot", directory])]
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
     next_steps(*further, ("to make it again", ["replay", directory]))
+
+
+def _kept(directory: Path) -> str:
+    """Say what is kept: a result appears whole, before it is drawn."""
+    there = (directory / "manifest.json").exists()
+    return f"the result is kept in {directory}" if there else NOTHING_KEPT

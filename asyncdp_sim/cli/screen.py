@@ -44,12 +44,12 @@ class Interrupted(Exception):  # noqa: N818
 
     def lines(self) -> list[str]:
         """Return what is kept, and the command that goes on with it."""
-        again = "to start again" if str(self) == NOTHING_KEPT else "to go on"
-        return [f"interrupted: {self}", f"{again}: {this_command()}"]
+        again = "to start again" if str(self).startswith(NOTHING_KEPT) else "to go on"
+        return [f"interrupted: {self}", f"{again}: {as_typed()}"]
 
 
-def this_command() -> str:
-    """Return the command as it was given."""
+def as_typed() -> str:
+    """Return the command as it was typed."""
     return f"asyncdp {shlex.join(sys.argv[1:])}"
 
 
@@ -69,6 +69,15 @@ def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
         typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
 
 
+def put_schema_beside(scenario: Path) -> None:
+    """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
+    from asyncdp_sim.reference import write_beside
+
+    said = write_beside(scenario)
+    if said is not None:
+        typer.echo(said)
+
+
 def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     """Print the figures that matter most, where they are, and every warning.
 
@@ -80,10 +89,10 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     done : bool
         Whether it was all there before, so that the command had nothing to do.
     """
-    from asyncdp_sim.report import notes, report
+    from asyncdp_sim.on_screen import notes, result_lines
 
     before = ["finished before, nothing was left to do"] if done else []
-    lines = report(directory)
+    lines = result_lines(directory)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
     further = [each for each in notes(directory) if not _is_among(each, reasons)]

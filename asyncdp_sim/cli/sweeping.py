@@ -17,9 +17,9 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.progress import drawn
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show_result
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.progress.line import drawn
 
 
 def sweep_command(

@@ -14,8 +14,9 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     positive,
 )
-from asyncdp_sim.cli.progress import drawn
+from asyncdp_sim.cli.screen import put_schema_beside
 from asyncdp_sim.errors import DataError, Fault, blaming
+from asyncdp_sim.progress.line import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.look.table import TableLook
@@ -104,6 +105,8 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
         what = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
     typer.echo(f"written: {write}, {what}")
+    if epsilon is not None:
+        put_schema_beside(write)
 
 
 def play_release_command(

@@ -14,6 +14,7 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.scenario import Scenario
 
@@ -55,6 +56,7 @@ def grid(
     moments: Moments = None,
     private: bool = False,
     heterogeneity: float | None = None,
+    progress: Progress | None = None,
 ) -> list[Point]:
     """Forecast every cell of a scenario's sweep by exact moments; nothing is simulated.
 
@@ -64,6 +66,8 @@ def grid(
         With a sweep.
     moments, private, heterogeneity
         As for :func:`asyncdp_sim.forecasts.forecast`.
+    progress : Progress, optional
+        Told how many cells are done.
 
     Raises
     ------
@@ -75,13 +79,15 @@ def grid(
     if len(scenario.sweep) == 0:
         raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
     shared, records = Recursions(), dict[str, Dataset]()
-    found = []
-    for values in scenario.grid():
+    found, cells = [], list(scenario.grid())
+    advance = counted(progress, "forecasting: cells", len(cells))
+    for values in cells:
         cell = scenario.cell(values)
         key = _data(cell)
         known = population(cell, moments, private=private, dataset=records.get(key))
         records = {key: known.dataset}  # of one grid point at a time: they may be large
         found.append(_point(values, known, shared, heterogeneity))
+        advance(1)
     return found
 
 

@@ -11,6 +11,7 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace.trace import Trace
@@ -68,6 +69,7 @@ def may_be_off(
     *,
     redraws: int = REDRAWS,
     workers: int = 1,
+    progress: Progress | None = None,
 ) -> MayBeOff | None:
     """Return how far a forecast may be off, or None where nothing stands in for other records.
 
@@ -84,17 +86,22 @@ def may_be_off(
         R ≥ 1.
     workers : int
         Processes for runs, ≥ 1.
+    progress : Progress, optional
+        Told how many redraws are done, the stand-in itself among them.
     """
     scenario, data = known.scenario, known.scenario.data
     if data.uncertain is None:
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
+    advance = counted(progress, "how far it may be off: redraws", redraws + 1)
     itself, traces = _figures(known, heterogeneity, runs, None, workers)
+    advance(1)
     others = []
     how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
     for redrawn in data.redraws(redraws, *how):
         there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
         others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
+        advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors = [_half_width(column, own) for column, own in zip(
         np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip

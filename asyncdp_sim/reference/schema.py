@@ -1,7 +1,11 @@
 """The JSON schema of scenario files, by which editors complete and check them."""
 
+import json
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
+from asyncdp_sim.scenario.files import SCHEMA_FILE, write_new
 from asyncdp_sim.scenario.spec import Scenario
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -14,3 +18,25 @@ def json_schema() -> dict[str, Any]:
     """
     found = Scenario.model_json_schema(by_alias=True)
     return {"$schema": DIALECT, **found, "title": "Scenario of asyncdp"}
+
+
+def schema_text() -> str:
+    """Return the JSON schema as the text of its file."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def write_beside(file: Path) -> str | None:
+    """Write the schema that a scenario's first line names beside it, where there is none.
+
+    Returns
+    -------
+    str or None
+        What was done, or is to be done where there is one of another version; else None.
+    """
+    place = file.parent / SCHEMA_FILE
+    if not place.exists():
+        write_new(schema_text(), place, "-o")
+        return f"written beside it: {SCHEMA_FILE}, by which editors complete and check it"
+    if place.read_bytes() == schema_text().encode():
+        return None
+    return f"{place} is of another version; to write it anew: asyncdp schema -o {quote(str(place))}"

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
-from asyncdp_sim.report import notes
+from asyncdp_sim.on_screen import notes
 from asyncdp_sim.reports import basis
 from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.cells import cells

@@ -144,6 +144,7 @@ def reproduce(
     settings: Sequence[str] = (),
     allow_code: bool = False,
     on_note: OnNote = lambda note: None,  # noqa: ARG005
+    progress: Progress | None = None,
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
 
@@ -160,6 +161,8 @@ def reproduce(
         Whether code from outside may be executed where the scenario names a class of it.
     on_note : callable
         Told what it was made with, where that is not what is here.
+    progress : Progress, optional
+        Told how far it has come.
 
     Raises
     ------
@@ -173,7 +176,8 @@ def reproduce(
     before = read_manifest(directory, "summary")
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         numbers = numbers_of(directory, scenario)
-        outcome = run(scenario, workers=workers, events=before["events"] is True, numbers=numbers)
+        how: Any = {"workers": workers, "events": before["events"] is True, "progress": progress}
+        outcome = run(scenario, **how, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)
         for note in require_same(directory, again):

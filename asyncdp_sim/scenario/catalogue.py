@@ -8,7 +8,6 @@ from importlib.resources import as_file, files
 from os.path import lexists
 from pathlib import Path
 
-from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.scenario.files import load
@@ -16,8 +15,6 @@ from asyncdp_sim.scenario.spec import Scenario
 
 _NEAR = 3
 """Names that are proposed for one that there is not."""
-BEYOND = "Beyond the papers"
-"""The group of entries that redraw no figure of a paper."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,6 @@ class Entry:
     def as_it_is(self) -> Scenario:
         """The scenario, with no setting changed."""
         return self.scenario()
-
-    @property
-    def group(self) -> str:
-        """The paper whose figure it redraws, or that it redraws none."""
-        source = self.as_it_is.source or SYNTHETIC
-        return BEYOND if source == SYNTHETIC else f"From the papers: {source.partition(',')[0]}"
 
     @property
     def privacy(self) -> str:

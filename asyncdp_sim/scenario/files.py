@@ -17,7 +17,9 @@ from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import parse
 
-SCHEMA_LINE = "#:schema asyncdp.schema.json"
+SCHEMA_FILE = "asyncdp.schema.json"
+"""Name of the JSON schema that lies beside scenarios, for editors."""
+SCHEMA_LINE = f"#:schema {SCHEMA_FILE}"
 """First line of every scenario file: editors look beside it for what ``asyncdp schema`` says."""
 
 

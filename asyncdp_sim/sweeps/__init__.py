@@ -146,6 +146,7 @@ def reproduce_all(
     settings: Sequence[str] = (),
     allow_code: bool = False,
     on_note: OnNote = lambda note: None,  # noqa: ARG005
+    progress: Progress | None = None,
 ) -> int:
     """Make a result, or a sweep with its cells and traces, again; return how many results agree.
 
@@ -154,10 +155,10 @@ def reproduce_all(
     """
     if "cells" not in read_manifest(directory):
         how: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}
-        reproduce(directory, **how, on_note=on_note)
+        reproduce(directory, **how, on_note=on_note, progress=progress)
         return 1
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
-        found = sweep(scenario, again, workers=workers)
+        found = sweep(scenario, again, workers=workers, progress=progress)
         if not again.exists():
             said = "; ".join(found.errors())
             raise ReplayError(f"{directory}: not reproduced: no cell could be run again: {said}")

@@ -18,12 +18,12 @@ def python(code, *arguments):
 def test_help(record_property):
     bare = partial(python, "import typer, rich")
     help_asked = partial(python, "import asyncdp_sim.cli as c; c.main()", "--help")
-    ours, baseline = best_times(help_asked, bare, rounds=5)
+    ours, baseline = best_times(help_asked, bare, rounds=25)
     report(
         record_property,
         "`asyncdp --help`",
         ours=ours,
         baseline=baseline,
         against="importing typer and rich",
-        at_least=1 / 1.5,
+        at_least=1 / 1.2,
     )

@@ -2,15 +2,22 @@
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import version
 
 import pytest
 
+from asyncdp_sim.cli.catalogue import BEYOND, listed
+from asyncdp_sim.data import SYNTHETIC
+from asyncdp_sim.reference import json_schema
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.commented import commented
+from asyncdp_sim.scenario.files import SCHEMA_FILE
 from asyncdp_sim.words import SCREEN
+from tests.documents.listed import MARKS, marks
 
 ENTRIES = catalogue()
 
@@ -34,6 +41,29 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml\n"
     )
+
+
+def test_the_list_is_what_validated_scenarios_say():
+    """``python -m tests.documents`` writes anew what is said of privacy."""
+    assert MARKS.read_text("utf-8") == marks()
+    told = {each.name: each for each in listed()}
+    for found in ENTRIES:
+        each, source = told.pop(found.name), found.as_it_is.source
+        assert (each.title, each.privacy) == (found.as_it_is.title, found.privacy)
+        paper = each.group.removeprefix("From the papers: ")
+        assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
+        assert each.group == BEYOND or source.startswith(f"{paper},")
+    assert told == {}
+
+
+def test_the_list_imports_no_scenario(tmp_path):
+    code = "import asyncdp_sim.cli as c; c.app(['list'], standalone_mode=False)\nimport sys\n"
+    heavy = "sorted({'asyncdp_sim.scenario', 'numpy'} & set(sys.modules))"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}print({heavy})"],
+        cwd=tmp_path, capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert ended.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize(
@@ -90,8 +120,8 @@ def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatc
 def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command.done("new")
-    [file] = tmp_path.iterdir()
-    assert file.name == "my-scenario.toml"
+    file = tmp_path / "my-scenario.toml"
+    assert {each.name for each in tmp_path.iterdir()} == {file.name, SCHEMA_FILE}
     settings = [line for line in file.read_text("utf-8").splitlines() if " = " in line]
     sections = [line for line in settings if not line.startswith('"')]
     said = [line for line in sections if "#" not in line]
@@ -99,6 +129,27 @@ def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_
     command.done("new", "-o", "other.toml")
     ran = command.done("run", "other.toml", "--set", "run.replicates=2").out
     assert "private as claimed   yes (true ε 1)" in ran
+
+
+def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").mkdir()
+    said = command.done("new", "lending-sound", "-o", "f/my.toml").out.splitlines()
+    line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
+    named = schema / line.removeprefix("#:schema ")
+    assert json.loads(named.read_text("utf-8")) == json_schema()
+    assert said[1] == f"written beside it: {named.name}, by which editors complete and check it"
+    again = command.done("new", "-o", "f/other.toml").out
+    assert named.name not in again
+    named.write_text("{}", encoding="utf-8")
+    said = command.done("new", "-o", "f/third.toml").out.splitlines()
+    assert said[1] == (
+        "f/asyncdp.schema.json is of another version; to write it anew: "
+        "asyncdp schema -o f/asyncdp.schema.json"
+    )
+    assert named.read_text("utf-8") == "{}"
+    command.done("schema", "-o", "f/asyncdp.schema.json")
+    assert json.loads(named.read_text("utf-8")) == json_schema()
 
 
 def test_an_unknown_name_lists_the_nearest(command):

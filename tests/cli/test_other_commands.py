@@ -1,14 +1,19 @@
 """``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs."""
 
+import inspect
 import json
 import os
+import pkgutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from asyncdp_sim import cli
+from asyncdp_sim.cli import COMMANDS
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
@@ -187,6 +192,34 @@ def test_help_needs_nothing_but_typer(here: Path) -> None:
     for heavy in ("numpy", "pydantic", "rich", "pandas", "scipy"):
         assert f"'{heavy}'" not in loaded
     assert "..." not in ended.stdout.partition("Commands:")[2]  # each line is whole
+
+
+def test_help_imports_no_command(here: Path) -> None:
+    code = "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)\nimport sys\n"
+    ours = "[name for name in sys.modules if name.partition('.')[0] == 'asyncdp_sim']"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}print(*{ours})"],
+        cwd=here, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    parts = ("", ".cli", ".cli.screen", ".errors")
+    assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
+
+
+def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
+    told = {}
+    for found in pkgutil.iter_modules(cli.__path__):
+        module = import_module(f"{cli.__name__}.{found.name}")
+        for name, each in vars(module).items():
+            if name.endswith("_command") and each.__module__ == module.__name__:
+                called = name.removesuffix("_command").replace("_", "-")
+                told[called] = (found.name, str(inspect.getdoc(each)).partition("\n")[0])
+    assert {name: tuple(each) for name, each in COMMANDS.items()} == told
+
+
+def test_a_wrong_command_names_the_nearest(command: Command) -> None:
+    said = command("replya")
+    assert said.code == 2
+    assert said.lines == ["asyncdp: No such command 'replya'. Did you mean 'replay'?"]
 
 
 def test_help_of_a_command(command: Command) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.cli import plotting
-from tests.cli.scenes import SMALL
+from scenarios.published import FINAL_PSI
+from scenarios.studies import STUDIES
+from tests.cli.scenes import SMALL, SWEEP
 
 OF_A_RUN = ["convergence-by-update", "convergence-by-time"]
 
@@ -53,3 +55,20 @@ def test_python_m_analysis_is_the_same(monkeypatch):
         runpy.run_module("analysis", run_name="__main__")
     assert end.value.code in (None, 0)
     assert drawn == [Path("r"), Path("s")]
+
+
+def test_a_study_that_the_repository_draws_is_named(command, here):
+    """By the entries' names: no other has a picture besides, and an unlike sweep names none."""
+    assert set(plotting.STUDIES) == {*STUDIES, *FINAL_PSI}
+    for name, said in (("collab-06", [STUDY]), ("small", [])):
+        text = SWEEP.replace('id = "small"', f'id = "{name}"')
+        (here / "sweep.toml").write_text(text, encoding="utf-8")
+        command.done("sweep", "sweep.toml", "--out", name)
+        drawn = command.done("plot", name)
+        assert [line for line in drawn.lines if "python -m scenarios" in line] == said
+
+
+STUDY = (
+    "note: collab-06: not drawn: ψ over owner 1's records and budget, beside four kinds of others: "
+    "a study in the project's repository, where python -m scenarios collab-06 draws it"
+)

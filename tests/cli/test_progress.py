@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import asyncdp_sim as ad
 from asyncdp_sim.audits import audit
-from asyncdp_sim.cli.progress import Drawn, drawn, duration, figures, rate
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.runs import run
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.worth import errors
+from asyncdp_sim.progress.line import Drawn, drawn, duration, figures, rate
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.scenario.catalogue import entry
+from asyncdp_sim.sweeps import reproduce_all, sweep
 from asyncdp_sim.words import SCREEN
-from tests.cli.scenes import SMALL, SWEEP
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
 
 class Told(list):
@@ -93,6 +97,41 @@ def test_audits_forecasts_and_searches_tell(small):
         assert (done[0], done[-1]) == (0, total)
 
 
+def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_path):
+    write(run(small), tmp_path / "r")
+    told, first = Told(), Told()
+    run(small, progress=first)
+    reproduce_all(tmp_path / "r", progress=told)
+    assert told == first != []
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    sweep(load(tmp_path / "sweep.toml")[0], tmp_path / "s")
+    told.clear()
+    reproduce_all(tmp_path / "s", progress=told)
+    [(total, done)] = told.counts().values()
+    assert (total, done[-1]) == (6, 6)
+
+
+def test_forecasts_of_a_grid_and_of_what_may_be_off_tell(tmp_path):
+    """``forecast --sweep``, the redraws of a stand-in, and the trials of what would help."""
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    told = Told()
+    scenario = load(tmp_path / "sweep.toml")[0]
+    assert len(grid(scenario, progress=told)) == 6
+    assert told == [("forecasting: cells", done, 6) for done in range(7)]
+    told.clear()
+    rates(tmp_path / "rates.csv")
+    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    assert forecast(load(tmp_path / "table.toml")[0], redraws=2, progress=told).may_be_off
+    assert told.counts()["how far it may be off: redraws"] == (3, [0, 1, 2, 3])
+    told.clear()
+    settings = ["run.updates=20", "run.replicates=2", "data.public_records=200"]
+    banks = load(entry("lending-sound").file, [*settings, "data.held_out=0.2"])[0]
+    known = population(banks, None, private=False)
+    errors.changes(known, errors.errors(known), progress=told)
+    [(total, done)] = told.counts().values()
+    assert done == [*range(total + 1)]
+
+
 @pytest.mark.parametrize(("choices", "most"), [(1, 3), (2, 9), (7, 8), (12, 40), (13, 100)])
 def test_a_contest_knows_how_many_runs_it_takes(choices, most):
     told = Told()
@@ -140,3 +179,72 @@ def test_figures_in_words():
     assert figures(SimpleNamespace(total=3, completed=0, speed=None)) == "0/3"
     assert [rate(x) for x in (1234.5, 1.0, 0.05, 0.001)] == ["1,234/s", "1/s", "3/min", "3.6/h"]
     assert [duration(x) for x in (3.2, 100, 9000)] == ["3 s", "2 min", "2.5 h"]
+
+
+@pytest.mark.parametrize(
+    ("words", "stopped", "kept"),
+    [
+        (["run", "small.toml"], "asyncdp_sim.runs.run", "nothing is kept"),
+        (
+            ["run", "small.toml", "--out", "r", "--plot"],
+            "asyncdp_sim.figures.named.draw_named",
+            "the result is kept in r",
+        ),
+        (
+            ["replay", "made"],
+            "asyncdp_sim.runs.replaying.directories",
+            "nothing is kept, and made is as it was",
+        ),
+        (["forecast", "small.toml"], "asyncdp_sim.forecasts.forecast", "nothing is kept"),
+        (["forecast", "sweep.toml", "--sweep"], "asyncdp_sim.forecasts.grid", "nothing is kept"),
+        (["audit", "small.toml"], "asyncdp_sim.audits.audit", "nothing is kept"),
+        (
+            ["plot", "made"],
+            "asyncdp_sim.figures.named.draw_all",
+            "nothing but figures is lost: made is as it was, with those that are drawn",
+        ),
+    ],
+)
+def test_ctrl_c_says_what_is_kept_and_what_goes_on(
+    words, stopped, kept, command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    write(run(load(tmp_path / "small.toml")[0]), tmp_path / "made")
+
+    def stop(*_given, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stopped, stop)
+    said = command(*words)
+    again = "to start again" if kept.startswith("nothing is kept") else "to go on"
+    assert said.code == 130
+    assert said.lines[-2:] == [f"interrupted: {kept}", f"{again}: asyncdp {' '.join(words)}"]
+
+
+def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_path, capsys):
+    told = Told()
+    heard = ad.run(small, out=tmp_path / "r", progress=told)
+    assert {"simulating runs", "learning: updates"} <= set(told.stages)
+    assert heard.manifest == ad.run(small).manifest
+    for work in (ad.replay, ad.forecast, ad.sweep, ad.audit):
+        told.clear()
+        given = {
+            ad.replay: heard,
+            ad.sweep: small.replace(sweep={"run.seed": [1, 2]}),
+        }.get(work, small)
+        few = {"answers": 100, "runs": 100} if work is ad.audit else {}
+        work(given, **few, progress=told)
+        assert len(told) > 0, work
+    assert capsys.readouterr().err == ""
+    ad.run(small, progress=print)
+    assert "learning: updates 60 60" in capsys.readouterr().out
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    ad.run(small)
+    assert screen.getvalue() == ""
+    ad.run(small, progress=True)
+    assert "learning: updates" in screen.getvalue() or "simulating runs" in screen.getvalue()

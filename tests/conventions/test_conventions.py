@@ -110,6 +110,10 @@ def test_the_wheel_has_every_package_and_the_catalogue():
     found = {".".join(file.parent.relative_to(ROOT).parts) for file in here}
     assert set(settings["packages"]) == found | {"asyncdp_sim.catalogue"}
     assert settings["package-dir"] == {"asyncdp_sim.catalogue": "scenarios/catalogue"}
+    folder = ROOT / "scenarios" / "catalogue"
+    beside = {file.name for file in folder.iterdir() if file.suffix not in (".toml", "")}
+    assert beside == {"__init__.py", "privacy.json"}
+    assert settings["package-data"]["asyncdp_sim.catalogue"] == ["*.toml", "privacy.json"]
 
 
 def test_a_module_says_first_what_it_is():

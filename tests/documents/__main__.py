@@ -1,14 +1,17 @@
 """``python -m tests.documents``: rewrite what docs have from the code.
 
-The blocks of ``docs/parts``; with ``--notebook`` also what the researcher's notebook prints.
+The blocks of ``docs/parts``, and what ``asyncdp list`` says of privacy; with ``--notebook`` also
+what the researcher's notebook prints.
 """
 
 import sys
 
+from tests.documents.listed import MARKS, marks
 from tests.documents.notebook import NOTEBOOK, write
 from tests.documents.parts import PARTS, rewritten
 
 for path in sorted(PARTS.rglob("*.md")):
     path.write_text(rewritten(path.read_text("utf-8")), encoding="utf-8")
+MARKS.write_text(marks(), encoding="utf-8")
 if "--notebook" in sys.argv[1:]:
     write(NOTEBOOK)

@@ -508,7 +508,7 @@ MUTANTS = (
     ),
     # words and pictures
     Mutant(
-        "asyncdp_sim/report.py",
+        "asyncdp_sim/on_screen.py",
         "_figure((interval[1] - interval[0]) / 2)",
         "_figure(interval[1] - interval[0])",
         "a width after ±",

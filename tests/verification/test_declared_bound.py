@@ -27,9 +27,9 @@ from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.report import report
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -478,7 +478,7 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     said = summary(*parts), tuple(warnings(*parts))
     shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
     write(shown, tmp_path / "r")
-    lines = report(tmp_path / "r")
+    lines = result_lines(tmp_path / "r")
     assert any(line.split()[:5] == ["private", "as", "claimed", "not", "shown"] for line in lines)
     told = label([manifest(shown)]).text
     assert told.startswith("NOT SHOWN to be private as claimed (ε = 20 ")

@@ -177,22 +177,27 @@ def _names(who: Participants) -> tuple[str, ...]:
     )
 
 
-def changes(known: Population, found: Errors, *, workers: int = 1) -> list[Change]:
+def changes(
+    known: Population, found: Errors, *, workers: int = 1, progress: Progress | None = None
+) -> list[Change]:
     """Return what would make somebody profit where nobody does: each by runs, with its number."""
     told, runs = list[Change](), found.joined.shape[1]
+    others = _others(known.scenario)
+    advance = counted(progress, "what would help: trials", len(BEYOND) + len(others))
     for at in range(found.given + 1, len(found.factors)):
         told.append(_larger(found.factors[at], int(found.profits(at).sum())))
-    for factor in BEYOND if len(told) > 0 else ():
-        if told[-1].profits > 0:
-            break
-        profits = _tried(_times(known.scenario, factor), known, runs, workers)
-        told.append(_larger(factor, profits))
-    for words, scenario in _others(known.scenario):
+    for factor in BEYOND:
+        if len(told) > 0 and told[-1].profits == 0:
+            profits = _tried(_times(known.scenario, factor), known, runs, workers)
+            told.append(_larger(factor, profits))
+        advance(1)
+    for words, scenario in others:
         try:
-            gained = _tried(scenario, known, runs, workers)
+            told.append(Change(words, _tried(scenario, known, runs, workers)))
         except AsyncDPError:  # the scenario does not allow it: no advice then
             continue
-        told.append(Change(words, gained))
+        finally:
+            advance(1)
     return told
 
 

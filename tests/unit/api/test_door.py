@@ -15,6 +15,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import asyncdp_sim as ad
+from asyncdp_sim.api import plots
 from asyncdp_sim.api.page import page
 from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.figures.kit import style
@@ -98,6 +99,32 @@ def test_the_page_has_every_name() -> None:
     assert ad.__all__ == importlib.import_module("asyncdp_sim.api").__all__
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         ad.runn  # noqa: B018
+
+
+def test_every_argument_and_what_is_given_back_is_typed() -> None:
+    """Of functions, of what they return, and of pictures; mypy holds the rest of the house."""
+    shown = [*(getattr(ad, name) for name in ad.__all__), *pictured()]
+    found = 0
+    for each in shown:
+        members = [each] if inspect.isfunction(each) else list(vars(each).values())
+        for member in members:
+            given = member.fget if isinstance(member, property) else member
+            if not inspect.isfunction(given) or given.__name__.startswith("_"):
+                continue
+            found += 1
+            types = given.__annotations__
+            wanted = set(inspect.signature(given).parameters) - {"self", "cls"}
+            assert wanted <= set(types), f"{each.__name__}: {given.__name__}"
+            assert "return" in types, f"{each.__name__}: {given.__name__}"
+    assert found > 60
+
+
+def pictured() -> list[type]:
+    """Return the classes of what ``.plot`` gives, each of which the page has too."""
+    found = [each for name, each in vars(plots).items() if name.endswith("Plots")]
+    written = page()
+    assert all(f"### `{each.__name__}`" in written for each in found)
+    return found
 
 
 def test_the_typed_example_runs(tmp_path: Path) -> None:
@@ -208,6 +235,41 @@ def test_figures_are_axes_of_the_house() -> None:
         ad.plot(result)
     with pytest.raises(ad.ResultError, match=r"ad\.run\(…, events=True\) keeps them"):
         _ = sweep[0].events
+
+
+def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
+    scenario = small(protocol={"kind": "push"}, compute={"kind": "exponential", "mean": 0.5})
+    result, trace = ad.run(scenario, events=True), ad.simulate(scenario, replicate=2)
+    whole = result.owners
+    alone = whole[whole["replicate"] == 2].reset_index(drop=True)[trace.owners.columns.tolist()]
+    assert alone.equals(trace.owners)
+    assert {"attempts", "answers_released", "online_fraction"} < set(trace.owners.columns)
+    assert set(trace.owners.attrs["units"]) == set(trace.owners.columns)
+    stale = trace.plot.staleness()
+    bars = [bar.get_height() * len(trace.updates) for bar in stale.patches]
+    counted = trace.updates["staleness"].value_counts().reindex(range(len(bars)), fill_value=0)
+    assert bars == pytest.approx(counted.tolist())
+    shown = [stale, trace.plot.timing(), trace.plot.timing(by="time"), trace.plot.gaps(),
+             trace.plot.shares(), *trace.plot.spacetime()]  # fmt: skip
+    for axes in shown:
+        assert isinstance(axes, Axes)
+        said = axes.figure.get_supxlabel().replace("\n", " ")
+        assert said == "Order and times alone: nothing is learned, and no record is read."
+    with pytest.raises(ad.ResultError, match=r"ad\.simulate\(…, events=True\)"):
+        ad.simulate(scenario, events=False).plot.spacetime()
+
+
+def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
+    found = ad.audit(small(owners={"records": 9}), answers=200, runs=100)
+    frame = found.to_frame()
+    assert len(frame) == len(found.checks) + len(found.facts) > len(found.checks) > 0
+    assert set(frame.attrs["units"]) == set(frame.attrs["meanings"]) == set(frame.columns)
+    attacks = frame.iloc[: len(found.checks)]
+    assert attacks["epsilon_shown"].tolist() == [each.finding.epsilon for each in found.checks]
+    assert bool(frame["exceeded"].any()) is found.exceeded
+    page = found._repr_html_()
+    assert page.count("<tr>") == 1 + len(frame)
+    assert "not refuted, not proven" in page
 
 
 def test_what_a_notebook_shows_is_escaped() -> None:

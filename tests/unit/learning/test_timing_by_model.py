@@ -19,8 +19,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.report import report
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -286,7 +286,9 @@ def test_the_result_directory(tmp_path: Path) -> None:
     ]
     for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
         assert spent == pytest.approx(500 * released / 40)
-    assert any(line.split() == ["timing", "NOT", "accounted"] for line in report(tmp_path / "r"))
+    assert any(
+        line.split() == ["timing", "NOT", "accounted"] for line in result_lines(tmp_path / "r")
+    )
     assert reproduce(tmp_path / "r", workers=1).fingerprints == outcome.fingerprints
     write(learned(), tmp_path / "plain")
     assert "withheld" not in pq.read_table(tmp_path / "plain" / "owners.parquet").column_names

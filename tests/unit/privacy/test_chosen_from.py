@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast, words
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.report import report
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -55,7 +55,7 @@ def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Pa
     assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with")
     assert f"): {WHY}. True ε = ∞." in said
     assert manifest["label"] == said
-    shown = [line.split(maxsplit=1) for line in report(tmp_path / "out")]
+    shown = [line.split(maxsplit=1) for line in result_lines(tmp_path / "out")]
     assert ["because", WHY] in shown
     assert f"not private, no finite ε: {WHY}" in describe(chosen)
     foreseen = [line.split(maxsplit=1) for line in words.lines(forecast(chosen))]

@@ -15,9 +15,9 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.accounting import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
-from asyncdp_sim.report import report
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -77,7 +77,7 @@ def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path:
     swept = scenario(sweep={"privacy.epsilon": [1.5, 3.0]})
     sweep(swept, tmp_path / "s")
     sentence = f"{said[0].upper()}{said[1:]}."
-    assert sentence in report(tmp_path / "s")
+    assert sentence in result_lines(tmp_path / "s")
     assert sentence in read_manifest(tmp_path / "s")["label"]
     metadata = pq.read_schema(tmp_path / "s" / "cells.parquet").metadata
     assert sentence in metadata[b"asyncdp.label"].decode()
@@ -141,7 +141,7 @@ def test_copies_with_other_learners_have_noise_of_their_own(
     swept = scenario(run={"replicates": 1}, sweep={"variant": changes})
     assert f"that is said of {said}" in describe(swept)
     sweep(swept, tmp_path / "s")
-    assert f"{said[0].upper()}{said[1:]}." in report(tmp_path / "s")
+    assert f"{said[0].upper()}{said[1:]}." in result_lines(tmp_path / "s")
 
 
 def neighbours() -> tuple[Scenario, Dataset, Dataset]:
@@ -235,7 +235,7 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     } == outcome.summary  # fmt: skip
     assert f"not private: {why}" in outcome.warnings
     write(outcome, tmp_path / "r")
-    screen = "\n".join(report(tmp_path / "r"))
+    screen = "\n".join(result_lines(tmp_path / "r"))
     assert "NO (no finite ε)" in screen
     assert screen.count(why) == 1
     told = read_manifest(tmp_path / "r")["label"]
@@ -255,12 +255,12 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     sweep(swept, tmp_path / "s")
     cells = pq.read_table(tmp_path / "s" / "cells.parquet").to_pydict()
     assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
-    rows = [row.split()[-2:] for row in "\n".join(report(tmp_path / "s")).splitlines()]
+    rows = [row.split()[-2:] for row in "\n".join(result_lines(tmp_path / "s")).splitlines()]
     assert rows.count(["NO", "inf"]) == 2
 
 
 def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -> None:
     for name, privacy in (("none", {"mechanism": "none"}), ("inf", {"epsilon": inf})):
         write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
-        [told] = [line for line in report(tmp_path / name) if line.startswith("budget spent")]
+        [told] = [line for line in result_lines(tmp_path / name) if line.startswith("budget spent")]
         assert told.split(maxsplit=2)[-1] == "no finite budget"

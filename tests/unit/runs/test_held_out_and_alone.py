@@ -9,7 +9,7 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, LogisticLoss
 from asyncdp_sim.learning.objectives.objective import unsolved
 from asyncdp_sim.learning.objectives.squared import SQUARED
-from asyncdp_sim.report import report
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.result import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.held_out import HeldOut
@@ -165,7 +165,7 @@ def test_the_summary_says_who_profits(outcome):
 
 
 def test_the_report_says_it_in_words(directory):
-    said = "\n".join(report(directory))
+    said = "\n".join(result_lines(directory))
     for words in ("held-out loss ", "of owners alone", "owners that profit ", "mean ψ is made of"):
         assert words in said
     assert "held-out RMSE  " in said

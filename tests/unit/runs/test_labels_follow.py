@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim import result
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.report import report
 from asyncdp_sim.result import Writer, read_manifest
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
@@ -104,7 +104,7 @@ def made(directory: Path, file: Path, **summary: Any) -> list[str]:
     manifest["summary"] |= summary
     manifest["scenario"]["data"]["owner_column"] = "who"
     (directory / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    return report(directory)
+    return result_lines(directory)
 
 
 def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> Non
 
 def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     sweep(load(file)[0], tmp_path / "sweep")
-    *_, header, pure, gaussian, together = report(tmp_path / "sweep")
+    *_, header, pure, gaussian, together = result_lines(tmp_path / "sweep")
     assert header.split()[-3:] == ["private", "ε", "δ"]
     assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
     assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]

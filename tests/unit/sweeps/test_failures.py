@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.report import report
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
@@ -50,7 +50,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert table["psi_final.mean"][2] is None
     assert set(read_manifest(out)["failed"]) == {"cell-0002", "cell-0003"}
     first = ["cell", "0000", "0001", "0004", "0005"]
-    assert [line[:4] for line in report(out)[:-1]] == [*first, "", *first]
+    assert [line[:4] for line in result_lines(out)[:-1]] == [*first, "", *first]
 
     before = {path: path.stat().st_mtime_ns for path in out.glob("cell-*/*")}
     assert sweep(scenario, out).failed == {}

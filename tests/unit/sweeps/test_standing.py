@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.errors import ResultError
+from asyncdp_sim.on_screen import notes
 from asyncdp_sim.provenance import versions
-from asyncdp_sim.report import notes
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep

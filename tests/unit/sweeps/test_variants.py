@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.figures.kit.source import Sweep
-from asyncdp_sim.report import report
+from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.sweeps import sweep
@@ -60,7 +60,7 @@ def test_a_sweep_is_told_and_read_by_the_names(tmp_path: Path) -> None:
     ]
     assert opened.cells[0].label(["variant"]) == "in rounds"
     assert opened.cells[1].result.summary["updates"] == 16
-    lines = report(tmp_path / "out")
+    lines = result_lines(tmp_path / "out")
     assert "in rounds" in lines[1]
     assert "collab" not in lines[1]
     again, _ = load(tmp_path / "out" / "scenario.toml")

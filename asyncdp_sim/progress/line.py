@@ -1,4 +1,4 @@
-"""Progress on a terminal: what is done, of how much, how fast, and how long it will take."""
+"""A line of progress: what is done, of how much, how fast, and how long it will take."""
 
 import sys
 import time
@@ -16,14 +16,33 @@ if TYPE_CHECKING:
 
 @contextmanager
 def drawn() -> Iterator[Progress | None]:
-    """Give what draws progress while a command works; None where the screen is no terminal."""
-    if not sys.stderr.isatty():
+    """Give what draws progress while work is done; None where there is nowhere to draw it.
+
+    It is drawn on a terminal, on its error stream, and in a notebook.
+    """
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield None
         return
     from rich.console import Console
 
-    with Drawn(Console(stderr=True)).display as display:
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield None
+        return
+    with Drawn(console).display as display:
         yield _Following(display)
+
+
+@contextmanager
+def told(asked: Progress | bool) -> Iterator[Progress | None]:
+    """Give who hears of progress: whoever asks, a line that is drawn (True), or nobody (False)."""
+    if not isinstance(asked, bool):
+        yield asked
+    elif asked:
+        with drawn() as progress:
+            yield progress
+    else:
+        yield None
 
 
 _EVERY = 0.05

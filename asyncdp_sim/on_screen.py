@@ -9,13 +9,13 @@ from typing import Any
 from asyncdp_sim.faults import show
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
-from asyncdp_sim.privacy.manifest_facts import reasons, stated_delta
+from asyncdp_sim.privacy.manifest_facts import claims, reasons, stated_delta
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned, number
 
 
-def report(directory: Path) -> list[str]:
+def result_lines(directory: Path) -> list[str]:
     """Return the figures that matter most of a result or a sweep directory, a line each.
 
     Raises
@@ -96,7 +96,8 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
     said, unit, alone = label([manifest]), record_unit(manifest), composition([manifest])
     stated = f", δ = {number(said.delta)}" if said.delta is not None and said.delta > 0 else ""
-    yield "private as claimed", f"{_verdict(said)} ({epsilon_words(manifest)}{stated})"
+    kept = _verdict(said) if claims(manifest) else "nothing is claimed"
+    yield "private as claimed", f"{kept} ({epsilon_words(manifest)}{stated})"
     yield from (("because", why) for why in reasons(manifest))
     if alone is not None:
         each, together = alone.split("; ")
@@ -199,7 +200,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 _figure(figures["throughput"]),
                 _figure(figures["simulated_time"]),
                 *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
-                _verdict(said),
+                _verdict(said) if claims(cell) else "no claim",
                 _epsilon(said),
                 *[_figure(said.delta)] * with_delta,
             ]

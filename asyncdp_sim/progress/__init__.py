@@ -1,7 +1,7 @@
 """Progress: what functions that take their time report, to whoever asked for it.
 
 They take a :class:`Progress` as an argument, ``None`` where nobody asks, and change no result by
-it. The command line draws it on a terminal.
+it. :mod:`asyncdp_sim.progress.line` draws it on a terminal, or in a notebook.
 """
 
 from collections.abc import Callable
