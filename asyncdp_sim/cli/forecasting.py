@@ -96,8 +96,10 @@ def forecast_command(
     """
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.worth import errors
     from asyncdp_sim.forecasts.worth import words as worth_words
+    from asyncdp_sim.forecasts.worth.as_table import as_table
+    from asyncdp_sim.forecasts.worth.changes import Change, changes
+    from asyncdp_sim.forecasts.worth.errors import errors
     from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
@@ -145,13 +147,13 @@ def forecast_command(
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
         found = forecast(base, **data, **given, progress=progress)
-        worth, others = None, list[errors.Change]()
+        worth, others = None, list[Change]()
         if base.data.holds_out:
-            worth = errors.errors(known, workers=workers, progress=progress)
+            worth = errors(known, workers=workers, progress=progress)
             if not worth.profits(worth.given).any():
-                others = errors.changes(known, worth, workers=workers)
+                others = changes(known, worth, workers=workers)
     if as_json:
-        table = None if worth is None else errors.as_table(worth, others)
+        table = None if worth is None else as_table(worth, others)
         typer.echo(words.as_json(found, table))
         note_all(said)
         return

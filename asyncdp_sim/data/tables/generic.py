@@ -256,6 +256,18 @@ class TableData(TableRecipe):
             drawn = data.model_copy(update={"stand_in": stand_in})
             yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
 
+    @override
+    def enlarged(
+        self, times: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> Dataset | None:
+        if not self.from_stand_in:
+            return None
+        split = self._by_column
+        ground = self._ground().repeated(times, split.of_column)
+        wanted = None if records is None else tuple(times * n for n in records)
+        data = self.model_copy(update={"split": split.repeated(times)})
+        return data._stood_in(ground, n_owners, wanted, streams, None)
+
     @property
     def _split_key(self) -> str:
         return "data.split" if self.owner_column is None else "data.owner_column"
