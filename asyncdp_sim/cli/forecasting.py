@@ -183,19 +183,25 @@ def _advice(
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
+    from asyncdp_sim.forecasts.may_be_off import of_the_end
+    from asyncdp_sim.forecasts.words import off_lines
     from asyncdp_sim.scenario import save_new
 
     private = data["private"]
     found: list[Any] = []
+    known: Any = "own"
     if inviting:
         found.append(invite(scenario, private=private, **how))
     if tuning:
         found.append(tune(scenario, private=private, **how))
     if prices is not None and target is not None:
-        known: Any = data["moments"] or "own"  # budgets are bought owner by owner
+        known = data["moments"] or "own"  # budgets are bought owner by owner
         bought = buy(scenario, prices, target, moments=known, private=private, **how)
         found.append(bought)
-    told = [line for each in found for line in each.lines(named)]
+    told = []
+    for each in found:
+        off = of_the_end(each.scenario, known, private=private, **how)
+        told += [*each.lines(named), *off_lines(off)]
     if save is not None:
         save_new(found[0].scenario, save)
         told.append(f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}")

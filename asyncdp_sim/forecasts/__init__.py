@@ -1,7 +1,7 @@
 """The answer without training: how good, how soon, at what privacy cost, and who profits."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -160,7 +160,8 @@ def forecast(
     off = None
     if redraws > 0:
         which: Moments = "own" if not known.common else "common"
-        off = may_be_off(known, which, heterogeneity, redraws=redraws, workers=workers)
+        how: Any = {"redraws": redraws, "workers": workers, "progress": progress}
+        off = may_be_off(known, which, heterogeneity, **how)
     return replace(said, unsound="; ".join(scenario.unsound) or None, may_be_off=off)
 
 
