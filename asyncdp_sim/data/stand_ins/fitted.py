@@ -126,7 +126,7 @@ def _fitted(
     own = found.shares[:, None] * found.ways
     values, vectors = np.linalg.eigh(second)
     there = values > values.max() * len(values) * np.finfo(float).eps
-    deviation = np.sqrt(found.variance * least / max(1, np.count_nonzero(there)))
+    deviation = np.sqrt(found.variance * least / max(1, int(np.count_nonzero(there))))
     for i in sorted({*range(len(sizes))} - {*found.seen.tolist()}):
         drawn = generators[i].standard_normal(len(values))
         own[i] = vectors[:, there] @ (deviation * drawn[there] / np.sqrt(values[there]))

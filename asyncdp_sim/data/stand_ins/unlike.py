@@ -1,4 +1,4 @@
-"""How unlike owners are by public rows: their slopes at the least squares of all of them."""
+"""Unlike owners by public rows: their slopes at the least squares of all of them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What joining is worth to every owner, as plain values."""
+"""Figures of what joining is worth to every owner, as plain values."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

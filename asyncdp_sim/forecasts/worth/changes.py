@@ -1,4 +1,4 @@
-"""What would make somebody profit where nobody does: other settings, each tried by runs."""
+"""Changes that might make somebody profit where nobody does, each tried by runs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

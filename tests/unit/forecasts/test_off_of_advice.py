@@ -1,4 +1,4 @@
-"""How far advice and sweeps may be off where a stand-in has the place of private rows."""
+"""The ± of advice and sweeps, where a stand-in has the place of private rows."""
 
 import json
 
