@@ -96,8 +96,10 @@ def forecast_command(
     """
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.worth import errors
     from asyncdp_sim.forecasts.worth import words as worth_words
+    from asyncdp_sim.forecasts.worth.as_table import as_table
+    from asyncdp_sim.forecasts.worth.changes import Change, changes
+    from asyncdp_sim.forecasts.worth.errors import errors
     from asyncdp_sim.scenario import require_new
 
     advising = inviting or tuning or market is not None
@@ -147,13 +149,13 @@ def forecast_command(
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
         found = forecast(base, **data, **given, progress=progress)
-        worth, others = None, list[errors.Change]()
+        worth, others = None, list[Change]()
         if base.data.holds_out:
-            worth = errors.errors(known, workers=workers, progress=progress)
+            worth = errors(known, workers=workers, progress=progress)
             if not worth.profits(worth.given).any():
-                others = errors.changes(known, worth, workers=workers, progress=progress)
+                others = changes(known, worth, workers=workers, progress=progress)
     if as_json:
-        table = None if worth is None else errors.as_table(worth, others)
+        table = None if worth is None else as_table(worth, others)
         typer.echo(words.as_json(found, table))
         note_all(said)
         return
@@ -183,19 +185,25 @@ def _advice(
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
+    from asyncdp_sim.forecasts.may_be_off import of_the_end
+    from asyncdp_sim.forecasts.words import off_lines
     from asyncdp_sim.scenario import save_new
 
     private = data["private"]
     found: list[Any] = []
+    known: Any = "own"
     if inviting:
         found.append(invite(scenario, private=private, **how))
     if tuning:
         found.append(tune(scenario, private=private, **how))
     if prices is not None and target is not None:
-        known: Any = data["moments"] or "own"  # budgets are bought owner by owner
+        known = data["moments"] or "own"  # budgets are bought owner by owner
         bought = buy(scenario, prices, target, moments=known, private=private, **how)
         found.append(bought)
-    told = [line for each in found for line in each.lines(named)]
+    told = []
+    for each in found:
+        off = of_the_end(each.scenario, known, private=private, **how)
+        told += [*each.lines(named), *off_lines(off)]
     if save is not None:
         save_new(found[0].scenario, save)
         told.append(f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}")

@@ -102,6 +102,18 @@ class DataKind(Kind):
         """Yield the records with that drawn again, ``count`` times; none where nothing is."""
         return iter(())
 
+    def enlarged(
+        self,
+        times: int,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams,
+    ) -> Dataset | None:
+        """Draw records of which each owner has so many times as many; None where none are drawn."""
+        if not self.synthetic or records is None:
+            return None
+        return self.build(n_owners, tuple(times * n for n in records), streams)
+
     @abstractmethod
     def build(
         self,

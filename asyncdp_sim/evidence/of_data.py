@@ -2,7 +2,7 @@
 
 from asyncdp_sim.data import FraudData, GaussianData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.splits import ByColumn, Dirichlet, InOrder, Shuffled
-from asyncdp_sim.data.stand_ins import DeclaredMoments, PublicRows
+from asyncdp_sim.data.stand_ins import DeclaredMoments, FittedTwin, PublicRows
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import (
     AsTheyAre,
@@ -118,6 +118,18 @@ OF_DATA = (
             "no_private_cell_has_a_say",
         ),
         (PublicRows,),
+    ),
+    Oracle(
+        "rows of a model fitted to public ones, in place of private rows",
+        "second moments of the public rows over all owners; owners as far apart as they show",
+        "linear algebra; the law that the public rows were drawn from",
+        "forecasts alone, which take no private row; targets that are no labels",
+        tests(
+            "unit/data/test_fitted_stand_in",
+            "second_moments_of_all_owners_are_those_of_the_public_rows",
+            "owners_are_as_unlike_as_public_rows_show",
+        ),
+        (FittedTwin,),
     ),
     Oracle(
         "forecasts from released second moments, and the noise of a played release",

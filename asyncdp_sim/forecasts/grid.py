@@ -1,22 +1,23 @@
 """The grid of a sweep, forecast: cells that differ in budgets alone share their recursions."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.who_profits import value_alone
 from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.may_be_off import REDRAWS, half_width_of
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
 
@@ -39,6 +40,13 @@ class Point:
         Whether private records were read.
     half_width : float
         Of a 95 % interval of the expected ψ; 0 where owners' own moments are used, which is exact.
+    may_be_off : float or None
+        Half width of a 95 % interval of ψ over what is uncertain about a table's stand-in; None
+        where nothing stands in for other records.
+    uncertain : str or None
+        How often that was drawn again, and what it is.
+    left_out : tuple of str
+        What is not in that half width.
     """
 
     values: Mapping[str, Any]
@@ -48,6 +56,9 @@ class Point:
     doubts: tuple[str, ...]
     not_for_release: bool
     half_width: float = 0.0
+    may_be_off: float | None = None
+    uncertain: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def grid(
@@ -56,6 +67,7 @@ def grid(
     moments: Moments = None,
     private: bool = False,
     heterogeneity: float | None = None,
+    redraws: int = REDRAWS,
     progress: Progress | None = None,
 ) -> list[Point]:
     """Forecast every cell of a scenario's sweep by exact moments; nothing is simulated.
@@ -66,6 +78,8 @@ def grid(
         With a sweep.
     moments, private, heterogeneity
         As for :func:`asyncdp_sim.forecasts.forecast`.
+    redraws : int
+        How often what is uncertain about a stand-in is drawn again; 0 for not at all.
     progress : Progress, optional
         Told how many cells are done.
 
@@ -78,17 +92,54 @@ def grid(
     """
     if len(scenario.sweep) == 0:
         raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
-    shared, records = Recursions(), dict[str, Dataset]()
-    found, cells = [], list(scenario.grid())
+    cells = [(values, scenario.cell(values)) for values in scenario.grid()]
+    alike: dict[str, list[int]] = {}
+    for place, (_, cell) in enumerate(cells):
+        alike.setdefault(_data(cell), []).append(place)
+    shared, found = Recursions(), dict[int, Point]()
     advance = counted(progress, "forecasting: cells", len(cells))
-    for values in cells:
-        cell = scenario.cell(values)
-        key = _data(cell)
-        known = population(cell, moments, private=private, dataset=records.get(key))
-        records = {key: known.dataset}  # of one grid point at a time: they may be large
-        found.append(_point(values, known, shared, heterogeneity))
-        advance(1)
-    return found
+    for places in alike.values():  # cells with the same records, which may be large
+        dataset, several = None, list[Population]()
+        for place in places:
+            values, cell = cells[place]
+            known = population(cell, moments, private=private, dataset=dataset)
+            found[place], dataset = _point(values, known, shared, heterogeneity), known.dataset
+            several.append(known)
+            advance(1)
+        points = [found[place] for place in places]
+        told = _with_off(points, several, moments, heterogeneity, redraws)
+        found.update(zip(places, told, strict=True))
+    return [found[place] for place in range(len(cells))]
+
+
+def _with_off(
+    points: Sequence[Point],
+    several: Sequence[Population],
+    moments: Moments,
+    heterogeneity: float | None,
+    redraws: int,
+) -> list[Point]:
+    """Return forecasts of cells that have the same records with how far they may be off."""
+    cell, data = several[0].scenario, several[0].scenario.data
+    known = [at for at, point in enumerate(points) if point.psi is not None]
+    if data.uncertain is None or redraws == 0 or len(known) == 0:
+        return list(points)
+    how = (cell.owners.whole, cell.all_records, Streams(cell.run.seed))
+    drawn: dict[int, list[float]] = {at: [] for at in known}
+    for redrawn in data.redraws(redraws, *how):
+        shared, dataset = Recursions(), cell.part(redrawn)
+        for at in known:
+            there = population(several[at].scenario, moments, private=False, dataset=dataset)
+            psi = _point(points[at].values, there, shared, heterogeneity).psi
+            drawn[at].append(np.inf if psi is None else psi)
+    told = list(points)
+    for at in known:
+        half = half_width_of(np.array(drawn[at]), points[at].psi or 0.0)
+        said = f"{redraws} {data.uncertain}"
+        told[at] = replace(
+            told[at], may_be_off=half, uncertain=said, left_out=several[at].dataset.doubts
+        )
+    return told
 
 
 def _point(

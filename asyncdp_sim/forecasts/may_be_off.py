@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace.trace import Trace
 
@@ -103,10 +104,10 @@ def may_be_off(
         others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
         advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
-    errors = [_half_width(column, own) for column, own in zip(
+    errors = [half_width_of(column, own) for column, own in zip(
         np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip
     return MayBeOff(
-        psi_half_width=_half_width(np.array([each.psi for each in others]), itself.psi),
+        psi_half_width=half_width_of(np.array([each.psi for each in others]), itself.psi),
         errors_half_width=tuple(errors),
         score=None if score is None else score.words,
         unit=data.target_unit if score is not None and score.in_units else None,
@@ -116,7 +117,27 @@ def may_be_off(
     )
 
 
-def _half_width(values: Array, itself: float) -> float:
+def of_the_end(
+    scenario: Scenario,
+    moments: Moments,
+    *,
+    private: bool,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> MayBeOff | None:
+    """Return how far a forecast of the scenario that advice ends with may be off.
+
+    None where private records were read, or nothing stands in for other records.
+    """
+    twin = None if private else scenario.data.twin()
+    if twin is None or twin.uncertain is None:
+        return None
+    known = population(scenario.base(), moments, private=False)
+    return may_be_off(known, moments, workers=workers, progress=progress)
+
+
+def half_width_of(values: Array, itself: float) -> float:
+    """Return t_R times the root mean square of what redraws differ by from the stand-in itself."""
     from scipy.special import stdtrit  # a slow import
 
     if not np.isfinite([*values, itself]).all():
@@ -160,4 +181,4 @@ def _figures(
     return _Figures(psi, np.array(rows).mean(axis=0)), made.traces
 
 
-__all__ = ["REDRAWS", "MayBeOff", "may_be_off"]
+__all__ = ["REDRAWS", "MayBeOff", "half_width_of", "may_be_off", "of_the_end"]

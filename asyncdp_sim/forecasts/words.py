@@ -65,11 +65,11 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ("method", found.method),
         *(("because", doubt) for doubt in found.doubts),
         ("data", found.moments + (f": {RELEASE}" if found.not_for_release else "")),
-        *_off(found.may_be_off),
+        *off(found.may_be_off),
     ]
 
 
-def _off(found: MayBeOff | None) -> list[tuple[str, str]]:
+def off(found: MayBeOff | None) -> list[tuple[str, str]]:
     """Say how far a stand-in's figures may be off, and what that leaves out."""
     if found is None:
         return []
@@ -80,6 +80,15 @@ def _off(found: MayBeOff | None) -> list[tuple[str, str]]:
         told += f", {found.score} ± {_figure(middle)}{unit} of the median owner"
     told += f": {found.redraws} {found.uncertain}"
     return [("may be off by", told), *(("beyond that", each) for each in found.left_out)]
+
+
+def off_lines(found: MayBeOff | None) -> list[str]:
+    """Return how far figures of what advice ends with may be off, in words."""
+    if found is None:
+        return []
+    [(name, first), *rest] = off(found)
+    rows = [(name, f"with what this ends with, {first}"), *rest]
+    return [f"{name:<{len(rows[0][0])}}  {said}" for name, said in rows]
 
 
 def owners(owners: Sequence[OwnerForecast]) -> list[list[str]]:
@@ -139,20 +148,25 @@ def _escaped(text: str) -> str:
 def grid_lines(points: Sequence[Point]) -> list[str]:
     """Return the forecasts of a grid as a table, and why there is none of some cells."""
     paths = list(points[0].values)
-    header = [*paths, "expected ψ", "without noise", "owners that profit"]
+    stood_in = any(point.may_be_off is not None for point in points)
+    header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "who profits"]
     table, said = [header], list[str]()
     for point in points:
         swept = [show(spoken(path, point.values[path])) for path in paths]
-        told = ["–"] * 3
+        told = ["–"] * (3 + stood_in)
         if point.psi is not None and point.alone is not None:
             who = int((point.alone > point.psi).sum())
             told = [
                 _figure(point.psi) + _half(point.half_width),
+                *[_figure(point.may_be_off)] * stood_in,
                 _figure(point.noise_free),
                 f"{who} of {len(point.alone)}",
             ]
         table.append([*swept, *told])
         said += [f"no exact moments where {doubt}" for doubt in point.doubts]
+        if point.may_be_off is not None:
+            said.append(f"ψ may be off by ±: {point.uncertain}")
+            said += [f"beyond that: {each}" for each in point.left_out]
     marked = [RELEASE] if any(point.not_for_release for point in points) else []
     return [*aligned(table), *dict.fromkeys(said), *marked]
 

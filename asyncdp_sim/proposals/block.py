@@ -11,8 +11,8 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.look.column import ColumnLook, percent
 from asyncdp_sim.data.look.table import TableLook
-from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.preprocessing import independent
 from asyncdp_sim.errors import DataError, Fault
 

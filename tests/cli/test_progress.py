@@ -14,7 +14,8 @@ from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.worth import errors
+from asyncdp_sim.forecasts.worth.changes import changes
+from asyncdp_sim.forecasts.worth.errors import errors
 from asyncdp_sim.progress.line import Drawn, drawn, duration, figures, rate
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
@@ -127,7 +128,7 @@ def test_forecasts_of_a_grid_and_of_what_may_be_off_tell(tmp_path):
     settings = ["run.updates=20", "run.replicates=2", "data.public_records=200"]
     banks = load(entry("lending-sound").file, [*settings, "data.held_out=0.2"])[0]
     known = population(banks, None, private=False)
-    errors.changes(known, errors.errors(known), progress=told)
+    changes(known, errors(known), progress=told)
     [(total, done)] = told.counts().values()
     assert done == [*range(total + 1)]
 

@@ -579,7 +579,7 @@ MUTANTS = (
         ("tests/verification/test_fitted.py",),
     ),
     Mutant(
-        "asyncdp_sim/imports/measured.py",
+        "asyncdp_sim/imports/exchanges.py",
         "free = self.found_free if self.locked else np.ones(len(mine.owner), bool)",
         "free = np.ones(len(mine.owner), bool)",
         "waiting in the queue counts as travel of the request",

@@ -10,9 +10,9 @@ from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.generic.with_public import public_form, with_public_rows
+from asyncdp_sim.data.tables.named_columns import nearest
 from asyncdp_sim.data.tables.read import found_form, read_table
-from asyncdp_sim.data.tables.table_recipe import nearest
-from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.words import aligned, number
 

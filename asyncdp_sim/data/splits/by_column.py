@@ -47,6 +47,10 @@ class ByColumn(SplitKind):
         return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
     @override
+    def repeated(self, times: int) -> Self:
+        return self.model_copy(update={"least": times * self.least})
+
+    @override
     def likened(
         self, owned: Owned, values_of: ValuesOf, first: int, public: int, apart: bool
     ) -> Rows:

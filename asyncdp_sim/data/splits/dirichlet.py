@@ -79,6 +79,10 @@ class Dirichlet(SplitKind):
         return self.rows
 
     @override
+    def repeated(self, times: int) -> Self:
+        return self if self.rows is None else self.model_copy(update={"rows": times * self.rows})
+
+    @override
     def named(self, values: Sequence[object]) -> tuple[str, ...]:
         return ()
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -104,6 +105,10 @@ class SplitKind(Kind):
     def shared_rows(self) -> int | None:
         """How many rows it shares out; None where the scenario or the table says so."""
         return None
+
+    def repeated(self, times: int) -> Self:  # noqa: ARG002
+        """Return how a table is split in which each row is there so many times."""
+        return self
 
     def likened(
         self,

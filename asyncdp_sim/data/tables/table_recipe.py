@@ -1,175 +1,32 @@
-"""The fields and the last steps that all kinds of tabular data share."""
+"""The steps by which encoded rows of any kind of table become features of owners."""
 
-import difflib
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field, model_validator
-from typing_extensions import override
 
-from asyncdp_sim.data.dataset import (
-    SYNTHETIC,
-    Array,
-    Dataset,
-    OnDemand,
-    Rows,
-    Source,
-    Table,
-    frozen,
-    spans,
-    take,
-)
-from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.data.splits import (
-    Asked,
-    InOrder,
-    Owned,
-    Split,
-    SplitKind,
-    ValuesOf,
-    require_records,
-)
+from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, take
+from asyncdp_sim.data.splits import Asked, Owned, ValuesOf, require_records
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
-from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
+from asyncdp_sim.data.tables.held_out import keep_apart, said
+from asyncdp_sim.data.tables.named_columns import require_column
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, Projection
-from asyncdp_sim.data.void import LARGEST, beyond, set_aside
-from asyncdp_sim.data.void import said as void_said
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.projected import records_of
+from asyncdp_sim.data.tables.row_notes import public_rows_note, usage
+from asyncdp_sim.data.tables.table_fields import TableFields
+from asyncdp_sim.data.void import LARGEST, beyond
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Features = Annotated[int, Field(ge=1, le=100_000)]
-PublicRecords = Annotated[int, Field(ge=0)]
 
-
-class TableRecipe(DataKind):
-    """How a table of encoded rows becomes features of owners."""
-
-    path: Annotated[
-        str | None,
-        about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
-    ] = None
-    features: Annotated[
-        Features, about("p: features that the encoded columns are projected to", "features")
-    ]
-    public_records: Annotated[
-        PublicRecords,
-        about(
-            "The last rows of the table, known to the learner, which fit the projection; at least "
-            "features, or 0 and more with preprocessing none",
-            "records",
-        ),
-    ]
-    public_overlap: Annotated[
-        bool,
-        about("Whether owners may hold public rows too (as published). Those records have ε = ∞"),
-    ] = False
-    preprocessing: Annotated[Preprocessing, about("What becomes of the encoded columns")] = (
-        EigenUncentred()
-    )
-    split: Annotated[Split, about("Which rows each owner holds")] = InOrder()
-    held_out: HeldOutShare = 0.0
-    score_on: Annotated[
-        Literal["participants", "all"],
-        about(
-            "Whose rows f, θ* and ψ are of: the owners' (participants), or, as published of "
-            "hospitals, those of no owner and the public ones too (all). Only the owners train"
-        ),
-    ] = "participants"
-
-    @property
-    @override
-    def file(self) -> str | None:
-        return self.path
-
-    @property
-    def public_file(self) -> str | None:
-        """The file whose last rows are public, if any."""
-        return self.path
-
-    @property
-    @override
-    def holds_out(self) -> bool:
-        return self.held_out > 0
-
-    @property
-    @override
-    def origin(self) -> str:
-        if self.path is None:
-            return f"{SYNTHETIC} twin of {self.kind}"
-        return f"{self.kind} table {Path(self.path).name}"
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column
-
-    @property
-    @override
-    def says_records(self) -> bool:
-        return self.split_column is not None or self.split.by_target
-
-    @property
-    def target_column(self) -> str:
-        """The column of the file that the target is made of."""
-        return ""
-
-    @override
-    def says_whose(self, column: str) -> bool:
-        by_target = self.split.by_target and column == self.target_column
-        return by_target or super().says_whose(column)
-
-    @override
-    def owner_names(self) -> tuple[str, ...]:
-        column = self.split_column
-        if column is None or self.path is None:
-            return ()
-        values = self._column(column)
-        return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
-
-    @property
-    def _held_back(self) -> int:
-        """How many of the file's last rows are no owner's."""
-        return 0 if self.public_overlap else self.public_records
-
-    @property
-    def _by_column(self) -> SplitKind:
-        """How the rows are split."""
-        return self.split
-
-    @abstractmethod
-    def _column(self, name: str) -> Sequence[object]:
-        """Read a raw column of the file, over all rows of the table, None where empty.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, or has no such column.
-        """
-
-    @override
-    def twin(self) -> Self | None:
-        return self.model_copy(update={"path": None})
-
-    @model_validator(mode="after")
-    def _public_rows_span_the_features(self) -> Self:
-        if self.preprocessing.fitted and self.public_records < self.features:
-            allowed = (
-                f"allowed is at least features = {self.features} "
-                f'with preprocessing = "{self.preprocessing.kind}"'
-            )
-            raise faults_of([Fault("public_records", str(self.public_records), allowed)])
-        return self
+class TableRecipe(TableFields):
+    """A table whose encoded rows become features of owners."""
 
     def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
         """Refuse what can be seen to be wrong before any file is read."""
@@ -230,11 +87,7 @@ class TableRecipe(DataKind):
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
-        first_public = total - self.public_records
-        if first_public < 0:
-            allowed = f"allowed is at most {total}, the number of rows of the table"
-            gathering.add([Fault("data.public_records", str(self.public_records), allowed)])
-            gathering.end()
+        first_public = self._first_public(total, gathering)
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
         asked = Asked(
@@ -250,37 +103,24 @@ class TableRecipe(DataKind):
             public, known = self._public(table, first_public, places)
             projection = self._projection(public, known) if given is None else given
         gathering.end()
-        rows, notes = owned.rows, owned.notes
+        rows = owned.rows
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
-        notes = (
-            *self._told(source),
-            *table.notes,
-            *projection.notes,
-            *notes,
-            *_usage(rows, total, first_public, overlap),
-            *said(kept, apart),
-        )
-        unowned = np.ones(total if self.score_on == "all" else 0, dtype=bool)
-        for r in rows if self.score_on == "all" else ():
-            unowned[r] = False
-        others = np.flatnonzero(unowned)
-        if len(others) > 0:
-            notes = (
-                *notes,
-                Counted("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),
-            )
-
+        others = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([others] if len(others) > 0 else [])
-        y = [projection.targets(take(table.target, r)) for r in sets]
-        with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large: set aside next
-            x = _features(table, projection, sets)
-        absent = sum(int(np.count_nonzero(np.isnan(each))) for each in y)
-        large = sum(set_aside(rows_, each) for rows_, each in zip(x, y, strict=True))
-        notes = (*notes, *void_said(absent, large))
-        features, targets = tuple(map(frozen, x)), tuple(map(frozen, y))
+        features, targets, set_aside = records_of(table, projection, sets)
+        notes = (
+            *public_rows_note(source, self.public_file, self.public_records),
+            *table.notes,
+            *projection.notes,
+            *owned.notes,
+            *usage(rows, total, first_public, overlap),
+            *said(kept, apart),
+            *_scored_beside(others),
+            *set_aside,
+        )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
         return Dataset(
             features=features[:of_owners],
@@ -302,6 +142,15 @@ class TableRecipe(DataKind):
             file_rows=places,
         )
 
+    def _first_public(self, total: int, gathering: Gathering) -> int:
+        """Return how many rows come before the public ones; refuse a table that has fewer."""
+        first = total - self.public_records
+        if first < 0:
+            allowed = f"allowed is at most {total}, the number of rows of the table"
+            gathering.add([Fault("data.public_records", str(self.public_records), allowed)])
+            gathering.end()
+        return first
+
     def _owned_before(
         self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
     ) -> Owned:
@@ -314,19 +163,6 @@ class TableRecipe(DataKind):
     def _projection(self, rows: Array, target: Array) -> Projection:
         """Return what the public rows make of all rows and targets."""
         return self.preprocessing.fit(rows, target, self.features)
-
-    def _told(self, source: Source | None) -> tuple[str, ...]:
-        """Return which rows of a file are public, in words."""
-        if source is None or self.public_records == 0:
-            return ()
-        return (
-            Counted(
-                "Public rows: the last {public} of {file}. Anybody may know them, and they alone "
-                "decide codes and projection.",
-                public=self.public_records,
-                file=Path(self.public_file or source.name).name,
-            ),
-        )
 
     def _public(self, table: Table, first: int, places: FileRows | None) -> tuple[Array, Array]:
         """Return the public rows and targets that are to be fitted, as far as they have targets.
@@ -353,93 +189,15 @@ class TableRecipe(DataKind):
         return (rows, target) if known.all() else (rows[known], target[known])
 
 
-def _features(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:
-    """Return the features of each set of rows, (n, p), Fortran order."""
-    if isinstance(table, OnDemand) and table.drain is not None:
-        return [_in_place(block, projection) for block in table.drain(sets)]
-    return [_projected(table, projection, rows) for rows in sets]
+def _left(rows: Sequence[Rows], total: int) -> Rows:
+    """Return the rows that are no owner's."""
+    left = np.ones(total, dtype=bool)
+    for each in rows:
+        left[each] = False
+    return np.flatnonzero(left)
 
 
-def _in_place(block: Array, projection: Projection) -> Array:
-    """Return the features of encoded rows, (n, p), in the room that those had to themselves."""
-    if projection.matrix is None:
-        return block
-    kept = projection.matrix.shape[1]
-    for span in spans(len(block)):
-        block[span, :kept] = projection.features(block[span].copy(order="F"))
-    # Reallocated: in Fortran order what is cut off are the last columns.
-    block.resize((len(block), kept), refcheck=False)
-    return block
-
-
-def _projected(table: Table, projection: Projection, rows: Rows) -> Array:
-    """Return the features of rows, (n, p), Fortran order."""
-    features, done = np.empty((0, 0)), 0
-    for piece in table.pieces(rows):
-        made = projection.features(piece)
-        if len(made) == len(rows):
-            return made
-        if done == 0:
-            features = np.empty((len(rows), made.shape[1]), order="F")
-        features[done : done + len(made)] = made
-        done += len(made)
-    return features
-
-
-def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
-    """Return a raw column's values, None where empty.
-
-    Raises
-    ------
-    DataError
-        On ``key``, naming the nearest column, when there is none of that name.
-    """
-    require_column(column, list(frame.columns), key)
-    values = frame[column].astype(object)
-    result: list[object] = values.where(frame[column].notna(), None).tolist()
-    return result
-
-
-def require_column(column: str, columns: Sequence[str], key: str = "data.split") -> None:
-    """Refuse a column that is not there.
-
-    Raises
-    ------
-    DataError
-        On ``key``, naming the nearest column.
-    """
-    if column not in columns:
-        raise DataError([Fault(key, f"a column {column!r}", nearest(column, columns))])
-
-
-def nearest(name: str, columns: Sequence[str]) -> str:
-    """Return the text of an error about a column that is not there."""
-    names = [str(c) for c in columns]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"nearest columns: {', '.join(near)}" if near else f"columns: {', '.join(names[:20])}"
-
-
-def _usage(
-    rows: Sequence[Rows], total: int, first_public: int, overlap: Sequence[int]
-) -> tuple[str, ...]:
-    notes = []
-    if sum(overlap) > 0:
-        notes.append(
-            Counted(
-                "{shared} of the {public} public rows are also owners' records: for these records "
-                "epsilon is infinite.",
-                shared=sum(overlap),
-                public=total - first_public,
-            )
-        )
-    used = sum(len(r) for r in rows)
-    unused = total - used - ((total - first_public) - sum(overlap))
-    if unused > 0:
-        notes.append(
-            Counted(
-                "{unused} of the table's {total} rows are neither owned nor public: unused.",
-                unused=unused,
-                total=total,
-            )
-        )
-    return tuple(notes)
+def _scored_beside(others: Rows) -> tuple[str, ...]:
+    if len(others) == 0:
+        return ()
+    return (Counted("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),)

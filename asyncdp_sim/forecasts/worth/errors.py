@@ -5,14 +5,12 @@ apart (``data.held_out``). Budgets are those of the scenario times some factors,
 streams of noise being the same for all, so that differences are known better than either.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
@@ -26,13 +24,8 @@ from asyncdp_sim.scenario import Participants, Scenario
 Array = npt.NDArray[np.float64]
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Times the scenario's budgets, in ascending order."""
-BEYOND = (30.0, 100.0, 1000.0)
-"""Times the budgets that are tried besides, up to the first where somebody profits."""
 RUNS = 40
 """Runs of each choice, at most."""
-DELTA = 1e-6
-MOST_RECORDS = 1_000_000
-"""Records that are drawn, all owners together, to see what more of them would change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,28 +101,23 @@ class Errors:
         return float(self.epsilon[owner] * np.exp(low + share * (high - low)))
 
 
-@dataclass(frozen=True)
-class Change:
-    """Something else that was tried where nobody profits.
-
-    Attributes
-    ----------
-    words : str
-        Of what was changed, with its number.
-    profits : int
-        How many owners are shown to profit then.
-    """
-
-    words: str
-    profits: int
-
-
-def errors(known: Population, *, workers: int = 1, progress: Progress | None = None) -> Errors:
+def errors(
+    known: Population,
+    *,
+    factors: tuple[float, ...] | None = None,
+    runs: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Errors:
     """Return what joining is worth to each owner of a scenario that holds rows out.
 
     Parameters
     ----------
     known : Population
+    factors : tuple of float, optional
+        Times which budgets are tried, 1 among them; absent, :data:`FACTORS` where any is finite.
+    runs : int, optional
+        Of each; absent, as many as take some seconds, and :data:`RUNS` at most.
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
@@ -142,14 +130,16 @@ def errors(known: Population, *, workers: int = 1, progress: Progress | None = N
     """
     scenario, problem = known.scenario, known.problem
     epsilon = np.asarray(problem.accountant.epsilon, dtype=float)
-    factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
-    runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
+    if factors is None:
+        factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
+    if runs is None:
+        runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
     found = []
     advance = counted(progress, "what joining is worth: runs", len(factors) * runs)
     with processes(workers) as mapped:
         for factor in factors:
             pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-            found.append(_joined(_times(scenario, factor), known, runs, pool))
+            found.append(_joined(with_budgets(scenario, factor), known, runs, pool))
             advance(runs)
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
@@ -177,73 +167,6 @@ def _names(who: Participants) -> tuple[str, ...]:
     )
 
 
-def changes(
-    known: Population, found: Errors, *, workers: int = 1, progress: Progress | None = None
-) -> list[Change]:
-    """Return what would make somebody profit where nobody does: each by runs, with its number."""
-    told, runs = list[Change](), found.joined.shape[1]
-    others = _others(known.scenario)
-    advance = counted(progress, "what would help: trials", len(BEYOND) + len(others))
-    for at in range(found.given + 1, len(found.factors)):
-        told.append(_larger(found.factors[at], int(found.profits(at).sum())))
-    for factor in BEYOND:
-        if len(told) > 0 and told[-1].profits == 0:
-            profits = _tried(_times(known.scenario, factor), known, runs, workers)
-            told.append(_larger(factor, profits))
-        advance(1)
-    for words, scenario in others:
-        try:
-            told.append(Change(words, _tried(scenario, known, runs, workers)))
-        except AsyncDPError:  # the scenario does not allow it: no advice then
-            continue
-        finally:
-            advance(1)
-    return told
-
-
-def _larger(factor: float, profits: int) -> Change:
-    return Change(f"budgets {factor:g} times as large", profits)
-
-
-def _tried(scenario: Scenario, known: Population, runs: int, workers: int) -> int:
-    """Return how many owners are shown to profit in another scenario."""
-    from asyncdp_sim.forecasts.population import population
-
-    same = scenario.data == known.scenario.data and scenario.owners == known.scenario.owners
-    there = population(
-        scenario, "own", private=known.private, dataset=known.dataset if same else None
-    )
-    joined = _joined(scenario, there, runs, {"workers": workers, "run_map": None})
-    judges, score = there.problem.held_out, there.problem.held_out[0].scores[0]
-    own = learn_alone(scenario.model, there.problem.records)
-    alone = np.array([score.of(*j.judged(theta)) for j, theta in zip(judges, own, strict=True)])
-    sign = 1.0 if score.more_is_better else -1.0
-    gains = sign * (joined.mean(axis=0) - alone)
-    return int(np.count_nonzero(gains > [half_width(column) for column in joined.T]))
-
-
-def _others(scenario: Scenario) -> Sequence[tuple[str, Scenario]]:
-    """Return other settings to try, in words and as scenarios; none that is not valid."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    updates, records = scenario.run.updates // 4, scenario.records
-    if updates > 0:
-        words = f"{updates} updates instead of {scenario.run.updates}"
-        found.append((words, {"run": {"updates": updates}}))
-    if scenario.privacy.mechanism.composition == "pure":
-        privacy = {"mechanism": "gaussian", "delta": DELTA}
-        found.append((f"Gaussian noise at δ = {DELTA:g}", {"privacy": privacy}))
-    if scenario.data.synthetic and records is not None and 4 * sum(records) <= MOST_RECORDS:
-        more = {"records": tuple(4 * n for n in records)}
-        found.append(("four times the records of each owner", {"owners": more}))
-    valid = []
-    for words, parts in found:
-        try:
-            valid.append((words, scenario.replace(**parts)))
-        except AsyncDPError:
-            continue
-    return valid
-
-
 def _joined(scenario: Scenario, known: Population, runs: int, pool: dict[str, Any]) -> Array:
     """Return scores at the end of runs, (R, N)."""
     quick = {"record_every": scenario.run.updates, "alone": False, "split": False}
@@ -255,7 +178,7 @@ def _joined(scenario: Scenario, known: Population, runs: int, pool: dict[str, An
     return np.array(rows)
 
 
-def _times(scenario: Scenario, factor: float) -> Scenario:
+def with_budgets(scenario: Scenario, factor: float) -> Scenario:
     """Return the scenario with all budgets so many times as large."""
     if factor == 1.0:
         return scenario
@@ -264,29 +187,4 @@ def _times(scenario: Scenario, factor: float) -> Scenario:
     return scenario.model_copy(update={"privacy": privacy})
 
 
-def as_table(found: Errors, changes: Sequence[Change]) -> dict[str, Any]:
-    """Return all figures as plain values, ready for JSON."""
-    at = found.given
-    columns = {
-        "name": list(found.names),
-        "records": found.records.tolist(),
-        "joined": found.joined[at].mean(axis=0).tolist(),
-        "joined_half_width": found.half_width(at).tolist(),
-        "alone": found.alone.tolist(),
-        "together": found.together.tolist(),
-        "profits": found.profits(at).tolist(),
-        "loses": found.loses(at).tolist(),
-        "epsilon_needed": [found.needed(owner) for owner in range(len(found.names))],
-    }
-    rows = zip(*columns.values(), strict=True)
-    return {
-        "score": found.score.name,
-        "unit": found.unit,
-        "runs": found.joined.shape[1],
-        "budgets_times": list(found.factors),
-        "owners": [dict(zip(columns, row, strict=True)) for row in rows],
-        "changes": [asdict(each) for each in changes],
-    }
-
-
-__all__ = ["FACTORS", "Change", "Errors", "as_table", "changes", "errors"]
+__all__ = ["FACTORS", "RUNS", "Errors", "errors", "with_budgets"]

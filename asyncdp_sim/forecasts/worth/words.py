@@ -4,11 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from asyncdp_sim.forecasts.worth.errors import Change, Errors
+from asyncdp_sim.forecasts.worth.changes import Change
+from asyncdp_sim.forecasts.worth.errors import Errors
 from asyncdp_sim.words import number
 
 MOST = 5
 """Owners of each sort that are told one by one."""
+ANOTHER_STEP = (
+    "no larger budget helps by itself, with this step and length; for a larger privacy.epsilon "
+    "asyncdp forecast --tune seeks others"
+)
+"""What is said where noise is not all that keeps owners from profiting."""
 
 
 def sentences(found: Errors) -> list[str]:
@@ -33,6 +39,9 @@ def change_sentences(found: Errors, changes: Sequence[Change]) -> list[str]:
         return []
     total = len(found.names)
     tried = [f"- {each.words}: {each.profits} of {total} would profit" for each in changes]
+    larger = [each.profits for each in changes if each.budgets_times is not None]
+    if len(larger) > 0 and max(larger) == 0:
+        tried.append(ANOTHER_STEP)
     return ["nobody is shown to profit; tried instead, all else being as it is:", *tried]
 
 

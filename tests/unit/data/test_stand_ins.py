@@ -30,10 +30,12 @@ def built(path, records=None, **fields):
     return TableData(**asked).twin().build(2, records, Streams(5))
 
 
-def test_no_private_cell_has_a_say(tmp_path):
-    whole = built(table(tmp_path / "t.csv"))
+@pytest.mark.parametrize("kind", ["public-rows", "fitted"])
+def test_no_private_cell_has_a_say(tmp_path, kind):
+    stand_in = {"kind": kind}
+    whole = built(table(tmp_path / "t.csv"), stand_in=stand_in)
     for spoil in ("a", "b", "y"):
-        other = built(table(tmp_path / f"{spoil}.csv", spoil=spoil))
+        other = built(table(tmp_path / f"{spoil}.csv", spoil=spoil), stand_in=stand_in)
         for mine, theirs in zip(whole.features, other.features, strict=True):
             assert np.array_equal(mine, theirs)
         for mine, theirs in zip(whole.targets, other.targets, strict=True):

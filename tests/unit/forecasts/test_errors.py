@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.worth.errors import FACTORS, RUNS, Change, Errors, changes, errors
-from asyncdp_sim.forecasts.worth.words import lines, sentences
+from asyncdp_sim.forecasts.worth.changes import Change, changes
+from asyncdp_sim.forecasts.worth.errors import FACTORS, RUNS, Errors, errors
+from asyncdp_sim.forecasts.worth.words import ANOTHER_STEP, lines, sentences
 from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -117,6 +119,10 @@ def test_what_was_tried_is_told_only_where_nobody_profits():
         "- 10 updates instead of 40: 1 of 1 would profit",
     ]
     assert not any("tried instead" in line for line in lines(made([3.0, 2.0, 1.5], 2.4), []))
+    for profits, is_said in ((0, True), (1, False)):
+        larger = [Change("budgets 2 times as large", 0, 2.0), Change("30 times", profits, 30.0)]
+        told = list(lines(made([4.0, 3.0, 2.6], 2.4), larger))
+        assert (ANOTHER_STEP in told) is is_said
 
 
 @pytest.mark.oracle
@@ -138,6 +144,67 @@ def test_changes_are_true():
     for words, parts in by_hand.items():
         again = errors(population(asked.replace(**parts), "own", private=False))
         assert told[words] == again.profits(again.given).sum(), words
+
+
+MORE = "four times the records of each owner"
+SPLITS = {
+    "by column": {"split": {"column": "who", "least": 50}},
+    "in order": {"drop": ["who"]},
+    "by target": {"split": {"dirichlet": 2.0, "groups": 3, "rows": 700}, "drop": ["who"]},
+}
+
+
+def on_a_table(folder, split, *, times=1):
+    """Return a scenario on a table whose private rows are there so many times."""
+    g = np.random.default_rng(8)
+    x = g.normal(size=(1000, 3))
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    frame["y"] = x @ [1.0, -2.0, 0.5] + g.normal(size=1000)
+    frame["who"] = [("n", "e", "s", "w", "few")[i % 80 % 5 if i % 80 else 4] for i in range(1000)]
+    frame.loc[frame.index[frame.who == "few"][30:], "who"] = "n"  # 30 rows: no owner
+    private, public = frame[:800], frame[800:]
+    file = folder / f"{times}.parquet"
+    pd.concat([private] * times + [public], ignore_index=True).to_parquet(file)
+    fields = SPLITS[split]
+    if split == "by column":
+        fields = {"split": {"column": "who", "least": 50 * times}}
+    if split == "by target":
+        fields = {**fields, "split": {**fields["split"], "rows": 700 * times}}
+    data = {"kind": "table", "path": str(file), "target": "y", "features": 3, "held_out": 0.25,
+            "public_records": 200, "preprocessing": "pca", **fields}  # fmt: skip
+    owners = {"count": 4}
+    if split == "in order":
+        owners["records"] = [times * n for n in (100, 150, 200, 300)]
+    privacy = {"epsilon": 30.0, "sensitivity": {"kind": "clip", "bound": 8.0}}
+    raw = {key: value for key, value in RAW.items() if key not in ("owners", "data", "privacy")}
+    return Scenario.model_validate({**raw, "owners": owners, "data": data, "privacy": privacy})
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_more_records_of_a_table_are_as_true(tmp_path, split):
+    """The same table with its private rows four times, forecast from the same public rows."""
+    known = population(on_a_table(tmp_path, split), None, private=False)
+    worth = errors(known, factors=(1.0,))
+    told = {each.words: each.profits for each in changes(known, worth)}
+    there = population(on_a_table(tmp_path, split, times=4), None, private=False)
+    before, after = (np.array(p.problem.task.objective.records) for p in (known, there))
+    assert after == pytest.approx(4 * before, rel=0.3 if split == "by target" else 0.01)
+    again = errors(there, factors=(1.0,))
+    assert told[MORE] == again.profits(again.given).sum()
+    if split != "by target":
+        assert told[MORE] > 0
+    part = known.scenario.replace(owners={"only": (1, 2)}).base()
+    few = population(part, None, private=False)
+    assert MORE in {each.words for each in changes(few, errors(few, factors=(1.0,), runs=2))}
+
+
+def test_private_rows_are_not_made_more(tmp_path):
+    """What is read is what there is: nobody draws more of it."""
+    known = population(on_a_table(tmp_path, "by column"), "own", private=True)
+    told = changes(known, errors(known, factors=(1.0,), runs=2))
+    assert [each.words for each in told] == [
+        "15 updates instead of 60", "Gaussian noise at δ = 1e-06",
+    ]  # fmt: skip
 
 
 FILE = """

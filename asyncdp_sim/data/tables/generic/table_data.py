@@ -6,113 +6,36 @@ public cells alone decide what that is.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded
-from asyncdp_sim.data.splits import Asked, ByColumn, InOrder, SplitKind
-from asyncdp_sim.data.stand_ins import DeclaredMoments, PublicRows, StandIn
-from asyncdp_sim.data.tables.encoded_columns import encoded, target_of
-from asyncdp_sim.data.tables.encodings import Encoding, Ordinal
-from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.splits import Asked, ByColumn
+from asyncdp_sim.data.stand_ins import DeclaredMoments
+from asyncdp_sim.data.tables.encodings import Ordinal
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
+from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
+from asyncdp_sim.data.tables.generic.fields import GenericFields
+from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
+from asyncdp_sim.data.tables.generic.with_public import with_public_rows
+from asyncdp_sim.data.tables.named_columns import nearest, raw_values, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre, Projection
-from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
-from asyncdp_sim.data.tables.table_recipe import TableRecipe, nearest, raw_values, require_column
-from asyncdp_sim.data.tables.with_public import public_form, with_public_rows
+from asyncdp_sim.data.tables.read import column_names, read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class TableData(TableRecipe):
+class TableData(GenericFields):
     """A table from a file."""
 
     kind: Literal["table"] = "table"
-    path: Annotated[str, about("The file: CSV, gzipped CSV or Parquet", example="loans.csv")]
-    public_path: Annotated[
-        str | None,
-        about(
-            "A file of public rows alone, with the same columns, whose last public_records are "
-            "used; absent, public rows are the last of path",
-            example="public.csv",
-        ),
-    ] = None
-    target: Annotated[
-        str,
-        about(
-            "The column of numbers to predict. A private row without one stays, and contributes "
-            "nothing",
-            example="rate",
-        ),
-    ]
-    owner_column: Annotated[
-        str | None,
-        about(
-            "Each distinct value is one owner; the same as split = { column = … }. The column is "
-            "not a feature",
-            example="bank",
-        ),
-    ] = None
-    unit: Annotated[
-        str | None,
-        about("The target's unit, in which errors on held-out rows are told", example="days"),
-    ] = None
-    drop: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        about(
-            'Columns that are no features; the same as columns = { NAME = "drop" }', example=["id"]
-        ),
-    ] = ()
-    columns: Annotated[
-        dict[str, Encoding],
-        about(
-            "From a column to its encoding. Others are numbers, or of texts a dictionary, as "
-            "their public cells show",
-            example={"term": "money"},
-        ),
-    ] = Field(default={})
-    separator: Annotated[
-        Literal[",", ";", "\t", "|"] | None,
-        about("What stands between the cells of a CSV; absent, as its header and public rows show"),
-    ] = None
-    decimal: Annotated[
-        Literal[".", ","] | None,
-        about("What stands before fractions in a CSV; absent, as its public rows show"),
-    ] = None
-    charset: Annotated[
-        Literal["utf-8", "utf-16", "cp1252"] | None,
-        about("By which bytes of a CSV are text; absent, as its header and public rows show"),
-    ] = None
-    stand_in: Annotated[
-        StandIn,
-        about(
-            "What is drawn in place of private rows where they may not be read, as by a forecast: "
-            "public rows, or moments that owners released"
-        ),
-    ] = PublicRows()
-    from_stand_in: Annotated[
-        bool,
-        about(
-            "Whether the stand-in's rows are used in place of the private ones, of which no more "
-            "is read than whose they are"
-        ),
-    ] = False
-
-    def __hash__(self) -> int:
-        return hash(self.model_dump_json())  # columns are a table, which has no hash
 
     @classmethod
     @override
@@ -127,36 +50,6 @@ class TableData(TableRecipe):
             cls(**asked, public_records=9, columns={"x": Ordinal()}, unit="days"),
             cls(**asked, public_records=9, stand_in=DeclaredMoments(path="moments.toml")),
         )
-
-    @property
-    @override
-    def origin(self) -> str:
-        return f"table {Path(self.path).name}"
-
-    @property
-    @override
-    def target_unit(self) -> str | None:
-        return self.unit
-
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return self.from_stand_in
-
-    @property
-    @override
-    def public_file(self) -> str:
-        return self.path if self.public_path is None else self.public_path
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column if self.owner_column is None else self.owner_column
-
-    @property
-    @override
-    def target_column(self) -> str:
-        return self.target
 
     @override
     def twin(self) -> Self | None:
@@ -173,47 +66,6 @@ class TableData(TableRecipe):
     @override
     def uncertain(self) -> str | None:
         return self.stand_in.uncertain if self.from_stand_in else None
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        found = list(self._faults())
-        if len(found) > 0:
-            raise faults_of(found)
-        return self
-
-    def _faults(self) -> Iterator[Fault]:
-        """Yield what does not fit together, before any file is read."""
-        if self.owner_column is not None and self.split not in (
-            InOrder(),  # the default: not a contradiction
-            ByColumn(column=self.owner_column),
-        ):
-            allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
-            yield Fault("split", str(self.model_dump()["split"]), allowed)
-        if self.public_path is not None and self.public_overlap:
-            allowed = (
-                "allowed is false with public_path: rows of a file of their own are no owner's"
-            )
-            yield Fault("public_overlap", "true", allowed)
-        for name, encoding in self.columns.items():
-            key = f"columns.{name}"
-            yield from encoding.faults(key, self.public_records)
-            if name in self.drop:
-                yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
-            if name == self.split_column:
-                yield Fault(key, repr(encoding.kind), "allowed is nothing: it says whose rows are")
-            if name == self.target and not encoding.single:
-                allowed = "allowed for the target is an encoding that makes one number of a cell"
-                yield Fault(key, repr(encoding.kind), allowed)
-
-    @property
-    @override
-    def form(self) -> FileForm:
-        declared = (self.separator, self.decimal, self.charset)
-        public = self.public_records if self.public_path is None else 0
-        found = found_form(self.path, public, *declared)
-        if self.public_path is None or self.path.endswith(".parquet"):
-            return found
-        return public_form(self.public_path, found, *declared)
 
     @override
     def build(
@@ -256,9 +108,23 @@ class TableData(TableRecipe):
             drawn = data.model_copy(update={"stand_in": stand_in})
             yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
 
-    @property
-    def _split_key(self) -> str:
-        return "data.split" if self.owner_column is None else "data.owner_column"
+    @override
+    def enlarged(
+        self, times: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> Dataset | None:
+        if not self.from_stand_in:
+            return None
+        split = self._by_column
+        ground = self._ground().repeated(times, split.of_column)
+        wanted = None if records is None else tuple(times * n for n in records)
+        data = self.model_copy(update={"split": split.repeated(times)})
+        return data._stood_in(ground, n_owners, wanted, streams, None)
+
+    @override
+    def _column(self, name: str) -> Sequence[object]:
+        key = self._split_key
+        require_column(name, column_names(self.path, form=self.form), key)
+        return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
 
     def _frame(self) -> tuple["pd.DataFrame", FileRows]:
         """Read the table, public rows last, and where its rows stand in the files."""
@@ -315,29 +181,6 @@ class TableData(TableRecipe):
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)
-
-    @property
-    @override
-    def _by_column(self) -> SplitKind:
-        if self.owner_column is None or self.split.of_column is not None:
-            return self.split
-        return ByColumn(column=self.owner_column)
-
-    @override
-    def _column(self, name: str) -> Sequence[object]:
-        key = self._split_key
-        require_column(name, column_names(self.path, form=self.form), key)
-        return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
-
-    @property
-    @override
-    def _held_back(self) -> int:
-        return 0 if self.public_path is not None else super()._held_back
-
-    @property
-    def _dropped(self) -> set[str]:
-        """Columns of which no feature is made."""
-        return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
 
     def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""

@@ -1,0 +1,134 @@
+"""Unlike owners by public rows: their slopes at the least squares of all of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.data.stand_ins.apart import apart
+from asyncdp_sim.data.stand_ins.kind import Known
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.words import number
+
+
+@dataclass(frozen=True, eq=False)
+class Unlike:
+    """How unlike owners are by the public rows.
+
+    Attributes
+    ----------
+    variance, half_width : float
+        τ²/f(θ*) of the least squares f, and of about its 95 % interval.
+    shares : array (N,)
+        λ_i, 0 where no public row is like owner i's.
+    ways : array (N, p)
+        What is seen of each owner's θ_i − θ* at f's least: H⁻¹ times its mean slope beyond all, 0
+        where no row is like its.
+    seen : array of bool (N,)
+        Whether a public row is like owner i's.
+    """
+
+    variance: float
+    half_width: float
+    shares: Array
+    ways: Array
+    seen: Rows
+
+
+def half(known: Known, redrawn: int, streams: Streams | Scope) -> Rows:
+    """Return which public rows are used: all, or in a redraw a random half of them."""
+    rows = np.arange(len(known.targets))
+    if redrawn == 0:
+        return rows
+    generator = streams.generator("data", "stand-in", "half", redrawn)
+    return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
+
+
+def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike:
+    """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
+
+    Parameters
+    ----------
+    features, targets, like
+        As in :class:`~asyncdp_sim.data.stand_ins.kind.Known`.
+    n_owners : int
+    """
+    shares, ways = np.zeros(n_owners), np.zeros((n_owners, features.shape[1]))
+    whole = ~np.isnan(targets)
+    x, y, like = features[whole], targets[whole], like[whole]
+    of_owners = like >= 0
+    counts = np.bincount(like[of_owners], minlength=n_owners)
+    seen = np.flatnonzero(counts)
+    total = int(counts.sum())
+    if len(seen) < 2 or total <= len(seen):
+        return Unlike(0.0, 0.0, shares, ways, seen)
+    inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
+    error = y - x @ (inverse @ (x.T @ y / len(y)))
+    slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
+    slopes = slopes - slopes.mean(axis=0)
+    sums = np.zeros((n_owners, x.shape[1]))
+    np.add.at(sums, owners, slopes)
+    own = sums[seen] / counts[seen, None]
+    distance = np.einsum("ia,ab,ib->i", own, inverse, own)
+    among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
+    within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
+    found = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
+    shares[seen], ways[seen] = found.shares, own @ inverse
+    least = float(np.mean(np.square(error)))
+    scale = 1 / least if least > 0 else 0.0
+    return Unlike(found.variance * scale, found.half_width * scale, shares, ways, seen)
+
+
+def alike(known: Known, found: Unlike, others: str) -> tuple[str, ...]:
+    """Say how unlike owners are taken to be, and why.
+
+    Parameters
+    ----------
+    known : Known
+    found : Unlike
+    others : str
+        What owners are of which no public row is one.
+    """
+    if len(known.sizes) == 0:  # a split by the target, whose words are its own
+        return ()
+    if len(found.seen) < 2:
+        return (
+            "owners are taken to be alike: nothing public tells whose rows are like which, and "
+            "what sets owners apart is not in the ±",
+        )
+    how = (
+        "public rows that name their owner show beyond chance"
+        if len(known.names) > 0
+        else "stretches of the public file show beyond chance, as if it stood in the table's order"
+    )
+    told = [
+        f"owners are taken to be as unlike as {how}: own truths τ² = "
+        f"{found.variance:.3g} ± {found.half_width:.2g} apart"
+    ]
+    if len(known.names) == 0:
+        told.append(
+            "if the public file stands in another order than the table, what sets owners apart is "
+            "left out, and is not in the ±"
+        )
+    without = len(known.sizes) - len(found.seen)
+    if without > 0:
+        told.append(f"{without} owners without a public row of their own {others}")
+    return tuple(told)
+
+
+def last(known: Known) -> tuple[str, ...]:
+    """Say what the last rows of a table may be, and what they are for all to see."""
+    told = []
+    values = np.unique(known.targets[~np.isnan(known.targets)])
+    if len(values) == 1:
+        told.append(
+            f"the {number(len(known.targets))} public rows have one target alone: what leads to "
+            "another one is not in them, and ψ and errors are those of rows with that one"
+        )
+    if known.last:
+        told.append(
+            "the public rows are the last of the table: where it stands in an order (of time, of "
+            "classes), owners' rows are of other times or classes, which is not in the ±; rows "
+            "drawn at random into a file of their own (data.public_path) would be of all"
+        )
+    return tuple(told)

@@ -1,0 +1,109 @@
+"""Changes that might make somebody profit where nobody does, each tried by runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import AsyncDPError
+from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.worth.errors import Errors, errors, with_budgets
+from asyncdp_sim.progress import Progress, counted
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+
+BEYOND = (30.0, 100.0, 1000.0)
+"""Times the budgets that are tried besides, up to the first where somebody profits."""
+DELTA = 1e-6
+TIMES, MORE = 4, "four times the records of each owner"
+"""Times the records that are tried, and what that is called."""
+MOST_RECORDS = 1_000_000
+"""Records that are drawn, all owners together, to see what more of them would change."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something else that was tried where nobody profits.
+
+    Attributes
+    ----------
+    words : str
+        Of what was changed, with its number.
+    profits : int
+        How many owners are shown to profit then.
+    budgets_times : float, optional
+        How many times as large budgets are; None where they are as given.
+    """
+
+    words: str
+    profits: int
+    budgets_times: float | None = None
+
+
+def changes(
+    known: Population, found: Errors, *, workers: int = 1, progress: Progress | None = None
+) -> list[Change]:
+    """Return what would make somebody profit where nobody does: each by runs, with its number.
+
+    Larger budgets, fewer updates, Gaussian noise; and, where the records are drawn (synthetic
+    ones, or a table's stand-in), as many more of them for each owner, of the same law.
+    """
+    told, runs = list[Change](), found.joined.shape[1]
+    for at in range(found.given + 1, len(found.factors)):
+        told.append(_larger(found.factors[at], int(found.profits(at).sum())))
+
+    def tried(scenario: Scenario, dataset: Dataset) -> int:
+        there = population(scenario, "own", private=known.private, dataset=dataset)
+        one = errors(there, factors=(1.0,), runs=runs, workers=workers)
+        return int(one.profits(0).sum())
+
+    settings = list(_settings(known.scenario))
+    advance = counted(progress, "what would help: trials", len(BEYOND) + len(settings) + 1)
+    for factor in BEYOND:
+        if len(told) > 0 and told[-1].profits == 0:
+            budgets = with_budgets(known.scenario, factor)
+            told.append(_larger(factor, tried(budgets, known.dataset)))
+        advance(1)
+    for words, parts in settings:
+        try:
+            told.append(Change(words, tried(known.scenario.replace(**parts), known.dataset)))
+        except AsyncDPError:  # the scenario does not allow it: no advice then
+            continue
+        finally:
+            advance(1)
+    more = _more_records(known)
+    if more is not None:
+        told.append(Change(MORE, tried(known.scenario, more)))
+    advance(1)
+    return told
+
+
+def _larger(factor: float, profits: int) -> Change:
+    return Change(f"budgets {factor:g} times as large", profits, factor)
+
+
+def _settings(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield other settings to try, in words and as parts of a scenario."""
+    updates = scenario.run.updates // 4
+    if updates > 0:
+        yield f"{updates} updates instead of {scenario.run.updates}", {"run": {"updates": updates}}
+    if scenario.privacy.mechanism.composition == "pure":
+        privacy = {"mechanism": "gaussian", "delta": DELTA}
+        yield f"Gaussian noise at δ = {DELTA:g}", {"privacy": privacy}
+
+
+def _more_records(known: Population) -> Dataset | None:
+    """Return records of which every owner has :data:`TIMES` as many, where they can be drawn."""
+    scenario, held = known.scenario, known.dataset
+    there = sum(map(len, (*held.targets, *held.held_out_targets)))
+    if TIMES * there > MOST_RECORDS:
+        return None
+    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    try:
+        drawn = scenario.data.enlarged(TIMES, *how)
+    except AsyncDPError:
+        return None
+    return None if drawn is None else scenario.part(drawn)
+
+
+__all__ = ["Change", "changes"]

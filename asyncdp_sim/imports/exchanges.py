@@ -1,0 +1,125 @@
+"""Exchanges as they were measured: who asked, read, answered and was heard when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.imports.fitted import Floats
+
+COLUMNS = ("owner", "request", "read", "release", "end")
+
+
+@dataclass(frozen=True)
+class MeasuredTrace:
+    """Exchanges in the order of their requests; NaN from where one did not come to its end.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What owner 0, 1, … is called.
+    owner : array of int
+    request, read, release, end : array
+        Time units: when an owner asked, when the model was read for it, when its answer left, and
+        when that was heard.
+    """
+
+    names: tuple[str, ...]
+    owner: npt.NDArray[np.int64]
+    request: Floats
+    read: Floats
+    release: Floats
+    end: Floats
+
+    @property
+    def heard(self) -> npt.NDArray[np.bool_]:
+        """Which exchanges ended with an answer that was heard."""
+        return ~np.isnan(self.end)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether some requests were never served, and others asked after them."""
+        return bool(np.isnan(self.read[: len(self.read) - len(self.names)]).any())
+
+    def only(self, which: npt.NDArray[np.bool_]) -> "MeasuredTrace":
+        """Return some of the exchanges."""
+        columns = (getattr(self, name)[which] for name in COLUMNS)
+        return MeasuredTrace(self.names, *columns)
+
+    @property
+    def locked(self) -> bool:
+        """Whether the learner had one exchange at a time."""
+        mine = self.only(self.heard)
+        order = np.argsort(mine.read, kind="stable")
+        return bool((mine.read[order][1:] >= mine.end[order][:-1] - 1e-9).all())
+
+    @property
+    def staleness(self) -> Floats:
+        """Other answers heard between an answer's read and its end."""
+        mine = self.only(self.heard)
+        ends = np.sort(mine.end)
+        since = np.searchsorted(ends, mine.read, side="right")
+        return (np.searchsorted(ends, mine.end, side="left") - since).clip(0).astype(float)
+
+    @property
+    def found_free(self) -> npt.NDArray[np.bool_]:
+        """Which requests that were heard found the learner with no exchange."""
+        mine = self.only(self.heard)
+        begun = np.searchsorted(np.sort(mine.read), mine.request, side="left")
+        ended = np.searchsorted(np.sort(mine.end), mine.request, side="right")
+        return np.asarray(begun <= ended)
+
+    @property
+    def queues(self) -> bool:
+        """Whether requests were served that had found the learner locked."""
+        return self.locked and not bool(self.found_free.all())
+
+    def durations(self) -> dict[str, tuple[Floats, npt.NDArray[np.int64]]]:
+        """Return by stage how long it lasted, and of whom.
+
+        A request's travel is seen where the learner was free when it was sent.
+        """
+        mine = self.only(self.heard)
+        free = self.found_free if self.locked else np.ones(len(mine.owner), bool)
+        return {
+            "request": ((mine.read - mine.request)[free], mine.owner[free]),
+            "compute": (mine.release - mine.read, mine.owner),
+            "answer": (mine.end - mine.release, mine.owner),
+        }
+
+    @property
+    def unseen(self) -> bool:
+        """Whether requests that a locked learner refused are not in the table."""
+        return self.locked and not self.queues and not self.refuses
+
+    def gaps(self) -> tuple[list[Floats], list[Floats]]:
+        """Return each owner's times from when it was free to its next request, and busy before.
+
+        Of requests that are unseen while the learner is locked the gaps count what is left: a
+        Poisson clock is one in the time that the learner is free, too.
+        """
+        mine = self.only(self.heard)
+        order = np.argsort(mine.read, kind="stable")
+        edges = np.stack([mine.read[order], mine.end[order]], axis=1).ravel()
+        locked = np.cumsum((mine.end - mine.read)[order])
+        passed = np.stack([np.append(0.0, locked[:-1]), locked], axis=1).ravel()
+        gaps, busy = [], []
+        for owner in range(len(self.names)):
+            own = self.owner == owner
+            asked, ended = self.request[own], self.end[own]
+            free = np.where(np.isnan(ended), asked, ended)[:-1]
+            gap = asked[1:] - free
+            good = gap >= 0
+            if self.unseen:
+                gap = gap - np.interp(asked[1:], edges, passed) + np.interp(free, edges, passed)
+            gaps.append(np.maximum(gap[good], 0.0))
+            busy.append((free - asked[:-1])[good])
+        return gaps, busy
+
+    @property
+    def free_share(self) -> float:
+        """Share of the time that gaps count."""
+        if not self.unseen:
+            return 1.0
+        mine = self.only(self.heard)
+        return 1 - float((mine.end - mine.read).sum() / (mine.end.max() - self.request.min()))
