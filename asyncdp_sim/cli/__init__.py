@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import asyncdp_sim
-from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted
+from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
 from asyncdp_sim.errors import InputError, ReplayError
 
 INTERRUPTED = 130
@@ -124,17 +124,17 @@ def main() -> None:
     except Interrupted as error:
         interrupted, code = error, INTERRUPTED
     except InputError as error:
-        typer.echo("\n".join(error.lines()), err=True)
+        show(error.lines(), err=True)
         code = 2
     except USAGE_ERROR as error:
-        typer.echo(f"asyncdp: {error.format_message()}", err=True)
+        show([f"asyncdp: {error.format_message()}"], err=True)
         code = 2
     except ReplayError as error:
-        typer.echo(str(error), err=True)
+        show([str(error)], err=True)
         code = 3
     except MemoryError:
-        typer.echo("asyncdp: given more than fits in memory; lower owners.records or run", err=True)
+        show(["asyncdp: given more than fits in memory; lower owners.records or run"], err=True)
         code = 2
     if code == INTERRUPTED:
-        typer.echo("\n".join(interrupted.lines()), err=True)
+        show(interrupted.lines(), err=True)
     sys.exit(code)

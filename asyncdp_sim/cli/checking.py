@@ -43,7 +43,7 @@ def check_command(
             show([f"{file}: valid", *(f"  {line}" for line in lines)])
             note_all(said)
     if len(faulty) > 0:
-        typer.echo("\n".join(faulty), err=True)
+        show(faulty, err=True)
         raise typer.Exit(2)
 
 

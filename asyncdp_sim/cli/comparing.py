@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import directory
+from asyncdp_sim.cli.screen import show
 
 
 def compare_command(
@@ -48,4 +49,4 @@ def compare_command(
     if as_json:
         typer.echo(json.dumps(found.content(), ensure_ascii=False, indent=1))
         return
-    typer.echo("\n".join([*found.lines(), *(f"drawn: {path}" for path in drawn)]))
+    show([*found.lines(), *(f"drawn: {path}" for path in drawn)])

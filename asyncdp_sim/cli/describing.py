@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from asyncdp_sim.cli.screen import show
+
 
 def describe_command(
     name: Annotated[
@@ -22,7 +24,8 @@ def describe_command(
     """
     from asyncdp_sim.reference import look_up
 
-    typer.echo("\n\n".join("\n".join(entry.lines()) for entry in look_up(name)))
+    for place, entry in enumerate(look_up(name)):
+        show([*[""] * (place > 0), *entry.lines()])
 
 
 def schema_command(

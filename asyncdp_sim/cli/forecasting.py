@@ -125,7 +125,10 @@ def forecast_command(
     if every:
         with blaming(file), drawn() as progress:
             points = grid(scenario, **data, progress=progress)
-        typer.echo(words.grid_json(points) if as_json else "\n".join(words.grid_lines(points)))
+        if as_json:
+            typer.echo(words.grid_json(points))
+        else:
+            show(words.grid_lines(points))
         note_all(said)
         return
     if len(scenario.sweep) > 0:
@@ -139,7 +142,7 @@ def forecast_command(
                 scenario.base(), data, inviting, tuning, prices, target, named, save,
                 workers=workers, progress=progress,
             )  # fmt: skip
-        typer.echo("\n".join(told))
+        show(told)
         if save is not None:
             put_schema_beside(save)
         note_all(said)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import positive_count
-from asyncdp_sim.cli.screen import put_schema_beside
+from asyncdp_sim.cli.screen import put_schema_beside, show
 from asyncdp_sim.errors import blaming
 
 
@@ -68,6 +68,6 @@ def import_command(
             from asyncdp_sim.imports.measured import import_trace
 
             told = import_trace(file, out, seed)
-    typer.echo("\n".join([*told, f"written to {out}"]))
+    show([*told, f"written to {out}"])
     if out.suffix == ".toml":
         put_schema_beside(out)

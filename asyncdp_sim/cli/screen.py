@@ -13,21 +13,62 @@ import typer
 
 def note(text: str) -> None:
     """Print a note, apart from what the command was asked for."""
-    typer.echo(f"note: {text}", err=True)
+    show([f"note: {text}"], err=True)
 
 
-def show(lines: Sequence[str]) -> None:
-    """Print lines; on a terminal, those that are longer than it are folded below their value."""
+def show(lines: Sequence[str], *, err: bool = False) -> None:
+    """Print lines, folded on a terminal; in a pipe each is one line, whatever its length.
+
+    Parameters
+    ----------
+    lines : sequence of str
+    err : bool
+        Whether they are errors or notes, which have a stream of their own.
+    """
+    folded = watched(err=err)
+    for line in lines:
+        typer.echo("\n".join(_folded(line)) if folded else line, err=err)
+
+
+def show_settings(lines: Sequence[str]) -> None:
+    """Print lines of a scenario; on a terminal, a comment that does not fit stands above its line.
+
+    What is copied from there means the same.
+    """
     from asyncdp_sim.words import SCREEN
 
     for line in lines:
-        begins = re.match(r" *(?:\S+ )*\S+ {2,}|\s*", line)
-        indent = " " * min(24, 2 if begins is None else begins.end())
-        whole = len(line) <= SCREEN or not sys.stdout.isatty()
-        parts = [line] if whole else textwrap.wrap(
-            line, SCREEN, subsequent_indent=indent, break_on_hyphens=False,
-        )  # fmt: skip
-        typer.echo("\n".join(parts))
+        setting, mark, comment = line.rpartition("  # ")
+        if len(line) <= SCREEN or mark == "" or not watched(err=False):
+            typer.echo(line)
+            continue
+        above = textwrap.wrap(comment, SCREEN, initial_indent="# ", subsequent_indent="# ")
+        typer.echo("\n".join([*above, setting.rstrip()]))
+
+
+def watched(*, err: bool) -> bool:
+    """Return whether what is printed goes to a terminal."""
+    return (sys.stderr if err else sys.stdout).isatty()
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line in parts that fit the screen, the others below its value.
+
+    A word that does not fit, such as a path, is left whole, so that it can be copied.
+    """
+    from asyncdp_sim.words import SCREEN
+
+    if len(line) <= SCREEN:
+        return [line]
+    begins = re.match(r" *(?:\S+ )*\S+ {2,}|\s*", line)
+    found = 0 if begins is None else begins.end()
+    return textwrap.wrap(
+        line,
+        SCREEN,
+        subsequent_indent=" " * (min(24, found) if found > 0 else 2),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def note_all(notes: Sequence[str]) -> None:
@@ -75,7 +116,7 @@ def put_schema_beside(scenario: Path) -> None:
 
     said = write_beside(scenario)
     if said is not None:
-        typer.echo(said)
+        show([said])
 
 
 def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:

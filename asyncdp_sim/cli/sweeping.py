@@ -17,7 +17,7 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show_result
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -72,7 +72,7 @@ def sweep_command(
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
-            typer.echo("\n".join(status(scenario, place).lines()))
+            show(status(scenario, place).lines())
             return
     ran = False
 
@@ -108,5 +108,5 @@ def sweep_command(
         wrong = [f"{file}: {line}" for line in found.errors()]
         if found.done == 0 and not place.exists():
             wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
-        typer.echo("\n".join(wrong), err=True)
+        show(wrong, err=True)
         raise typer.Exit(2)

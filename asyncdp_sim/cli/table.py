@@ -14,7 +14,7 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     positive,
 )
-from asyncdp_sim.cli.screen import put_schema_beside
+from asyncdp_sim.cli.screen import put_schema_beside, show, show_settings
 from asyncdp_sim.errors import DataError, Fault, blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -69,12 +69,12 @@ def data_command(
             private=private,
             charset=charset,
         )
-    typer.echo("\n".join(seen.lines()))
+    show(seen.lines())
     lacking = [said for said, there in _NEEDED if not there(seen)]
     if len(lacking) > 0:
         if write is not None:
             raise DataError([Fault("--write", str(write), f"it needs {' and '.join(lacking)}")])
-        typer.echo(f"proposed: nothing, for it needs {' and '.join(lacking)}")
+        show([f"proposed: nothing, for it needs {' and '.join(lacking)}"])
         return
     with blaming(file):
         _propose(seen, write, epsilon)
@@ -91,7 +91,7 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
     from asyncdp_sim.proposals import block, whole
 
     if write is None:
-        typer.echo("\n".join(["", *block(seen)]))
+        show_settings(["", *block(seen)])
         return
     if write.exists():
         allowed = "allowed is a file that is not there yet"
@@ -104,7 +104,7 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
             lines = whole(seen, epsilon, folder, progress)
         what = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    typer.echo(f"written: {write}, {what}")
+    show([f"written: {write}, {what}"])
     if epsilon is not None:
         put_schema_beside(write)
 
@@ -153,10 +153,8 @@ def play_release_command(
         require_new(out, "--out")
         made = play(scenario.base(), epsilon, bound, together=together)
         write_played(made, out)
-    typer.echo(
-        f"written: {out}, {made.words}, each record scaled down to {made.norm} norm "
-        f"{made.bound:g}: played on {made.played_on}, and no release of anything"
-    )
+    said = f"written: {out}, {made.words}, each record scaled down to {made.norm} norm"
+    show([f"{said} {made.bound:g}: played on {made.played_on}, and no release of anything"])
     if scenario.data.file is not None:
         typer.echo(
             f"to forecast from it: asyncdp forecast {file} --set data.stand_in.kind=moments --set "
