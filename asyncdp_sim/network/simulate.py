@@ -1,7 +1,6 @@
 """One replicate of the network, event by event."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
@@ -107,9 +106,9 @@ def _start_owners(
         network.topology.begin(owners, learner, streams.within("topology"))
     network.availability.begin(owners, learner, streams)
     protocol.begin(owners, learner, streams)
+    clocks, size = streams.of_each(network.n_owners, "clock"), block(network.n_owners)
     for owner in owners if protocol.clocked else ():
-        source = partial(streams.generator, "owner", owner.number, "clock")
-        ticks = network.clock.ticks(owner.number - 1, source, block(network.n_owners))
+        ticks = network.clock.ticks(owner.number - 1, clocks.source(owner.number), size)
         if ticks is None:
             kernel.start(saturate(owner, learner, protocol.attempt))
         else:

@@ -17,6 +17,8 @@ from asyncdp_sim.units import block_to_ticks
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
+_FIRST = 16
+"""Durations drawn first; each further block is twice as large, for most are few."""
 
 
 class LawKind(Kind):
@@ -74,7 +76,7 @@ class LawKind(Kind):
         source : callable
             Makes the random stream; called at the first draw.
         block : int
-            How many durations are drawn at a time, ≥ 1; does not change the values.
+            How many durations are drawn at a time at most, ≥ 1; does not change the values.
         """
 
 
@@ -90,6 +92,7 @@ class DrawnLaw(LawKind):
 
     @override
     def durations(self, source: Source, block: int) -> Iterator[int]:
-        generator = source()
+        generator, size = source(), min(_FIRST, block)
         while True:
-            yield from block_to_ticks(self.draw(generator, block))
+            yield from block_to_ticks(self.draw(generator, size))
+            size = min(2 * size, block)
