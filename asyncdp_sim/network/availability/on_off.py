@@ -117,7 +117,7 @@ class OnOff(AvailabilityKind):
         if not online:
             owner.go_offline(learner)
         while True:
-            yield kernel.after(left, Priority.PRESENCE)
+            yield kernel.tick + left, Priority.PRESENCE
             online = not online
             if online:
                 owner.go_online(learner)

@@ -189,7 +189,7 @@ class Broadcast(ProtocolKind):
     def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
         kernel, period, number = learner.kernel, to_ticks(self.interval), 0
         while True:
-            yield kernel.at(number * period, Priority.BROADCAST)
+            yield number * period, Priority.BROADCAST
             query = learner.broadcast()
             for owner in owners:
                 if learner.answers_left[owner.number] > 0:
@@ -200,7 +200,7 @@ class Broadcast(ProtocolKind):
         """Carry a query to one owner."""
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
-            yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
         listens = owner.offline_reasons == 0 and (
             owner.listens is None or owner.listens(kernel.tick)
         )
@@ -222,7 +222,7 @@ class Broadcast(ProtocolKind):
         owner.busy = self.own_tick == "drop"
         message = learner.begin(owner.number)
         if self.answer_at == "after-delay" and owner.delay is not None:
-            yield learner.kernel.after(next(owner.delay), Priority.TRANSMISSION_BEGINS)
+            yield learner.kernel.tick + next(owner.delay), Priority.TRANSMISSION_BEGINS
         exchange = learner.take(owner.number, message, query)
         if owner.link is not None:
             yield from owner.link.answer(exchange)
