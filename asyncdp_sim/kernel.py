@@ -157,7 +157,7 @@ class Kernel(simpy.Environment):
         """Go on when what an activity waits for happens."""
         if isinstance(target, tuple):
             tick, priority = target
-            queue: list[Any] = self._queue
+            queue: Any = self._queue
             heappush(queue, (tick, priority, next(self._eid), None, resume))
         else:
             target.callbacks.append(resume)

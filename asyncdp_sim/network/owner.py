@@ -5,8 +5,7 @@ from typing import Protocol
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Waiting
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Broadcast
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.

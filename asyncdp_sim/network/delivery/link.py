@@ -8,8 +8,7 @@ from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Broadcast
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 

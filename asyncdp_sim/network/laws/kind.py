@@ -6,6 +6,7 @@ in ticks, drawn in blocks; the size of a block never changes the values.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -92,7 +93,10 @@ class DrawnLaw(LawKind):
 
     @override
     def durations(self, source: Source, block: int) -> Iterator[int]:
+        return chain.from_iterable(self._blocks(source, block))
+
+    def _blocks(self, source: Source, block: int) -> Iterator[list[int]]:
         generator, size = source(), min(_FIRST, block)
         while True:
-            yield from block_to_ticks(self.draw(generator, size))
+            yield block_to_ticks(self.draw(generator, size))
             size = min(2 * size, block)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import StreamError
-from asyncdp_sim.seeding import Seed, Seeder
+from asyncdp_sim.streams.seeding import Seed, Seeder
 from asyncdp_sim.streams import Streams
 
 NAMES = [

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.errors import StreamError
-from asyncdp_sim.seeding import Seed, Seeder, Seeds
+from asyncdp_sim.streams.seeding import Seed, Seeder, Seeds
 
 _KEY_WORDS = 4
 """Words of 32 bits in a name's digest."""
