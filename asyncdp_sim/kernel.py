@@ -4,12 +4,12 @@ Events happen in the order ``(tick, priority, insertion)``. Intervals are half-o
 a tick has ended before anything starts at that tick.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
 from operator import index
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import simpy
@@ -18,10 +18,18 @@ from simpy.events import Event, Timeout
 from asyncdp_sim.units import LAST_TICK
 
 _T = TypeVar("_T")
-Waiting = Generator[Event, None, _T]
-"""A part of a process, which yields the events it waits for and returns what came of it."""
+Wait = Event | tuple[int, int]
+"""What a process waits for: an event, or a tick (not before now) and a priority.
+
+The latter happens as a :class:`Moment` would of which nobody else knows, at half the cost.
+"""
+Waiting = Generator[Wait, None, _T]
+"""A part of a process, which yields what it waits for and returns what came of it."""
 Activity = Waiting[None]
 """What a process runs."""
+OfEvents = Generator[Event, None, _T]
+"""A part of a process that SimPy's own may run as well: it yields events alone."""
+Resume = Callable[[Any], Any]
 
 
 class Priority(IntEnum):
@@ -143,7 +151,16 @@ class Kernel(simpy.Environment):
         """
         target = next(activity, None)
         if target is not None:
-            target.callbacks.append(cast("Any", activity.send))
+            self._await(target, activity.send)
+
+    def _await(self, target: Wait, resume: Resume) -> None:
+        """Go on when what an activity waits for happens."""
+        if isinstance(target, tuple):
+            tick, priority = target
+            queue: Any = self._queue
+            heappush(queue, (tick, priority, next(self._eid), None, resume))
+        else:
+            target.callbacks.append(resume)
 
     def stop(self) -> None:
         """End the run after the event that is being processed."""
@@ -155,6 +172,7 @@ class Kernel(simpy.Environment):
         Returns whether the run was stopped, rather than reaching the horizon.
         """
         queue: list[Any] = self._queue
+        number = self._eid
         while not self._stopped:
             try:
                 entry = heappop(queue)
@@ -163,18 +181,38 @@ class Kernel(simpy.Environment):
             if entry[0] >= horizon:
                 heappush(queue, entry)
                 break
-            self.tick, _, _, event = entry
-            callbacks, event.callbacks = event.callbacks, None
-            for callback in callbacks:
-                try:
-                    target = callback(event)
-                except StopIteration:  # an activity that has done its work
-                    continue
-                if target is not None:  # one that waits for its next event
-                    target.callbacks.append(callback)
-            if not event._ok and not hasattr(event, "_defused"):
-                raise event._value
+            self.tick = entry[0]
+            if len(entry) == _OF_EVENT:
+                self._happen(entry[3])
+                continue
+            resume = entry[4]
+            try:
+                target = resume(None)
+            except StopIteration:  # an activity that has done its work
+                continue
+            if type(target) is tuple:  # as _await does, which here would take as long again
+                tick, priority = target
+                heappush(queue, (tick, priority, next(number), None, resume))
+            else:
+                target.callbacks.append(resume)
         return self._stopped
+
+    def _happen(self, event: Any) -> None:
+        """Call back whoever waits for an event."""
+        callbacks, event.callbacks = event.callbacks, None
+        for callback in callbacks:
+            try:
+                target = callback(event)
+            except StopIteration:  # an activity that has done its work
+                continue
+            if target is not None:  # one that waits for what comes next
+                self._await(target, callback)
+        if not event._ok and not hasattr(event, "_defused"):
+            raise event._value
+
+
+_OF_EVENT = 4
+"""Length of the queue's entries of events: tick, priority, number, event."""
 
 
 def _shuffled(ties: np.random.Generator) -> Iterator[int]:

@@ -13,6 +13,8 @@ import numpy.typing as npt
 TICKS_PER_UNIT = 10**9
 LAST_TICK = 2**62
 """No run goes beyond this tick (4.6·10⁹ time units): tables hold 64-bit integers."""
+_LAST_UNIT = LAST_TICK / TICKS_PER_UNIT
+"""The last tick in time units: a float whose product with the ticks per unit is it exactly."""
 
 
 def to_ticks(units: float) -> int:
@@ -43,7 +45,7 @@ def block_to_ticks(units: npt.NDArray[np.float64]) -> list[int]:
 
     A duration beyond :data:`LAST_TICK` becomes that: no run sees its end.
     """
-    within = np.minimum(units, 1e10)  # beyond the last tick, yet a product that fits a float
-    ticks = np.minimum(np.rint(within * TICKS_PER_UNIT), LAST_TICK)
-    whole: list[Any] = ticks.astype(np.int64).tolist()
+    ticks = np.minimum(units, _LAST_UNIT)
+    ticks *= TICKS_PER_UNIT
+    whole: list[Any] = np.rint(ticks, out=ticks).astype(np.int64).tolist()
     return whole

@@ -1,18 +1,19 @@
 """The owners of a network, each with its streams, its durations and its way to the learner."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.delivery.link import Link
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
-from asyncdp_sim.network.latency import acknowledged
-from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
+from asyncdp_sim.network.laws import LawKind, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.spec import own
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
 
@@ -49,55 +50,41 @@ class Builder:
         self._medium = medium
         self._streams = streams
         self._policy = _policy(network)
-        self._transfers = {name: network.transfer_times(name) for name in ("query", "answer")}
         self._known: dict[int, Owner] | None = {} if shared else None
-        self._shared = self._durations(1, streams.within("crowd")) if shared else None
+        crowd = streams.within("crowd") if shared else None
+        self._stages = tuple(_stages(network, streams, crowd))
+        self._shared = self._durations(1) if shared else None
+        # In a crowd few owners act: seeds of all of them would be too many.
+        loss = None if shared else partial(streams.of_each, network.n_owners, "loss")
+        self._losses = {} if loss is None else {name: loss(name).source for name in MESSAGES}
 
     def owner(self, number: int) -> Owner:
         """Return an owner (from 1)."""
         if self._known is not None and number in self._known:
             return self._known[number]
-        durations = self._shared
-        if durations is None:
-            durations = self._durations(number, self._streams.within("owner", number))
+        durations = self._durations(number) if self._shared is None else self._shared
         owner = Owner(number, **durations)
         if self._network.topology is not None:
-            for name in ("request", "query", "answer", "acknowledgement"):
+            for name in MESSAGES:
                 if name != "acknowledgement" or owner.acknowledgement is not None:
-                    setattr(owner, name, _beyond(owner, durations[name]))
+                    setattr(owner, name, _beyond(owner, durations.get(name)))
         if not self.plain:
             owner.link = self._link(owner)
             if self._known is not None:
                 self._known[number] = owner
         return owner
 
-    def _durations(self, number: int, own: Scope) -> dict[str, Durations]:
-        network, latency = self._network, self._network.latency
-        stages: dict[str, Law | tuple[Law, ...]] = {
-            "request": latency.request,
-            "query": latency.query,
-            "compute": network.compute,
-            "answer": latency.answer,
-            "acknowledgement": latency.acknowledgement,
-        }
-        size = block(network.n_owners)
-        durations: dict[str, Durations] = {}
-        for name, laws in stages.items():
-            extra = 0
-            if name in self._transfers:
-                extra = to_ticks(self._transfers[name][number - 1])
-            law: Law = laws[number - 1] if isinstance(laws, tuple) else laws
-            drawn: Durations = law.durations(partial(own.generator, name), size)
-            if extra > 0:
-                drawn = map(extra.__add__, repeat(0) if drawn is None else drawn)
-            durations[name] = drawn
-        return durations
+    def _durations(self, number: int) -> dict[str, Durations]:
+        size = block(self._network.n_owners)
+        return {stage.name: stage.durations(number, size) for stage in self._stages}
 
     def _link(self, owner: Owner) -> Link:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel
 
         def lost(message: str, field: str) -> Iterator[bool] | None:
-            source = partial(mine.generator, "loss", message)
+            source: Source = partial(mine.generator, "loss", message)
+            if message in self._losses:
+                source = self._losses[message](owner.number)
             return channel.packet_loss(field).draws(source, owner.number - 1)
 
         return Link(
@@ -115,8 +102,61 @@ class Builder:
         )
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """A stage of every owner's exchanges.
+
+    Attributes
+    ----------
+    name : str
+        Its name, and that of its streams.
+    laws : Law or tuple of Law
+        One for all owners, or one for each.
+    extra : tuple of int, optional
+        Ticks on top, per owner: what the bytes of a message take.
+    source : callable
+        From an owner's number to the source of its stream.
+    """
+
+    name: str
+    laws: Laws
+    extra: tuple[int, ...] | None
+    source: Callable[[int], Source]
+
+    def durations(self, number: int, size: int) -> Durations:
+        """Return an owner's (from 1) durations, drawn in blocks of at most this size."""
+        drawn: Durations = own(self.laws, number - 1).durations(self.source(number), size)
+        extra = 0 if self.extra is None else self.extra[number - 1]
+        if extra > 0:
+            drawn = map(extra.__add__, repeat(0) if drawn is None else drawn)
+        return drawn
+
+
+def _stages(network: Network, streams: Scope, crowd: Scope | None) -> Iterator[_Stage]:
+    """Yield the stages that take time, for some owner at least.
+
+    Their streams are each owner's own, or those of a crowd that shares them.
+    """
+    for name in (*MESSAGES, "compute"):
+        laws = network.compute if name == "compute" else getattr(network.latency, name)
+        extra = None
+        if network.latency.rate_bytes is not None and name in ("query", "answer"):
+            extra = tuple(map(to_ticks, network.transfer_times(name)))
+        if extra is None and isinstance(laws, LawKind) and laws.instant:
+            continue
+        if crowd is None:
+            source = streams.of_each(network.n_owners, name).source
+        else:
+            source = partial(_same, partial(crowd.generator, name))
+        yield _Stage(name, laws, extra, source)
+
+
+def _same(source: Source, owner: int) -> Source:  # noqa: ARG001
+    return source
+
+
 def block(n_owners: int) -> int:
-    """Return how many numbers an owner draws at a time: fewer, the more owners there are."""
+    """Return how many numbers an owner draws at most at a time: fewer of more owners."""
     return min(512, max(16, 65536 // n_owners))
 
 

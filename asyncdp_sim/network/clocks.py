@@ -5,6 +5,7 @@ A clock yields the ticks of one owner, in order. Rates are per time unit.
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -27,6 +28,17 @@ from asyncdp_sim.spec import (
     wrong_length,
 )
 from asyncdp_sim.units import to_ticks
+
+
+# Owners mostly tick at one rate: a law is checked once, not once for each of them.
+@lru_cache
+def _exponential(rate: float) -> Exponential:
+    return Exponential(mean=1 / rate)
+
+
+@lru_cache
+def _gamma(rate: float, cv: float) -> Gamma:
+    return Gamma(mean=1 / rate, cv=cv)
 
 
 class ClockKind(Kind):
@@ -88,7 +100,7 @@ class PoissonClock(ClockKind):
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        return accumulate(Exponential(mean=1 / own(self.rate, owner)).durations(source, block))
+        return accumulate(_exponential(own(self.rate, owner)).durations(source, block))
 
     @override
     def rates(self, n_owners: int) -> tuple[float, ...]:
@@ -122,8 +134,7 @@ class GammaClock(ClockKind):
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
-        law = Gamma(mean=1 / own(self.rate, owner), cv=self.cv)
-        return accumulate(law.durations(source, block))
+        return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
 
     @override
     def rates(self, n_owners: int) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from simpy.events import Event
 
-from asyncdp_sim.kernel import Kernel, Waiting
+from asyncdp_sim.kernel import Kernel, OfEvents
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -43,7 +43,7 @@ class Joined:
         """Return a stream of random numbers of this replicate; each name is handed out once."""
         return self._streams.generator(name)
 
-    def hold(self, ticks: int) -> Waiting[None]:
+    def hold(self, ticks: int) -> OfEvents[None]:
         """Transmit on the shared channel, on all of them if there are several, for so long.
 
         It does not listen before; what overlaps it is destroyed, and who listens hears it. Where

@@ -1,21 +1,20 @@
 """The learner's side of the network: reads its model for an owner, applies the answer, counts.
 
-What the model is, the network does not know: a :class:`Learning` object may be told of every read
-and every update (live), or nobody is (the trace alone is recorded, for replay).
+What the model is, the network does not know. This learner tells nobody of reads and updates: the
+trace alone is recorded, for replay. One who does is :class:`~.live_hooks.LiveLearner`.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
-from asyncdp_sim.network.live_hooks import Broadcast, Learning
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_DELIVERED = EventKind.answer_delivered
 ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_RELEASED = EventKind.answer_released
-ANSWER_WITHHELD = EventKind.answer_withheld
 BROADCAST_SENT = EventKind.broadcast_sent
 BUDGET_EXHAUSTED = EventKind.budget_exhausted
 QUERY_SENT = EventKind.query_sent
@@ -33,6 +32,16 @@ TIMEOUT = EventKind.timeout
 TURN = Priority.TURN
 
 
+@dataclass(frozen=True)
+class Broadcast:
+    """A query sent to all owners: its message number, when it was read, and of which model."""
+
+    message: int
+    read_tick: int
+    read_k: int
+    sent: object = None
+
+
 class Learner:
     """Serves exchanges and counts updates.
 
@@ -44,13 +53,9 @@ class Learner:
         T; the run stops with update T.
     answers_allowed : sequence of int
         Distinct answers that each owner may release.
-    learning : Learning, optional
-        Whom to tell of reads and updates.
     answers_per_update : int, optional
         B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
         :meth:`update`.
-    stops : bool
-        Whether the one who is told may end the run at an update.
 
     Attributes
     ----------
@@ -76,8 +81,6 @@ class Learner:
         Happens when no exchange is open any more, where somebody waits for that.
     keeps_events : bool
         Whether events are kept; on the path of every update nobody is told of them otherwise.
-    learning : Learning or None
-        Whom to tell of reads and updates.
     kept_elsewhere : callable
         From the tick at which the run ends to the open exchanges that somebody else keeps, each
         with its end; nobody does unless a protocol says so.
@@ -89,10 +92,7 @@ class Learner:
         recorder: Recorder,
         updates: int,
         answers_allowed: Sequence[int],
-        learning: Learning | None = None,
         answers_per_update: int | None = 1,
-        *,
-        stops: bool = False,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -107,8 +107,6 @@ class Learner:
         self._horizon = updates
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
-        self.learning = learning
-        self._stops = stops
         self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
@@ -187,8 +185,7 @@ class Learner:
         """Read the model for all owners."""
         self.messages += 1
         self.broadcasts += 1
-        sent = None if self.learning is None else self.learning.broadcast()
-        self.newest = Broadcast(self.messages, self.kernel.tick, self.updates, sent)
+        self.newest = Broadcast(self.messages, self.kernel.tick, self.updates)
         self.event(BROADCAST_SENT, 0, self.messages)
         return self.newest
 
@@ -196,8 +193,6 @@ class Learner:
         """Open an owner's exchange on a query that was sent to all."""
         now = self.kernel.tick
         exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
-        if self.learning is not None:
-            self.learning.take(owner, message, query.sent)
         return self._opened(exchange)
 
     def repeat(self, former: Exchange) -> Exchange:
@@ -207,8 +202,6 @@ class Learner:
         now = self.kernel.tick
         read = (former.read_tick, former.read_k, former.peer)
         exchange = Exchange(self.messages, former.owner, now, *read)
-        if self.learning is not None:
-            self.learning.again(exchange.message, former.message)
         return self._opened(exchange)
 
     def _opened(self, exchange: Exchange) -> Exchange:
@@ -223,8 +216,6 @@ class Learner:
         self._open[message] = exchange
         if self.keeps_events:
             self.event(QUERY_SENT, owner, message)
-        if self.learning is not None:
-            self.learning.read(owner, message, peer)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
@@ -241,21 +232,24 @@ class Learner:
             self.active.discard(owner)
             self._awaited.discard(owner)
 
-    def withholds(self, exchange: Exchange) -> bool:
+    def form(self, owner: int, message: int, peer: int) -> None:
+        """Form a query from the model as it is now, where one is trained."""
+
+    def use(self, exchange: Exchange) -> None:
+        """Use an answer for the next update, where a model is trained."""
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
+
+    def withholds(self, exchange: Exchange) -> bool:  # noqa: ARG002
         """Return whether an answer that is ready is kept by its owner, and note it."""
-        learning, owner, message = self.learning, exchange.owner, exchange.message
-        if learning is None or not learning.withholds(owner, message):
-            return False
-        self.event(ANSWER_WITHHELD, owner, message)
-        return True
+        return False
 
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
         if self.keeps_events:
             self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
-        if self.learning is not None:
-            self.learning.apply(owner, message, exchange.peer)
         del self._open[message]
         exchange.outcome = APPLIED
         self._note(exchange, self.kernel.tick, self.updates)
@@ -269,17 +263,13 @@ class Learner:
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
         self._lacking = self._per_update
-        if self.learning is not None:
-            self.learning.update()
         if self._open:
             self.recorder.in_flight_total += len(self._open)
         self.updates += 1
         self._tick(self.kernel.tick)
         if self.keeps_events:
             self.event(UPDATE_APPLIED, owner, message)
-        if self._stops and self.learning is not None:
-            self.reached = self.learning.reached()
-        if self.reached or self.updates == self._horizon:
+        if self.updates == self._horizon:
             self.kernel.stop()
 
     def expire(self, exchange: Exchange) -> None:
@@ -338,8 +328,6 @@ class Learner:
             end_tick, end_k = exchange.ended
         if exchange.transmissions == 0:
             exchange.release_tick = end_tick
-        if self.learning is not None:
-            self.learning.forget(exchange.message)
         self.recorder.exchange(exchange, end_tick, end_k)
 
     def hold(self) -> None:

@@ -1,7 +1,16 @@
-"""Hooks by which a network tells whoever trains a model inside it."""
+"""Hooks by which a network tells whoever trains a model inside it, and the learner that does."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
+
+from typing_extensions import override
+
+from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.network.learner import Broadcast, Learner
+from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
+
+ANSWER_WITHHELD = EventKind.answer_withheld
 
 
 class Learning(Protocol):
@@ -44,11 +53,89 @@ class Learning(Protocol):
         """Note that the query of this message will not be answered."""
 
 
-@dataclass(frozen=True)
-class Broadcast:
-    """A query sent to all owners: its message number, when it was read, and of which model."""
+class LiveLearner(Learner):
+    """A learner whose model is trained while the network runs.
 
-    message: int
-    read_tick: int
-    read_k: int
-    sent: object
+    Parameters
+    ----------
+    learning : Learning
+        Whom to tell of reads and updates.
+    kernel, recorder, updates, answers_allowed, answers_per_update
+        As of :class:`Learner`.
+    stops : bool
+        Whether the one who is told may end the run at an update.
+    """
+
+    def __init__(
+        self,
+        learning: Learning,
+        kernel: Kernel,
+        recorder: Recorder,
+        updates: int,
+        answers_allowed: Sequence[int],
+        answers_per_update: int | None = 1,
+        *,
+        stops: bool = False,
+    ) -> None:
+        super().__init__(kernel, recorder, updates, answers_allowed, answers_per_update)
+        self._learning = learning
+        self._stops = stops
+
+    @override
+    def broadcast(self) -> Broadcast:
+        sent = self._learning.broadcast()
+        self.newest = replace(super().broadcast(), sent=sent)
+        return self.newest
+
+    @override
+    def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
+        self._learning.take(owner, message, query.sent)
+        return super().take(owner, message, query)
+
+    @override
+    def repeat(self, former: Exchange) -> Exchange:
+        exchange = super().repeat(former)
+        self._learning.again(exchange.message, former.message)
+        return exchange
+
+    @override
+    def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
+        self._learning.read(owner, message, peer)
+        return super().read(owner, message, request_tick, peer)
+
+    @override
+    def form(self, owner: int, message: int, peer: int) -> None:
+        self._learning.read(owner, message, peer)
+
+    @override
+    def use(self, exchange: Exchange) -> None:
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+
+    @override
+    def server_step(self, server: int) -> None:
+        self._learning.server_step(server)
+
+    @override
+    def withholds(self, exchange: Exchange) -> bool:
+        if not self._learning.withholds(exchange.owner, exchange.message):
+            return False
+        self.event(ANSWER_WITHHELD, exchange.owner, exchange.message)
+        return True
+
+    @override
+    def apply(self, exchange: Exchange) -> None:
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+        super().apply(exchange)
+
+    @override
+    def update(self, owner: int = 0, message: int = 0) -> None:
+        self._learning.update()
+        super().update(owner, message)
+        if self._stops and self._learning.reached():
+            self.reached = True
+            self.kernel.stop()
+
+    @override
+    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
+        super().drop(exchange, outcome)
+        self._learning.forget(exchange.message)

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority, Waiting
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Waiting
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Broadcast
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -146,7 +145,7 @@ def live(
     event, active, start = learner.event, learner.active, kernel.start
     keeps_events = learner.keeps_events
     for tick in ticks:
-        yield Moment(kernel, tick, AT_TICK)
+        yield tick, AT_TICK
         if number not in active:
             return
         if owner.offline_reasons > 0 or (owner.attends is not None and not owner.attends(tick)):

@@ -1,13 +1,12 @@
 """One replicate of the network, event by event."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Learning
+from asyncdp_sim.network.live_hooks import Learning, LiveLearner
 from asyncdp_sim.network.owner import Owner, live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
@@ -61,15 +60,11 @@ def simulate(
     kernel, protocol = Kernel(ties), network.protocol
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
     per_update = network.answers_per_update
-    learner = Learner(
-        kernel,
-        recorder,
-        network.updates,
-        network.answers_allowed,
-        learning,
-        per_update,
-        stops=network.stops,
-    )
+    counted = (kernel, recorder, network.updates, network.answers_allowed, per_update)
+    if learning is None:
+        learner = Learner(*counted)
+    else:
+        learner = LiveLearner(learning, *counted, stops=network.stops)
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)
     crowd = Crowd(network, learner, builder, streams) if network.superposed else None
@@ -107,9 +102,9 @@ def _start_owners(
         network.topology.begin(owners, learner, streams.within("topology"))
     network.availability.begin(owners, learner, streams)
     protocol.begin(owners, learner, streams)
+    clocks, size = streams.of_each(network.n_owners, "clock"), block(network.n_owners)
     for owner in owners if protocol.clocked else ():
-        source = partial(streams.generator, "owner", owner.number, "clock")
-        ticks = network.clock.ticks(owner.number - 1, source, block(network.n_owners))
+        ticks = network.clock.ticks(owner.number - 1, clocks.source(owner.number), size)
         if ticks is None:
             kernel.start(saturate(owner, learner, protocol.attempt))
         else:

@@ -33,4 +33,4 @@ def watch(network: Network, learner: Learner) -> Activity:
             learner.stall()
             return
         looks += 1
-        yield learner.kernel.after(period, Priority.PRESENCE)
+        yield learner.kernel.tick + period, Priority.PRESENCE

@@ -11,7 +11,7 @@ from itertools import accumulate, compress
 
 import numpy as np
 
-from asyncdp_sim.kernel import Activity, Moment, Priority, Signal
+from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.build import Builder
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -82,7 +82,7 @@ class Crowd:
                 yield self._free
                 self.catch_up(learner.kernel.tick)
             tick, number = self._ticks[self._at], self._numbers[self._at]
-            yield Moment(learner.kernel, tick, AT_TICK)
+            yield tick, AT_TICK
             self._at += 1
             if self._at == len(self._ticks):
                 self._draw()

@@ -7,6 +7,8 @@ from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.trace.tables import Tables
 from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
 
+Column = npt.NDArray[np.int64]
+
 
 def check(trace: Tables) -> None:
     """Raise if the tables of a trace contradict each other.
@@ -24,81 +26,106 @@ def check(trace: Tables) -> None:
 
 def _check_exchanges(trace: Tables) -> None:
     rows = trace.exchanges
-    read, release, end = rows["read_tick"], rows["release_tick"], rows["end_tick"]
+    times = ("request_tick", "read_tick", "release_tick", "end_tick")
+    request, read, release, end = (_column(rows, name) for name in times)
     ticks = trace.update_ticks
     if trace.ending in (Ending.updates, Ending.target):
         ended = len(ticks) > 0 and ticks[-1] == trace.end_tick
         _require(ended, "a run that an update ended goes on after it")
-    _require(np.all(read <= release), "an answer left before its query")
-    _require(np.all(rows["request_tick"] <= end), "an exchange ended before its request")
-    _require(np.all(release <= end), "an exchange ended before its release")
+    _require((read <= release).all(), "an answer left before its query")
+    _require((request <= end).all(), "an exchange ended before its request")
+    _require((release <= end).all(), "an exchange ended before its release")
     sent = rows["transmissions"] > 0
-    _require(np.array_equal(sent, trace.came_to(*RELEASED)), "sent is not released")
-    _require(np.all(end <= trace.end_tick), "an exchange ended after the run")
-    _require(len(np.unique(rows["message"])) == len(rows), "a message was read twice")
-
-    arrived = rows[trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)]
-    before = arrived["end_k"]
-    made_of = np.bincount(before, minlength=trace.n_updates + 1)
-    used = made_of[: trace.n_updates]
-    several = trace.answers_per_update
-    right = np.all(used > 0 if several is None else used == several)
-    one_by_one = not trace.in_order or len(made_of) == trace.n_updates + 1
-    numbered = right and np.all(np.diff(before) >= 0) and one_by_one
-    _require(numbered, "updates are not numbered one by one")
-    waiting = before >= trace.n_updates
-    held = np.array_equal(arrived["outcome"] == ExchangeOutcome.buffered, waiting)
-    full = several is not None and made_of[-1] >= several
-    _require(held and not full, "the buffer does not hold what came after the last update")
-    later = np.diff(arrived["end_tick"]) >= 0
-    if not trace.in_order:
-        later |= np.diff(before) > 0
-    forward = np.all(later) and np.all(np.diff(ticks) >= 0)
-    in_time = np.all(arrived["end_tick"][~waiting] <= ticks[before[~waiting]])
-    _require(forward and in_time, "updates go back in time")
-    _require(np.all(rows["read_k"] <= rows["end_k"]), "an exchange ended before it was read")
+    _require((sent == trace.came_to(*RELEASED)).all(), "sent is not released")
+    _require((end <= trace.end_tick).all(), "an exchange ended after the run")
+    _require(_are_distinct(_column(rows, "message")), "a message was read twice")
+    read_k, end_k = _column(rows, "read_k"), _column(rows, "end_k")
+    _check_updates(trace, end, end_k)
+    _require((read_k <= end_k).all(), "an exchange ended before it was read")
     # Σ staleness of finished and open jobs = Σ over updates of the jobs in flight just after it.
     # An answer that waits in the buffer is in flight until its update, and the buffer is empty
     # just after one: what is counted is the same.
-    stale = rows["end_k"] - rows["read_k"]
-    _require(stale.sum() == trace.in_flight_total, "staleness and jobs in flight do not balance")
+    stale = int(end_k.sum()) - int(read_k.sum())
+    _require(stale == trace.in_flight_total, "staleness and jobs in flight do not balance")
+
+
+def _check_updates(trace: Tables, end: Column, end_k: Column) -> None:
+    """Check the answers that arrived, and the updates that were made of them."""
+    arrived = trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)
+    at, before, n_updates = end[arrived], end_k[arrived], trace.n_updates
+    made_of = np.bincount(before, minlength=n_updates + 1)
+    used = made_of[:n_updates]
+    several = trace.answers_per_update
+    right = (used > 0 if several is None else used == several).all()
+    one_by_one = not trace.in_order or len(made_of) == n_updates + 1
+    numbered = right and _rises(before) and one_by_one
+    _require(numbered, "updates are not numbered one by one")
+    waiting = before >= n_updates
+    held = (trace.came_to(ExchangeOutcome.buffered)[arrived] == waiting).all()
+    full = several is not None and made_of[-1] >= several
+    _require(held and not full, "the buffer does not hold what came after the last update")
+    later = at[1:] >= at[:-1]
+    if not trace.in_order:
+        later |= before[1:] > before[:-1]
+    ticks = trace.update_ticks
+    in_time = (at[~waiting] <= ticks[before[~waiting]]).all()
+    _require(later.all() and _rises(ticks) and in_time, "updates go back in time")
 
 
 def _check_requests(trace: Tables) -> None:
     owners, rows = trace.owners, trace.exchanges
-    end = rows["end_tick"]
     served = np.bincount(rows["owner"], minlength=len(owners) + 1)[1:]
     waiting = owners["attempts"] - owners["refused"] - owners["unheard"] - served
     if trace.recomputed == 0:
-        _require(np.all(waiting >= 0), "a request ended twice")
+        _require((waiting >= 0).all(), "a request ended twice")
     _require(waiting.sum() + trace.recomputed >= 0, "a request ended twice")
     if trace.one_each:
-        _require(np.all(waiting <= 1), "a request never ended")
+        _require((waiting <= 1).all(), "a request never ended")
     if trace.one_on_one:
+        end = _column(rows, "end_tick")
         begin = np.maximum(rows["read_tick"], rows["request_tick"])
-        order = np.lexsort((end, begin))
-        overlap = end[order][:-1] > begin[order][1:]
-        _require(not np.any(overlap), "two exchanges overlap in a one-on-one protocol")
+        apart = (end[:-1] <= begin[1:]).all()  # as rows stand; else they are put in order
+        if not apart:
+            order = np.lexsort((end, begin))
+            apart = (end[order][:-1] <= begin[order][1:]).all()
+        _require(apart, "two exchanges overlap in a one-on-one protocol")
 
 
 def _check_events(trace: Tables, events: npt.NDArray[np.void]) -> None:
     owners = trace.owners
-    _require(np.all(np.diff(events["tick"]) >= 0), "events go back in time")
+    _require(_rises(_column(events, "tick")), "events go back in time")
+    ended = np.bincount(trace.exchanges["outcome"], minlength=len(ExchangeOutcome))
+    arrived = ended[ExchangeOutcome.applied] + ended[ExchangeOutcome.buffered]
     tallies = {
-        EventKind.request_refused: int(owners["refused"].sum()),
-        EventKind.answer_released: int(trace.released.sum()),
-        EventKind.answer_delivered: int(
-            trace.ended(ExchangeOutcome.applied, ExchangeOutcome.buffered).sum()
-        ),
-        EventKind.answer_withheld: int(trace.ended(ExchangeOutcome.withheld).sum()),
+        EventKind.request_refused: owners["refused"].sum(),
+        EventKind.answer_released: ended[list(RELEASED)].sum(),
+        EventKind.answer_delivered: arrived,
+        EventKind.answer_withheld: ended[ExchangeOutcome.withheld],
         EventKind.update_applied: trace.n_updates,
     }
     if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted
-        tallies[EventKind.request_sent] = int(owners["attempts"].sum())
+        tallies[EventKind.request_sent] = owners["attempts"].sum()
         tallies[EventKind.query_sent] = len(trace.exchanges) - trace.recomputed
     seen = np.bincount(events["kind"], minlength=len(EventKind))
     for kind, tally in tallies.items():
-        _require(int(seen[kind]) == tally, f"events and tables disagree on {kind.name}")
+        _require(seen[kind] == tally, f"events and tables disagree on {kind.name}")
+
+
+def _column(table: npt.NDArray[np.void], name: str) -> Column:
+    """Return a column that lies in one piece, which takes less time to look through."""
+    return np.ascontiguousarray(table[name])
+
+
+def _rises(values: Column) -> bool:
+    """Return whether no value is less than the one before it."""
+    return bool((values[1:] >= values[:-1]).all())
+
+
+def _are_distinct(values: Column) -> bool:
+    if (values[1:] > values[:-1]).all():  # mostly so, and quickly seen
+        return True
+    ordered = np.sort(values)
+    return bool((ordered[1:] > ordered[:-1]).all())
 
 
 def _require(holds: object, broken: str) -> None:

@@ -1,7 +1,7 @@
 """Tables of one replicate, and what is counted from them."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +60,14 @@ class Tables:
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:
         """One row per answer used, by update and in the order of arrival (columns ``UPDATES``)."""
-        applied = self.exchanges[self.exchanges["outcome"] == ExchangeOutcome.applied]
-        table = np.empty(len(applied), dtype=UPDATES)
+        rows, applied = self.exchanges, self.came_to(ExchangeOutcome.applied)
+        end_k = rows["end_k"][applied]
+        table = np.empty(len(end_k), dtype=UPDATES)
         for name in ("owner", "read_tick", "message", "peer"):
-            table[name] = applied[name]
-        table["k"] = applied["end_k"] + 1
-        table["tick"] = self.update_ticks[applied["end_k"]]
-        table["staleness"] = applied["end_k"] - applied["read_k"]
+            table[name] = rows[name][applied]
+        table["k"] = end_k + 1
+        table["tick"] = self.update_ticks[end_k]
+        table["staleness"] = end_k - rows["read_k"][applied]
         table.setflags(write=False)
         return table
 
@@ -82,18 +83,25 @@ class Tables:
 
     def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""
-        rows = self.exchanges[self.came_to(*outcomes)]
-        count = np.bincount(rows["owner"], minlength=self.n_owners + 1)[1:]
+        owners = self.exchanges["owner"][self.came_to(*outcomes)]
+        count = np.bincount(owners, minlength=self.n_owners + 1)[1:]
         count.setflags(write=False)
         return count
 
     def came_to(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.bool_]:
         """Return which exchanges came to one of these outcomes."""
-        chosen = np.zeros(len(ExchangeOutcome), dtype=np.bool_)
-        chosen[list(outcomes)] = True
-        return np.take(chosen, self.exchanges["outcome"])
+        return np.take(_chosen(outcomes), self.exchanges["outcome"])
 
     @property
     def n_owners(self) -> int:
         """Number of owners."""
         return len(self.owners)
+
+
+@lru_cache
+def _chosen(outcomes: tuple[ExchangeOutcome, ...]) -> npt.NDArray[np.bool_]:
+    """Return for each outcome whether it is one of these."""
+    chosen = np.zeros(len(ExchangeOutcome), dtype=np.bool_)
+    chosen[list(outcomes)] = True
+    chosen.setflags(write=False)
+    return chosen

@@ -22,7 +22,7 @@ def recorded_ticks():
 
     def clock(owner, ticks):
         for tick in ticks:
-            yield kernel.at(tick, Priority.CLOCK_TICK)
+            yield tick, Priority.CLOCK_TICK
             recorder.event(EventKind.clock_tick, owner)
 
     streams = Streams(1)

@@ -59,9 +59,9 @@ class Churn(AvailabilityKind):
         lifetime = self.lifetime.durations(partial(own.generator, "lifetime"), 1)
         if join is not None:
             owner.go_offline(learner)
-            yield learner.kernel.after(next(join), Priority.PRESENCE)
+            yield learner.kernel.tick + next(join), Priority.PRESENCE
             owner.go_online(learner)
         if lifetime is not None:
-            yield learner.kernel.after(next(lifetime), Priority.PRESENCE)
+            yield learner.kernel.tick + next(lifetime), Priority.PRESENCE
             owner.go_offline(learner)
             learner.leave(owner.number)

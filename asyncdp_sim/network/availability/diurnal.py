@@ -17,7 +17,7 @@ from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import EACH_OWNER, Finite, Several, about, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Finite, Several, about, own, per_owner, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -85,13 +85,14 @@ class Diurnal(AvailabilityKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        for index, owner in enumerate(owners):
-            own = streams.within("owner", owner.number)
+        phases = streams.of_each(len(owners), "phase")
+        sources = streams.of_each(len(owners), "availability")
+        for owner in owners:
             if isinstance(self.phase, str):
-                phase = float(own.generator("phase").random())
+                phase = float(phases.generator(owner.number).random())
             else:
-                phase = per_owner(self.phase, len(owners))[index]
-            draws = uniforms(partial(own.generator, "availability"))
+                phase = own(self.phase, owner.number - 1)
+            draws = uniforms(sources.source(owner.number))
             learner.recorder.by_tick(owner.number)
             if self.high == 0:
                 learner.give_up(owner.number)

@@ -212,9 +212,9 @@ def _follow(
         return  # online for ever
     for start, end in _recurring(periods, period):
         if start > 0:
-            yield learner.kernel.at(start, Priority.PRESENCE)
+            yield start, Priority.PRESENCE
             owner.go_online(learner)
-        yield learner.kernel.at(end, Priority.PRESENCE)
+        yield end, Priority.PRESENCE
         owner.go_offline(learner)
     learner.leave(owner.number)
 

@@ -1,8 +1,7 @@
 """Owners that are online for a while and offline for a while."""
 
 from array import array
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from typing import Annotated, Literal, Self
 
@@ -27,7 +26,7 @@ from asyncdp_sim.network.laws import (
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.streams import OfEach, Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
@@ -66,8 +65,12 @@ class OnOff(AvailabilityKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        own = {
+            purpose: streams.of_each(len(owners), purpose)
+            for purpose in ("availability", "online", "offline")
+        }
         for owner in owners:
-            learner.kernel.start(self._alternate(owner, learner, streams))
+            learner.kernel.start(self._alternate(owner, learner, own))
 
     @property
     @override
@@ -101,20 +104,20 @@ class OnOff(AvailabilityKind):
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
 
-    def _alternate(self, owner: Owner, learner: Learner, streams: Scope) -> Activity:
-        own, kernel = streams.within("owner", owner.number), learner.kernel
-        start = own.generator("availability")
+    def _alternate(self, owner: Owner, learner: Learner, own: Mapping[str, OfEach]) -> Activity:
+        kernel, number = learner.kernel, owner.number
+        start = own["availability"].generator(number)
         online = bool(start.random() < self.online_share(1)[0])
         rest = float(start.random()) * (self.on if online else self.off).biased(start)
         left = to_ticks(min(rest, 1e9))
         lengths: dict[bool, Iterator[int] | None] = {
-            True: self.on.durations(partial(own.generator, "online"), 16),
-            False: self.off.durations(partial(own.generator, "offline"), 16),
+            True: self.on.durations(own["online"].source(number), 16),
+            False: self.off.durations(own["offline"].source(number), 16),
         }
         if not online:
             owner.go_offline(learner)
         while True:
-            yield kernel.after(left, Priority.PRESENCE)
+            yield kernel.tick + left, Priority.PRESENCE
             online = not online
             if online:
                 owner.go_online(learner)

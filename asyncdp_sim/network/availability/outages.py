@@ -147,9 +147,9 @@ class Outages(AvailabilityKind):
         gaps = self.gap.durations(partial(own.generator, "gap"), 16)
         lengths = self.length.durations(partial(own.generator, "length"), 16)
         while gaps is not None and lengths is not None:
-            yield learner.kernel.after(next(gaps), Priority.PRESENCE)
+            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
             for owner in members:
                 owner.go_offline(learner)
-            yield learner.kernel.after(next(lengths), Priority.PRESENCE)
+            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
             for owner in members:
                 owner.go_online(learner)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from asyncdp_sim.kernel import Kernel, Moment, Priority, Signal, Waiting
+from asyncdp_sim.kernel import Kernel, Moment, OfEvents, Priority, Signal, Waiting
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_END = Priority.ANSWER_END
@@ -91,7 +91,7 @@ class Air:
         self._waiting: list[Signal] = []
         self._ticks = 0
 
-    def send(self, ticks: int, power: float = 1.0) -> Waiting[Transmission]:
+    def send(self, ticks: int, power: float = 1.0) -> OfEvents[Transmission]:
         """Transmit from now on; return the transmission when it is over."""
         now = self.kernel.tick
         mine = Transmission(now, now + ticks, power)
@@ -115,14 +115,14 @@ class Air:
         self._wake(mine.end + self._reach)
         return mine
 
-    def attempt(self, ticks: int, begun: Callable[[], bool]) -> Waiting[Fate]:
+    def attempt(self, ticks: int, begun: Callable[[], bool]) -> OfEvents[Fate]:
         """Transmit now, unless ``begun`` says no; every overlap destroys it."""
         if not begun():
             return Fate.kept
         sent = yield from self.send(ticks)
         return Fate.clear if sent.clear else Fate.collided
 
-    def jam(self, ticks: int) -> Waiting[None]:
+    def jam(self, ticks: int) -> OfEvents[None]:
         """Transmit now, too strongly for any other to survive it."""
         yield from self.send(ticks, math.inf)
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.kernel import Kernel, Moment, Priority, Waiting
+from asyncdp_sim.kernel import Kernel, Priority, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
@@ -201,7 +201,7 @@ class NonPersistent:
             if self._waits is None:
                 return Fate.kept
             times += 1
-            yield Moment(kernel, kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS)
+            yield kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS
         return (yield from air.attempt(ticks, begun))
 
 
@@ -228,5 +228,5 @@ class Persistent:
             elif self._draws is None or next(self._draws) < self._p:
                 break
             else:
-                yield Moment(kernel, kernel.tick + self._slot, TRANSMISSION_BEGINS)
+                yield kernel.tick + self._slot, TRANSMISSION_BEGINS
         return (yield from air.attempt(ticks, begun))

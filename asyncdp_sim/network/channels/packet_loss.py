@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
+from operator import gt
 from typing import Annotated, ClassVar
 
 from pydantic import Discriminator, Field, Tag
@@ -61,7 +62,7 @@ class Bernoulli(PacketLoss):
     @override
     def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
         probability = own(self.probability, owner)
-        return map(partial(_below, probability), uniforms(source)) if probability > 0 else None
+        return map(partial(gt, probability), uniforms(source)) if probability > 0 else None
 
     @override
     def answers(self, attempts: int) -> tuple[float, float]:
@@ -156,7 +157,3 @@ Loss = Annotated[
 def packet_loss(loss: Loss) -> PacketLoss:
     """Return the packet loss that a scenario writes so."""
     return loss if isinstance(loss, PacketLoss) else Bernoulli.model_construct(probability=loss)
-
-
-def _below(probability: float, uniform: float) -> bool:
-    return uniform < probability

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Kernel, Moment, Priority, Waiting
+from asyncdp_sim.kernel import Kernel, Priority, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
@@ -182,7 +182,7 @@ class PersistentPort:
         kernel = self._air.kernel
         wait = -kernel.tick % self._slot
         if wait > 0:
-            yield Moment(kernel, kernel.tick + wait, TRANSMISSION_BEGINS)
+            yield kernel.tick + wait, TRANSMISSION_BEGINS
         while self._persistence < 1 and next(self._draws) >= self._persistence:
-            yield Moment(kernel, kernel.tick + self._slot, TRANSMISSION_BEGINS)
+            yield kernel.tick + self._slot, TRANSMISSION_BEGINS
         return (yield from self._air.attempt(ticks, begun))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Moment, Priority, Waiting
+from asyncdp_sim.kernel import Priority, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.units import to_ticks
 
@@ -82,7 +82,7 @@ class SlottedPort:
         if self._own:
             self._free = start + self._period
         if start > kernel.tick:
-            yield Moment(kernel, start, TRANSMISSION_BEGINS)
+            yield start, TRANSMISSION_BEGINS
         fate = yield from self._air.attempt(ticks, begun)
         if fate is Fate.kept and self._free == start + self._period:
             self._free = start  # the slot is not used after all, and no later one is claimed

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 
-from asyncdp_sim.kernel import Activity, Moment, Priority, Waiting
+from asyncdp_sim.kernel import Activity, Priority, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Broadcast
+from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
@@ -127,7 +126,7 @@ class Link:
         kernel, outcome, compute = learner.kernel, ABANDONED, True
         for tries in range(1, policy.attempts + 1):
             if compute and owner.compute is not None:
-                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+                yield kernel.tick + next(owner.compute), GRADIENT_READY
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, WITHHELD)
                 return
@@ -136,7 +135,7 @@ class Link:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
                 if owner.answer is not None:  # without a channel, this is the sending
-                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
+                    yield kernel.tick + next(owner.answer), ANSWER_END
                 came = self._arrive(exchange) if self._survives(exchange) else LOST
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
@@ -151,7 +150,7 @@ class Link:
                     break
                 yield from patience.learnt()
             if self._backoff is not None:
-                yield kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
+                yield kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             if patience is not None:
                 patience.restart()
             compute = policy.fresh
@@ -185,7 +184,7 @@ class Link:
         if not self._survives(exchange):
             return LOST
         if owner.answer is not None:
-            yield learner.kernel.after(next(owner.answer), ANSWER_END)
+            yield learner.kernel.tick + next(owner.answer), ANSWER_END
         return self._arrive(exchange)
 
     def _survives(self, exchange: Exchange) -> bool:
@@ -235,7 +234,7 @@ class Link:
             if arrived:
                 if owner.acknowledgement is not None:
                     wait = next(owner.acknowledgement)
-                    yield learner.kernel.after(wait, QUERY_ARRIVES)
+                    yield learner.kernel.tick + wait, QUERY_ARRIVES
                 if not _lost(self._losses.acknowledgement):
                     return
                 number, message = owner.number, exchange.message
@@ -243,14 +242,14 @@ class Link:
             if tries == self._policy.attempts:
                 return
             if self._backoff is not None:
-                yield learner.kernel.after(self._backoff.ticks(tries), TRANSMISSION_BEGINS)
+                yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             tries += 1
             came: ExchangeOutcome | None = None
             if self._port is not None:
                 came = yield from self._over_channel(self._port, exchange)
             elif self._begun(exchange):
                 if owner.answer is not None:
-                    yield learner.kernel.after(next(owner.answer), ANSWER_END)
+                    yield learner.kernel.tick + next(owner.answer), ANSWER_END
                 came = self._arrive(exchange) if self._survives(exchange) else LOST
             if came is None:
                 return

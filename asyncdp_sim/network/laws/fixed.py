@@ -1,6 +1,7 @@
 """Laws of durations that are not drawn."""
 
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -85,6 +86,4 @@ class Constant(FixedLaw):
 
     @override
     def durations(self, source: Source, block: int) -> Iterator[int]:
-        ticks = to_ticks(self.value)
-        while True:
-            yield ticks
+        return repeat(to_ticks(self.value))

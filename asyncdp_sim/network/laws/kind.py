@@ -6,6 +6,7 @@ in ticks, drawn in blocks; the size of a block never changes the values.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from asyncdp_sim.units import block_to_ticks
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
+_FIRST = 16
+"""Durations drawn first; each further block is twice as large, for most are few."""
 
 
 class LawKind(Kind):
@@ -74,7 +77,7 @@ class LawKind(Kind):
         source : callable
             Makes the random stream; called at the first draw.
         block : int
-            How many durations are drawn at a time, ≥ 1; does not change the values.
+            How many durations are drawn at a time at most, ≥ 1; does not change the values.
         """
 
 
@@ -90,6 +93,10 @@ class DrawnLaw(LawKind):
 
     @override
     def durations(self, source: Source, block: int) -> Iterator[int]:
-        generator = source()
+        return chain.from_iterable(self._blocks(source, block))
+
+    def _blocks(self, source: Source, block: int) -> Iterator[list[int]]:
+        generator, size = source(), min(_FIRST, block)
         while True:
-            yield from block_to_ticks(self.draw(generator, block))
+            yield block_to_ticks(self.draw(generator, size))
+            size = min(2 * size, block)

@@ -4,7 +4,6 @@ Async, section 3, "Periodic Broadcast by the Learner".
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -16,8 +15,8 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import answer_airtime
 from asyncdp_sim.network.laws import Exponential, Law, NoTime
+from asyncdp_sim.network.learner import Broadcast as Query
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Broadcast as Query
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.answers_to_all import answered
 from asyncdp_sim.network.protocols.kind import ProtocolKind
@@ -174,10 +173,10 @@ class Broadcast(ProtocolKind):
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each query.
+        sources = streams.of_each(len(owners), "delay")
         for owner in owners:
             owner.listens, owner.attends = owner.attends, None
-            source = partial(streams.generator, "owner", owner.number, "delay")
-            owner.delay = self.delay.durations(source, 16)
+            owner.delay = self.delay.durations(sources.source(owner.number), 16)
         learner.kernel.start(self._send(owners, learner))
 
     @override
@@ -190,7 +189,7 @@ class Broadcast(ProtocolKind):
     def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
         kernel, period, number = learner.kernel, to_ticks(self.interval), 0
         while True:
-            yield kernel.at(number * period, Priority.BROADCAST)
+            yield number * period, Priority.BROADCAST
             query = learner.broadcast()
             for owner in owners:
                 if learner.answers_left[owner.number] > 0:
@@ -201,7 +200,7 @@ class Broadcast(ProtocolKind):
         """Carry a query to one owner."""
         kernel, link, number = learner.kernel, owner.link, owner.number
         if owner.query is not None:
-            yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
         listens = owner.offline_reasons == 0 and (
             owner.listens is None or owner.listens(kernel.tick)
         )
@@ -223,7 +222,7 @@ class Broadcast(ProtocolKind):
         owner.busy = self.own_tick == "drop"
         message = learner.begin(owner.number)
         if self.answer_at == "after-delay" and owner.delay is not None:
-            yield learner.kernel.after(next(owner.delay), Priority.TRANSMISSION_BEGINS)
+            yield learner.kernel.tick + next(owner.delay), Priority.TRANSMISSION_BEGINS
         exchange = learner.take(owner.number, message, query)
         if owner.link is not None:
             yield from owner.link.answer(exchange)

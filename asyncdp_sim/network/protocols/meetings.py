@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from asyncdp_sim.kernel import Activity, Moment, Priority
+from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
@@ -31,7 +31,7 @@ class Meetings:
         learner, (a, b) = self._learner, edge
         ends = [self._nodes[a], self._nodes[b]]
         for tick in ticks:
-            yield Moment(learner.kernel, tick, Priority.CLOCK_TICK)
+            yield tick, Priority.CLOCK_TICK
             if b not in self._near[a]:
                 return
             away = [end.number for end in ends if not _online(end, tick)]
@@ -59,19 +59,19 @@ class Meetings:
         ]
         travel = _slower(owner.query for owner in owners)
         if travel is not None:
-            yield Moment(kernel, kernel.tick + travel, Priority.QUERY_ARRIVES)
+            yield kernel.tick + travel, Priority.QUERY_ARRIVES
             for exchange in exchanges:
                 learner.event(EventKind.query_received, exchange.owner, exchange.message)
         work = _slower(owner.compute for owner in owners)
         if work is not None:
-            yield Moment(kernel, kernel.tick + work, Priority.GRADIENT_READY)
+            yield kernel.tick + work, Priority.GRADIENT_READY
         for exchange in exchanges:
             learner.release(exchange)
             if not learner.awaits(exchange.owner):
                 self._silence(exchange.owner)
         sending = _slower(owner.answer for owner in owners)
         if sending is not None:
-            yield Moment(kernel, kernel.tick + sending, Priority.ANSWER_END)
+            yield kernel.tick + sending, Priority.ANSWER_END
         for exchange in exchanges:
             learner.apply(exchange)
         learner.update(exchanges[-1].owner, exchanges[-1].message)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Activity, Moment, Priority
+from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -104,16 +104,16 @@ class Push(ProtocolKind):
         exchange = learner.read(number, learner.begin(number), kernel.tick)
         patience = None if link is None else link.patience(exchange)
         if owner.query is not None:
-            yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
         if link is None:
             if owner.query is not None and learner.keeps_events:
                 learner.event(QUERY_RECEIVED, number, exchange.message)
             if owner.compute is not None:
-                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+                yield kernel.tick + next(owner.compute), GRADIENT_READY
             owner.answers_reserved -= 1
             learner.release(exchange)
             if owner.answer is not None:
-                yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
+                yield kernel.tick + next(owner.answer), ANSWER_END
             learner.apply(exchange)
         elif link.hears(exchange.message, owner.query is not None):
             yield from link.answer(exchange, patience)

@@ -4,7 +4,6 @@ Async, section 3, "Request for Update by the Data Owner".
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,7 +11,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Moment, Priority
+from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
@@ -180,9 +179,9 @@ class Request(ProtocolKind):
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         if self.retry is not None:
+            sources = streams.of_each(len(owners), "retry")
             for owner in owners:
-                source = partial(streams.generator, "owner", owner.number, "retry")
-                owner.retry = self.retry.durations(source, 16)
+                owner.retry = self.retry.durations(sources.source(owner.number), 16)
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
@@ -196,7 +195,7 @@ class Request(ProtocolKind):
         owner.busy = self.own_tick == "drop"
         heard = link is None or not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
-            yield kernel.after(next(owner.request), REQUEST_ARRIVES)
+            yield kernel.tick + next(owner.request), REQUEST_ARRIVES
         if not heard or (learner.locked and self.busy != "queue"):
             if heard:
                 learner.refuse(number, message)
@@ -213,15 +212,15 @@ class Request(ProtocolKind):
             exchange = learner.read(number, message, asked)
             patience = None if link is None else link.patience(exchange)
             if owner.query is not None:
-                yield Moment(kernel, kernel.tick + next(owner.query), QUERY_ARRIVES)
+                yield kernel.tick + next(owner.query), QUERY_ARRIVES
             if link is None:
                 if owner.query is not None and learner.keeps_events:
                     learner.event(QUERY_RECEIVED, number, message)
                 if owner.compute is not None:
-                    yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+                    yield kernel.tick + next(owner.compute), GRADIENT_READY
                 learner.release(exchange)
                 if owner.answer is not None:
-                    yield Moment(kernel, kernel.tick + next(owner.answer), ANSWER_END)
+                    yield kernel.tick + next(owner.answer), ANSWER_END
                 learner.apply(exchange)
                 learner.locked = False
             elif link.hears(message, owner.query is not None):
@@ -234,7 +233,7 @@ class Request(ProtocolKind):
     def _again(self, owner: Owner, learner: Learner) -> Activity:
         """Ask once more after a while, unless the owner has gone or spent its budget."""
         if owner.retry is not None:
-            yield learner.kernel.after(next(owner.retry), TRANSMISSION_BEGINS)
+            yield learner.kernel.tick + next(owner.retry), TRANSMISSION_BEGINS
         owner.busy = False
         if owner.offline_reasons == 0 and learner.answers_left[owner.number] > 0:
             learner.kernel.start(self.attempt(owner, learner))

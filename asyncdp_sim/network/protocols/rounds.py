@@ -143,7 +143,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     """Carry a query to its owner, and the answer back."""
     kernel, link, number = learner.kernel, owner.link, owner.number
     if owner.query is not None:
-        yield kernel.after(next(owner.query), Priority.QUERY_ARRIVES)
+        yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
     if owner.listens is not None and not owner.listens(kernel.tick):
         learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
         heard = False

@@ -33,7 +33,6 @@ class Ahead:
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._learning = learner.learning
         self._open: dict[int, Exchange] = {}
         learner.kept_elsewhere = self.left
         self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
@@ -47,15 +46,13 @@ class Ahead:
         exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
         self._open[message] = exchange
         self._learner.event(QUERY_SENT, owner, message)
-        if self._learning is not None:
-            self._learning.read(owner, message, peer)
+        self._learner.form(owner, message, peer)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
         """Note that the owner begins to send its answer, which servers use as it reaches them."""
         self._learner.release(exchange)
-        if self._learning is not None:
-            self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+        self._learner.use(exchange)
 
     def arrive(self, exchange: Exchange) -> None:
         """Note that all of an answer has arrived; its row is written with its update."""
@@ -68,8 +65,7 @@ class Ahead:
     def step(self, server: int) -> None:
         """Note that a server (from 1) makes its next step."""
         self._learner.event(SERVER_STEPPED, 0, 0, server)
-        if self._learning is not None:
-            self._learning.server_step(server)
+        self._learner.server_step(server)
 
     def update(self) -> None:
         """Make the learner's next update of the answers that have arrived for it."""

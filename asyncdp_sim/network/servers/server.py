@@ -277,7 +277,7 @@ class Client:
             opened.append((ahead.read(owner.number, asked, peer, read, step), servers))
         for exchange, servers in opened:
             if owner.compute is not None:
-                yield Moment(kernel, kernel.tick + next(owner.compute), GRADIENT_READY)
+                yield kernel.tick + next(owner.compute), GRADIENT_READY
             ahead.release(exchange)
             upload = Upload(ahead, exchange, len(servers))
             for server in servers:

@@ -69,9 +69,9 @@ class LinkFailures(Spec):
         gaps = self.gap.durations(partial(own.generator, "gap"), 16)
         lengths = self.length.durations(partial(own.generator, "length"), 16)
         while gaps is not None and lengths is not None:
-            yield learner.kernel.after(next(gaps), Priority.PRESENCE)
+            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
             routes.cut(link)
-            yield learner.kernel.after(next(lengths), Priority.PRESENCE)
+            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
             routes.mend(link)
 
 

@@ -1,14 +1,19 @@
 """The count of numbers that an owner draws at a time never shows in a trace."""
 
 import sys
+from itertools import islice
 
+import numpy as np
 import pytest
 
 from asyncdp_sim.network import Latency, Network, build, simulate
 from asyncdp_sim.network.clocks import Clock, GammaClock, PoissonClock
-from asyncdp_sim.network.laws import Empirical, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.laws import Empirical, Exponential, Gamma, Law, Lognormal, Uniform
+from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
+from asyncdp_sim.units import block_to_ticks
+from tests.conformance.members import examples, said
 
 
 def traced(clock: Clock, n_owners: int = 3) -> Trace:
@@ -44,6 +49,27 @@ def test_blocks_shrink_as_owners_grow() -> None:
     sizes = [build.block(n) for n in (1, 8, 9, 100, 10**6)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1] >= 1
+
+
+DRAWN = [law for law in examples(Law) if isinstance(law, DrawnLaw)]
+
+
+@pytest.mark.parametrize("law", DRAWN, ids=said)
+def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(
+    law: DrawnLaw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every law: what generators keep between blocks, half a word of an integer say, stays."""
+    whole, draw = block_to_ticks(law.draw(Streams(1).generator("x"), 1000)), type(law).draw
+    sizes: list[int] = []
+
+    def counted(law: DrawnLaw, generator: np.random.Generator, size: int) -> np.ndarray:
+        sizes.append(size)
+        return draw(law, generator, size)
+
+    monkeypatch.setattr(type(law), "draw", counted)
+    durations = law.durations(Streams(1).within("x").generator, 100)
+    assert list(islice(durations, 1000)) == whole
+    assert sizes[:5] == [16, 32, 64, 100, 100]
 
 
 def test_an_empirical_law_draws_by_position() -> None:

@@ -5,12 +5,19 @@ The name, not the order of asking, decides the numbers: adding owners leaves the
 others unchanged, and replicate 7 is the same alone or among 100.
 """
 
-import hashlib
 import json
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.errors import StreamError
+from asyncdp_sim.streams.seeding import Seed, Seeder, Seeds
+
+_KEY_WORDS = 4
+"""Words of 32 bits in a name's digest."""
 
 Name = tuple[str | int, ...]
 
@@ -31,7 +38,7 @@ class Streams:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._taken: set[Name] = set()
+        self._taken: set[bytes] = set()
         # NumPy's own way with entropy and spawn key, given as the one array that it makes of them:
         # the seed's words, at least four, and the key's. It takes a third of the time.
         words = max(4, -(-seed.bit_length() // 32))
@@ -45,12 +52,25 @@ class Streams:
         StreamError
             If the name was handed out before: two components would share numbers.
         """
-        if name in self._taken:
-            raise StreamError(f"the random stream {name} is already in use")
-        self._taken.add(name)
-        digest = hashlib.blake2b(json.dumps(name).encode(), digest_size=16).digest()
-        words = np.frombuffer(self._entropy + digest, dtype="<u4")
+        said = _said(name)
+        self.take(said)
+        words = np.frombuffer(self._entropy + _digest(said), dtype="<u4")
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+
+    def take(self, said: bytes) -> None:
+        """Note that a name, as JSON, is handed out; see :meth:`generator`."""
+        if said in self._taken:
+            raise StreamError(f"the random stream {tuple(json.loads(said))} is already in use")
+        self._taken.add(said)
+
+    def seeds(self, said: list[bytes]) -> Seeds:
+        """Return the seeds of names, as JSON, shape (n, 4)."""
+        digests = b"".join(map(_digest, said))
+        return self._seeder.seeds(np.frombuffer(digests, dtype="<u4").reshape(-1, _KEY_WORDS))
+
+    @cached_property
+    def _seeder(self) -> Seeder:
+        return Seeder(np.frombuffer(self._entropy, dtype="<u4"), _KEY_WORDS)
 
     def within(self, *prefix: str | int) -> "Scope":
         """Return the streams whose names start with ``prefix``."""
@@ -95,6 +115,13 @@ class Scope:
         """Return the same streams, none of them handed out: for the same work done again."""
         return Scope(self._streams.afresh(), self._prefix, self._owners)
 
+    def of_each(self, n_owners: int, *purpose: str) -> "OfEach":
+        """Return the streams of one purpose of owners 1…N: (…, "owner", i, *purpose)."""
+        before = _said(self._numbered((*self._prefix, "owner"))).removesuffix(b"]")
+        after = "".join(f", {_quoted(part)}" for part in purpose).encode()
+        numbers = range(1, n_owners + 1) if self._owners is None else self._owners
+        return OfEach(self._streams, (before, after), numbers)
+
     def of_owners(self, numbers: tuple[int, ...] | None) -> "Scope":
         """Return the streams as those of some of more owners, who keep their numbers in names."""
         return self if numbers is None else Scope(self._streams, self._prefix, numbers)
@@ -107,3 +134,55 @@ class Scope:
             self._owners[part - 1] if isinstance(part, int) and before in OF_OWNERS else part
             for before, part in zip(("", *name), name, strict=False)
         )
+
+
+class OfEach:
+    """The streams of one purpose of every owner, whose seeds are worked out together.
+
+    Parameters
+    ----------
+    streams : Streams
+    around : tuple of bytes
+        What stands before and behind an owner's number in a name, as JSON.
+    numbers : sequence of int
+        Numbers that owners 1…N have in names.
+    """
+
+    def __init__(
+        self, streams: Streams, around: tuple[bytes, bytes], numbers: Sequence[int]
+    ) -> None:
+        self._streams = streams
+        self._before, self._after = around
+        self._numbers = numbers
+
+    def generator(self, owner: int) -> np.random.Generator:
+        """Return the generator of an owner (from 1); see :meth:`Streams.generator`."""
+        self._streams.take(self._name(self._numbers[owner - 1]))
+        seed: Any = Seed(self._seeds[owner - 1])  # NumPy takes it, and its stubs do not know
+        return np.random.Generator(np.random.PCG64(seed))
+
+    def source(self, owner: int) -> Callable[[], np.random.Generator]:
+        """Return what makes the generator of an owner (from 1)."""
+        return partial(self.generator, owner)
+
+    def _name(self, number: int) -> bytes:
+        return b"%b, %d%b]" % (self._before, number, self._after)
+
+    @cached_property
+    def _seeds(self) -> Seeds:
+        return self._streams.seeds([self._name(number) for number in self._numbers])
+
+
+def _said(name: Name) -> bytes:
+    """Return a name as JSON."""
+    parts = [str(part) if type(part) is int else _quoted(part) for part in name]
+    return f"[{', '.join(parts)}]".encode()
+
+
+@lru_cache(typed=True)
+def _quoted(part: str | int) -> str:
+    return json.dumps(part)
+
+
+def _digest(said: bytes) -> bytes:
+    return blake2b(said, digest_size=4 * _KEY_WORDS).digest()
