@@ -1,4 +1,4 @@
-"""What commands show fits a terminal of 80 columns: 12 long columns, 169 owners of long names."""
+"""All that commands show fits 80 columns: 12 long columns, 169 owners of long names."""
 
 import json
 import tomllib

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import StreamError
-from asyncdp_sim.streams.seeding import Seed, Seeder
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.streams.seeding import Seed, Seeder
 
 NAMES = [
     ("replicate", 1, "noise"),
