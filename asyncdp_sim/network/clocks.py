@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.network.laws import Exponential, Gamma, Source
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, LawKind, Source
 from asyncdp_sim.spec import (
     EACH_OWNER,
     Duration,
@@ -60,6 +60,13 @@ class ClockKind(Kind):
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int] | None:
         """Yield the ticks of owner ``owner`` (from 0), in order; None where there are none."""
 
+    def renewal(self, owner: int) -> tuple[LawKind, int] | None:  # noqa: ARG002
+        """Return the law of the gaps between ticks, and the tick from which the first one runs.
+
+        None where gaps are of no law, or one clock ticks for all owners.
+        """
+        return None
+
     @abstractmethod
     def rates(self, n_owners: int) -> tuple[float, ...] | None:
         """Return the long-run mean number of ticks per time unit, per owner; None without one."""
@@ -99,6 +106,10 @@ class PoissonClock(ClockKind):
         return self.population == "superposed"
 
     @override
+    def renewal(self, owner: int) -> tuple[LawKind, int] | None:
+        return None if self.superposed else (_exponential(own(self.rate, owner)), 0)
+
+    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_exponential(own(self.rate, owner)).durations(source, block))
 
@@ -133,6 +144,10 @@ class GammaClock(ClockKind):
         return (cls(rate=2.0, cv=0.5), cls(rate=(0.2, 1.0, 30.0), cv=2.0))
 
     @override
+    def renewal(self, owner: int) -> tuple[LawKind, int]:
+        return _gamma(own(self.rate, owner), self.cv), 0
+
+    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
 
@@ -160,6 +175,10 @@ class DeterministicClock(ClockKind):
     @override
     def examples(cls) -> tuple[Self, ...]:
         return (cls(rate=3.0), cls(rate=(0.2, 1.0, 30.0), phase=0.5), cls(phase=(0.0, 0.1, 0.2)))
+
+    @override
+    def renewal(self, owner: int) -> tuple[LawKind, int]:
+        return Constant(value=1 / own(self.rate, owner)), to_ticks(own(self.phase, owner))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.fused.sweep import CellTask, replay_together
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.watch import Met, Watch
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network, simulate, simulate_each
 from asyncdp_sim.progress import Advance, Progress, counted
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.workers import Map
@@ -179,7 +179,7 @@ def _scopes(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None) 
 
 
 def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
-    return [simulate(network, scope, events=events) for scope in _scopes(seed, numbers)]
+    return simulate_each(network, _scopes(seed, numbers), events=events)
 
 
 def _replay_block(

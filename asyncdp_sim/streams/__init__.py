@@ -165,6 +165,10 @@ class OfEach:
         """Return what makes the generator of an owner (from 1)."""
         return partial(self.generator, owner)
 
+    def seeds(self, owners: Sequence[int]) -> Seeds:
+        """Return the seeds of owners (from 1), shape (n, 4): what their generators start from."""
+        return self._streams.seeds([self._name(self._numbers[owner - 1]) for owner in owners])
+
     def _name(self, number: int) -> bytes:
         return b"%b, %d%b]" % (self._before, number, self._after)
 

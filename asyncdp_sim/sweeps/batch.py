@@ -7,7 +7,7 @@ from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.errors import InputError, ResultError
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network, simulate_each
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.runs import Ready, RunResult, run, run_together, write
@@ -42,7 +42,7 @@ class Ended:
 def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
     """Simulate some replicates of a network."""
     streams = Streams(seed)
-    return [simulate(network, streams.within("replicate", number)) for number in numbers]
+    return simulate_each(network, [streams.within("replicate", number) for number in numbers])
 
 
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:

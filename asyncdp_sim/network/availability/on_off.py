@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.is_online import Looks
-from asyncdp_sim.network.availability.kind import AvailabilityKind
+from asyncdp_sim.network.availability.kind import Alternation, AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import (
     Constant,
@@ -104,12 +105,19 @@ class OnOff(AvailabilityKind):
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
 
+    @property
+    @override
+    def alternation(self) -> Alternation:
+        return Alternation(self.on, self.off, self._begin)
+
+    def _begin(self, generator: np.random.Generator) -> tuple[bool, int]:
+        online = bool(generator.random() < self.online_share(1)[0])
+        rest = float(generator.random()) * (self.on if online else self.off).biased(generator)
+        return online, to_ticks(min(rest, 1e9))
+
     def _alternate(self, owner: Owner, learner: Learner, own: Mapping[str, OfEach]) -> Activity:
         kernel, number = learner.kernel, owner.number
-        start = own["availability"].generator(number)
-        online = bool(start.random() < self.online_share(1)[0])
-        rest = float(start.random()) * (self.on if online else self.off).biased(start)
-        left = to_ticks(min(rest, 1e9))
+        online, left = self._begin(own["availability"].generator(number))
         lengths: dict[bool, Iterator[int] | None] = {
             True: self.on.durations(own["online"].source(number), 16),
             False: self.off.durations(own["offline"].source(number), 16),

@@ -4,19 +4,18 @@ from math import log, sqrt
 from typing import Annotated, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.network.laws.kind import NumPyLaw
 from asyncdp_sim.spec import Duration, Positive, about
 
 Mean = Annotated[Positive, Field(le=1e9)]
 
 
-class Exponential(DrawnLaw):
+class Exponential(NumPyLaw):
     """Exponential with the given mean: density e^{−x/mean}/mean."""
 
     memoryless = True
@@ -44,12 +43,13 @@ class Exponential(DrawnLaw):
     def biased(self, generator: np.random.Generator) -> float:
         return float(generator.gamma(2.0, self.mean))
 
+    @property
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
-        return generator.exponential(self.mean, size)
+    def distribution(self) -> tuple[str, tuple[float, ...]]:
+        return "exponential", (self.mean,)
 
 
-class Lognormal(DrawnLaw):
+class Lognormal(NumPyLaw):
     """Lognormal by its mean and coefficient of variation cv.
 
     The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
@@ -82,13 +82,14 @@ class Lognormal(DrawnLaw):
         s2 = log(1 + self.cv**2)
         return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
 
+    @property
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def distribution(self) -> tuple[str, tuple[float, ...]]:
         s2 = log(1 + self.cv**2)
-        return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
+        return "lognormal", (log(self.mean) - s2 / 2, sqrt(s2))
 
 
-class Gamma(DrawnLaw):
+class Gamma(NumPyLaw):
     """Gamma by its mean and coefficient of variation cv: shape 1/cv²."""
 
     memoryless = False
@@ -117,12 +118,13 @@ class Gamma(DrawnLaw):
     def biased(self, generator: np.random.Generator) -> float:
         return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
 
+    @property
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
-        return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
+    def distribution(self) -> tuple[str, tuple[float, ...]]:
+        return "gamma", (1 / self.cv**2, self.mean * self.cv**2)
 
 
-class Uniform(DrawnLaw):
+class Uniform(NumPyLaw):
     """Uniform on [low, high)."""
 
     memoryless = False
@@ -174,6 +176,7 @@ class Uniform(DrawnLaw):
         low, high = self.low**2, self.high**2
         return sqrt(low + (high - low) * float(generator.random()))
 
+    @property
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
-        return generator.uniform(self.low, self.high, size)
+    def distribution(self) -> tuple[str, tuple[float, ...]]:
+        return "uniform", (self.low, self.high)

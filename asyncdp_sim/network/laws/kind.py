@@ -60,6 +60,11 @@ class LawKind(Kind):
         """W of a law that is uniform on [0, W); None of all others."""
         return None
 
+    @property
+    def distribution(self) -> tuple[str, tuple[float, ...]] | None:
+        """NumPy's name of what it draws from, and the numbers; None where it is drawn otherwise."""
+        return None
+
     @abstractmethod
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration drawn in proportion to its length.
@@ -100,3 +105,19 @@ class DrawnLaw(LawKind):
         while True:
             yield block_to_ticks(self.draw(generator, size))
             size = min(2 * size, block)
+
+
+class NumPyLaw(DrawnLaw):
+    """A law of which NumPy has the distribution: :attr:`distribution` says which."""
+
+    @property
+    @abstractmethod
+    @override
+    def distribution(self) -> tuple[str, tuple[float, ...]]:
+        """NumPy's name of the distribution, and its numbers."""
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        name, numbers = self.distribution
+        drawn: npt.NDArray[np.float64] = getattr(generator, name)(*numbers, size)
+        return drawn

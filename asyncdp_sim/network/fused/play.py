@@ -1,0 +1,104 @@
+"""One replicate of the network by the compiled loop."""
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.network.fused.prepared import Prepared
+from asyncdp_sim.network.fused.states import generator
+from asyncdp_sim.network.fused.world import DONE, STREAMS, World
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+
+
+def play(network: Network, streams: Scope, *, events: bool = False) -> Trace:
+    """Simulate one replicate; the trace is that of :func:`~asyncdp_sim.network.simulate`.
+
+    Parameters
+    ----------
+    network : Network
+        That the loop :func:`~.reach.covers`.
+    streams : Scope
+        The replicate's random streams.
+    events : bool
+        Whether to keep every event, not the tables alone.
+
+    Raises
+    ------
+    InvariantError
+        If the trace contradicts itself (a bug in the simulator).
+    """
+    from asyncdp_sim.network.fused.loop import run
+
+    prepared = Prepared(network, streams.of_owners(network.owner_numbers), events=events)
+    while (lacking := run(prepared.world, generator())) != DONE:
+        if lacking == STREAMS:
+            prepared.seed_next()
+        else:
+            prepared.grow()
+    return _trace(network, prepared.world, events=events)
+
+
+def _trace(network: Network, w: World, *, events: bool) -> Trace:
+    state, updates = w.state[0], int(w.state["updates"][0])
+    end_tick = int(state["now"] if state["stopped"] else state["horizon"])
+    return Trace(
+        end_tick=end_tick,
+        exchanges=_exchanges(w, end_tick, updates),
+        owners=_owners(w, end_tick),
+        events=w.events[: state["n_events"]].copy() if events else None,
+        in_flight_total=0,  # the learner is locked until the only open exchange has ended
+        recomputed=0,
+        on_air_ticks=0,
+        ending=_ending(w),
+        one_on_one=network.protocol.one_on_one,
+        one_each=network.protocol.one_each,
+        update_ticks=w.update_ticks[:updates].copy(),
+        answers_per_update=network.answers_per_update,
+    )
+
+
+def _ending(w: World) -> Ending:
+    state = w.state[0]
+    if not state["stopped"]:
+        return Ending.horizon
+    if state["updates"] == state["target"]:
+        return Ending.updates
+    if state["stalled"]:
+        return Ending.stalled
+    return Ending.silent if w.owners["answers_left"].any() else Ending.spent
+
+
+def _exchanges(w: World, end_tick: int, updates: int) -> npt.NDArray[np.void]:
+    """Return the exchanges that have ended, and the one that the end has cut short."""
+    state = w.state[0]
+    rows = w.rows[: state["n_rows"]].copy()
+    unused = rows["end_k"] >= updates
+    rows["outcome"][unused] = ExchangeOutcome.buffered
+    if state["serving"] == 0:
+        return rows
+    mine, row = w.owners[state["serving"]], np.zeros(1, dtype=EXCHANGES)
+    row["owner"], row["end_tick"], row["end_k"] = state["serving"], end_tick, updates
+    row["request_tick"] = mine["asked"]
+    for name in ("message", "read_tick", "read_k", "release_tick", "transmissions"):
+        row[name] = mine[name]
+    row["outcome"] = ExchangeOutcome.in_flight
+    if mine["transmissions"] == 0:
+        row["outcome"], row["release_tick"] = ExchangeOutcome.unreleased, end_tick
+    return np.concatenate([rows, row])
+
+
+def _owners(w: World, end_tick: int) -> npt.NDArray[np.void]:
+    owners, each = np.zeros(len(w.owners) - 1, dtype=OWNERS), w.owners[1:]
+    owners["owner"] = np.arange(1, len(w.owners))
+    for name in ("attempts", "refused"):
+        owners[name] = each[name]
+    owners["online"] = np.nan  # of no time, or no ticks, there is no share
+    if w.state["drawn_per_tick"][0]:
+        ticks = each["met"] + each["missed"]
+        np.divide(each["met"], ticks, out=owners["online"], where=ticks > 0)
+    elif end_tick > 0:
+        since = np.where(each["away"] > 0, end_tick - each["offline_since"], 0)
+        owners["online"] = 1 - (each["offline_ticks"] + since) / end_tick
+    return owners

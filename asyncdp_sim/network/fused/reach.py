@@ -1,0 +1,89 @@
+"""Reach of the compiled loop: the networks that it knows, and when it pays."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.fused.states import swappable
+from asyncdp_sim.network.latency import acknowledged, laws_of
+from asyncdp_sim.network.laws import LawKind
+from asyncdp_sim.network.protocols import Request
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.spec import Kind
+
+READY = 60_000
+"""Answers that take the event loop much longer than numba and the compiled one take to be read."""
+NEW = 600_000
+"""Answers that take it longer than the compiled one takes to be compiled."""
+
+
+def covers(network: Network) -> bool:
+    """Return whether the compiled loop knows all that a network may do.
+
+    That are locked exchanges of owners with clocks of their own, on an ideal channel that loses
+    nothing, without a topology, in the declared order, and independent of any model.
+    """
+    protocol, channel = network.protocol, network.channel
+    # Exact types, whose steps the loop repeats: a class derived from them may have its own.
+    if type(protocol) is not Request or type(channel) is not Ideal:
+        return False
+    if protocol.timeout is not None or protocol.own_tick != "drop" or not channel.lossless:
+        return False
+    if network.withholds or network.stops or network.ties != "declared":
+        return False
+    if network.topology is not None or acknowledged(network.latency.acknowledgement):
+        return False
+    return _knows_presence(network) and all(_knows(law) for law in _laws(network))
+
+
+def _knows_presence(network: Network) -> bool:
+    presence = network.availability
+    by_chance = presence.chances(network.n_owners) is not None
+    known = presence.always_online or by_chance or presence.alternation is not None
+    return known and _is_ours(presence) and _is_ours(network.clock)
+
+
+def _laws(network: Network) -> list[LawKind | None]:
+    """Return every law that the loop would draw from; None stands for one that is not known."""
+    n_owners, latency = network.n_owners, network.latency
+    renewals = [network.clock.renewal(owner) for owner in range(n_owners)]
+    found: list[LawKind | None] = [None if each is None else each[0] for each in renewals]
+    for stage in (latency.request, latency.query, network.compute, latency.answer):
+        found += laws_of(stage, n_owners) if isinstance(stage, tuple) else [stage]
+    if isinstance(network.protocol, Request) and network.protocol.retry is not None:
+        found.append(network.protocol.retry)
+    if network.availability.alternation is not None:
+        found += [network.availability.alternation.on, network.availability.alternation.off]
+    return found
+
+
+def _knows(law: LawKind | None) -> bool:
+    if law is None or not _is_ours(law):
+        return False
+    return law.instant or law.constant or law.distribution is not None
+
+
+def _is_ours(kind: Kind) -> bool:
+    """Whether a kind is of this package: one from outside may draw in a way of its own."""
+    return type(kind).__module__.startswith(f"{__name__.partition('.')[0]}.")
+
+
+def worthwhile(network: Network, replicates: int) -> bool:
+    """Return whether the compiled loop pays for so many replicates, and can be had."""
+    answers = network.updates * (network.answers_per_update or 1) * replicates
+    if answers < READY or find_spec("numba") is None or not covers(network):
+        return False
+    return swappable() and (answers >= NEW or _is_compiled())
+
+
+def _is_compiled() -> bool:
+    """Return whether the loop was compiled before, here or by a former process."""
+    from asyncdp_sim.network.fused import loop  # reads numba, which takes a part of READY
+
+    compiled: Any = loop.run
+    if len(compiled.signatures) > 0:
+        return True
+    source = Path(loop.__file__)
+    kept = Path(compiled.stats.cache_path or source.parent).glob(f"{source.stem}.run-*.nbi")
+    return any(index.stat().st_mtime >= source.stat().st_mtime for index in kept)
