@@ -16,8 +16,8 @@ from asyncdp_sim.network.fused.states import states, swappable
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.network.topology import Star
-from asyncdp_sim.seeding import Seeder
 from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.streams.seeding import Seeder
 from asyncdp_sim.trace import Trace
 from tests.properties.locked_networks import locked_network
 
