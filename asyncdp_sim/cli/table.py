@@ -83,6 +83,12 @@ def data_command(
 _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
     ("--target, the column to predict", lambda seen: seen.target is not None),
     ("--public, which rows are public", lambda seen: seen.public > 0),
+    (
+        "public rows with more than one target, to see what leads to which: where a table stands "
+        "in an order (of time, of classes) its last rows are alike, and rows drawn at random into "
+        "a file of their own (--public FILE) are of all",
+        lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
+    ),
 )
 
 

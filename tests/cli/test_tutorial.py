@@ -100,6 +100,28 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
     ]
 
 
+def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
+    command: Command, here: Path
+) -> None:
+    """A table in the order of its classes, as frauds first: its last rows show one of them."""
+    rows = [f"{row % 7},{row % 3},{int(row < 40)}" for row in range(200)]
+    (here / "classes.csv").write_text("\n".join(["a,b,Class", *rows, ""]), "utf-8")
+    asked = ("data", "classes.csv", "--target", "Class", "--public", 60)
+    why = (
+        "it needs public rows with more than one target, to see what leads to which: where a table "
+        "stands in an order (of time, of classes) its last rows are alike, and rows drawn at "
+        "random into a file of their own (--public FILE) are of all"
+    )
+    said = command.done(*asked).out.splitlines()
+    assert said[-1] == f"proposed: nothing, for {why}"
+    assert "Class: one value alone, '0'" in said
+    refused = command(*asked, "--write", "s.toml", "--epsilon", 1)
+    assert (refused.code, refused.lines) == (2, [f"--write: given s.toml; {why}"])
+    shuffled = [*rows[3::7], *rows]
+    (here / "classes.csv").write_text("\n".join(["a,b,Class", *shuffled[::-1], ""]), "utf-8")
+    assert 'target = "Class"' in command.done(*asked).out
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

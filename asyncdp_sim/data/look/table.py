@@ -64,6 +64,11 @@ class TableLook:
         """What types and encodings were chosen from, as ``chosen_from`` says it."""
         return "private rows" if self.private else "public rows"
 
+    @property
+    def target_varies(self) -> bool:
+        """Whether the rows that were looked at have more than one target."""
+        return any(each.name == self.target and each.distinct > 1 for each in self.columns)
+
     def lines(self) -> list[str]:
         """Return the table in words."""
         parquet = self.path.endswith(".parquet")

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
-from asyncdp_sim.data.stand_ins.unlike import alike, half, last, unlike
+from asyncdp_sim.data.stand_ins.unlike import alike, half, last, require_targets, unlike
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -37,6 +37,7 @@ class PublicRows(StandInKind):
 
     @override
     def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+        require_targets(known)
         rows = half(known, self.redrawn, streams)
         like = known.like[rows]
         found = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))

@@ -7,8 +7,16 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.stand_ins.apart import apart
 from asyncdp_sim.data.stand_ins.kind import Known
+from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.words import number
+
+THE_LAST = (
+    "the last of the table: where it stands in an order (of time, of classes), owners' rows are of "
+    "other times or classes{}; rows drawn at random into a file of their own (data.public_path) "
+    "would be of all"
+)
+"""What may be off where public rows are a table's last ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +50,24 @@ def half(known: Known, redrawn: int, streams: Streams | Scope) -> Rows:
         return rows
     generator = streams.generator("data", "stand-in", "half", redrawn)
     return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
+
+
+def require_targets(known: Known) -> None:
+    """Refuse public rows whose targets are all 0, as they are taken: nothing is learned of them.
+
+    Raises
+    ------
+    DataError
+        On ``data.public_records``.
+    """
+    values = np.unique(known.targets[~np.isnan(known.targets)])
+    if len(values) != 1 or values[0] != 0:
+        return
+    given = f"{len(known.targets)}, all with one target"
+    allowed = "allowed are public rows that show what leads to another one"
+    if known.last:
+        allowed += f": these are {THE_LAST.format('')}"
+    raise DataError([Fault("data.public_records", given, allowed)])
 
 
 def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike:
@@ -126,9 +152,5 @@ def last(known: Known) -> tuple[str, ...]:
             "another one is not in them, and ψ and errors are those of rows with that one"
         )
     if known.last:
-        told.append(
-            "the public rows are the last of the table: where it stands in an order (of time, of "
-            "classes), owners' rows are of other times or classes, which is not in the ±; rows "
-            "drawn at random into a file of their own (data.public_path) would be of all"
-        )
+        told.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
     return tuple(told)

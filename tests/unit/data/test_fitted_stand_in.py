@@ -120,7 +120,7 @@ def test_labels_are_refused_and_what_is_left_out_is_said():
     with pytest.raises(DataError) as caught:
         FittedTwin().drawn(labels, Streams(1))
     assert caught.value.lines() == [
-        "data.stand_in.kind: given 'fitted', with 2 different targets of public rows; allowed are "
+        "data.stand_in.kind: given 'fitted', with public rows of 2 different targets; allowed are "
         "public-rows or moments: a linear model makes no labels"
     ]
     assert FittedTwin().drawn(given, Streams(1)).doubts[-1].startswith("the fitted model is linear")
