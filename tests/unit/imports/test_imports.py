@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -287,22 +286,62 @@ def test_wrong_logs_are_one_line(tmp_path: Path, text: str, expected: str) -> No
     assert expected in line
 
 
+def logs(n: int, seed: int = 1) -> tuple[dict[str, dict[str, str]], float]:
+    """Devices as FLASH writes them, sixty messages each, and the share online of all of them."""
+    draws, found, online, known = np.random.default_rng(seed), {}, 0, 0
+    epoch = np.datetime64("2020-01-01T00:00:00")
+    for device in range(n):
+        steps = draws.integers(1, 4000, size=60)
+        times = np.cumsum(steps)
+        told = ["wifi", "screen_lock", *["battery_charged_on", "battery_charged_off"] * 29]
+        texts = (epoch + times.astype("timedelta64[s]")).astype(str)
+        lines = (f"{t.replace('T', ' ')}\t{s}" for t, s in zip(texts, told, strict=True))
+        found[str(device)] = {"messages": "\n".join(lines)}
+        online += int(steps[3::2].sum())  # from each charging to the message behind it
+        known += int(times[-1] - times[0])
+    return found, online / known
+
+
 WORK = """
-import pathlib, pickle, sys
+import json, pathlib, resource, sys
 from asyncdp_sim.imports.fedscale import import_fedscale
+from asyncdp_sim.imports.flash import import_flash
 from asyncdp_sim.network.availability import Intervals
 
-import_fedscale(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), 100)
-assert Intervals(path=sys.argv[2], period=518400.0).faults(int(sys.argv[3])) == []
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+file, out, period = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), float(sys.argv[5])
+asked = 100 if sys.argv[1] == "fedscale" else ["charging", "wifi", "locked"]
+told = globals()[f"import_{sys.argv[1]}"](file, out, asked)
+looped = {"period": period} if period > 0 else {}
+assert Intervals(path=str(out), **looped).faults(int(sys.argv[4])) == []
+used = resource.getrusage(resource.RUSAGE_SELF)
+cpu = used.ru_utime + used.ru_stime
+print(json.dumps({"told": told, "kilobytes": used.ru_maxrss, "seconds": cpu}))
 """
 
 
 @pytest.mark.benchmark
-def test_a_hundred_thousand_devices_take_less_than_a_minute_and_a_gigabyte(tmp_path: Path) -> None:
-    file = pickled(fedscale(100_000), tmp_path)
-    began = time.perf_counter()
-    command = [sys.executable, "-c", WORK, str(file), str(tmp_path / "on.parquet"), "100000"]
+@pytest.mark.parametrize("kind", ["fedscale", "flash"])
+def test_a_hundred_thousand_devices_take_less_than_a_minute_and_a_gigabyte(
+    kind: str, tmp_path: Path
+) -> None:
+    """CPU time; and the share online of all devices is that of the file to 1e-9."""
+    n, out = 100_000, tmp_path / "on.parquet"
+    if kind == "fedscale":
+        devices = fedscale(n)
+        file, period = pickled(devices, tmp_path), 6 * DAY
+        spans = [(sum(d["inactive"]) - sum(d["active"])) / period for d in devices.values()]
+        share = float(np.mean(spans))
+    else:
+        states, share = logs(n)
+        file, period = flash(tmp_path, states), 0.0
+    command = [sys.executable, "-c", WORK, kind, str(file), str(out), str(n), str(period)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert time.perf_counter() - began < 60
-    assert int(done.stdout) < 10**6  # kilobytes
+    found = json.loads(done.stdout)
+    [told] = [line for line in found["told"] if line.startswith("online share ")]
+    assert abs(float(told.removeprefix("online share ")) - share) < 1e-9
+    frame = pd.read_parquet(out)
+    length = float((frame["end"] - frame["start"]).sum())
+    if kind == "fedscale":
+        assert abs(length / (n * period) - share) < 1e-9
+    assert found["seconds"] < 60
+    assert found["kilobytes"] < 10**6
