@@ -1,6 +1,6 @@
 """Everything that applies to a directory, drawn into its ``figures/``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
     collision_price.FIGURE,
 )
 """Pictures of sweeps that ask one question; each says why it does not apply to another."""
-NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (diagram.diagram, utilisation.over_time)
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def pictures(
         entries += networks.drawn(found, notes)
     else:
         notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
-    entries += _of_events(found[0].result if found else _first(opened))
+    entries += _of_events(found[0].result if found else _first(opened), notes)
     told = [(picture.of(name, fixed), shown) for picture, shown in compared]
     return told + [(picture.of(name), shown) for picture, shown in entries], notes
 
@@ -210,11 +209,16 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def _of_events(result: Result) -> list[Shown]:
+def _of_events(result: Result, notes: list[str]) -> list[Shown]:
     """Draw what needs one result and its events, where it kept them: who sent what, and when."""
     if not result.has("events"):
         return []
-    return [(figure(result), [result]) for figure in NEED_EVENTS]
+    over_time = utilisation.over_time(result)
+    found = [diagram.diagram(result), over_time]
+    if utilisation.is_constant(over_time):
+        found.remove(over_time)
+        notes.append("utilisation: it and who is online are the same all the time")
+    return [(picture, [result]) for picture in found]
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:

@@ -19,11 +19,12 @@ def settings(results: Sequence[Result]) -> str:
     scenarios = [result.scenario for result in results]
     records = [float(n) for result in results for n in result.columns("owners", "records")[0]]
     claimed = [value for s in scenarios for value in _epsilons(s["privacy"].get("epsilon"))]
+    repeated = numbers(float(len(result.replicates)) for result in results)
     said = [
         f"N = {numbers(float(result.n_owners) for result in results)} owners",
         f"n_i = {numbers(records)} records",
         f"T = {numbers(float(result.updates) for result in results)} updates",
-        f"R = {numbers(float(len(result.replicates)) for result in results)} replicates",
+        f"R = {repeated} replicate{'' if repeated == '1' else 's'}",
         f"ε = {numbers(claimed)}" if claimed else "no ε",
         f"seed {numbers(float(s['run']['seed']) for s in scenarios)}",
         f"data: {listed([_data(s['data']) for s in scenarios])}",

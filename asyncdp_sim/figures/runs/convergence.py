@@ -75,8 +75,7 @@ def by_update(lines: Sequence[Line], *, why: str = "") -> Picture:
         If a curve is absent or damaged.
     """
     caption = (
-        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
-        "against update k"
+        f"{_drawn_of(lines)} {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 against update k"
     )
     return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
 
@@ -92,7 +91,7 @@ def by_time(lines: Sequence[Line], *, why: str = "") -> Picture:
         If a curve is absent or damaged.
     """
     caption = (
-        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ of the central model against "
+        f"{_drawn_of(lines)} {fitness_of(lines)} ψ of the central model against "
         "simulated time; each replicate is a step function of time"
     )
     return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption, why)
@@ -254,6 +253,13 @@ def _mark_published(
     for line, (grid, _), shade in zip(lines, found, shades, strict=True):
         if line.published is not None:
             axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **_diamond(shade))
+
+
+def _drawn_of(lines: Sequence[Line]) -> str:
+    """Return what a caption begins with: of one replicate there is neither median nor band."""
+    if any(len(line.result.replicates) > 1 for line in lines):
+        return "Median (line) and 25–75 % band of the"
+    return "One replicate's"
 
 
 def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:

@@ -282,3 +282,13 @@ def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) 
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]
     assert names[-3:] == ["shares", "space-time", "utilisation"]
+
+
+def test_a_learner_that_is_never_busy_has_no_utilisation_over_time(
+    tmp_path: Path, result: Path
+) -> None:
+    source = made(tmp_path / "made", [[*exchange(1, 0.0, 0.0), (2.0, "clock_tick", 1)]])
+    (source / "events.parquet").rename(result / "events.parquet")
+    drawing = draw_all(result)
+    assert drawing.pictures[-1].stem == "space-time"
+    assert "utilisation: it and who is online are the same all the time" in drawing.notes

@@ -1,4 +1,4 @@
-"""What a reader who never saw the code takes a picture for: nothing hidden, unnamed or cut off."""
+"""Pictures as a reader who never saw the code takes them: nothing hidden, unnamed or cut off."""
 
 import json
 from pathlib import Path
