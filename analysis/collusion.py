@@ -64,8 +64,13 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
     with style():
         figure, panels = small_panels(2, 1.6)
         for axes, measured, theory, said in (
-            (panels[0], "single", "noise", "error of one gradient (relative)"),
-            (panels[1], "mean", "averaged_noise", "error of their mean (relative)"),
+            (panels[0], "single", "noise", "error of one gradient\n(relative to it)"),
+            (
+                panels[1],
+                "mean",
+                "averaged_noise",
+                "error of their mean over a run\n(relative to it)",
+            ),
         ):
             for name, look in lines.items():
                 line = sorted((r for r in rows if r.name == name), key=lambda row: row.epsilon)
@@ -74,7 +79,12 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
             axes.set_ylabel(said)
         _scale(panels, rows)
         keys = [key(name, linewidth=0.9, **look) for name, look in lines.items()]
-        rule = key("as long as a gradient", color=BAND, linestyle=":", linewidth=1.0)
+        rule = key(
+            "error as large as a gradient: nothing is known",
+            color=BAND,
+            linestyle=":",
+            linewidth=1.0,
+        )
         legend(figure, [*keys, rule], 2)
     caption = (
         "What the other owners know of the gradients of the owner that is the learner, from the "
@@ -106,13 +116,13 @@ def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
         axes.set_yscale("log")
         axes.set_xlim(1, MOST_ANSWERS)
         axes.set_xlabel("answers $K$ that share the budget $\\epsilon$, all seen")
-        axes.set_ylabel("true less false positive rate")
+        axes.set_ylabel("the test's advantage\n(true − false positive rate)")
         axes.grid(axis="y")
         keys = [
             key(f"ε = {number(epsilon)}", color=shade)
             for epsilon, shade in zip(epsilons, shades, strict=True)
         ]
-        keys.append(key("ε allows", color=THEORY, linestyle="--", linewidth=0.9))
+        keys.append(key("most that any test can have", color=THEORY, linestyle="--", linewidth=0.9))
         legend(figure, keys, 6)
     caption = (
         "How well the mean of an owner's K answers tells whether one record was replaced, in the "

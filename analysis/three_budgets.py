@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from asyncdp_sim.figures.kit.lines import scale
-from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.numbers import number, numbers
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
@@ -17,6 +17,9 @@ from asyncdp_sim.scenario.variants import VARIANT
 
 SINCE = 0.5
 """Where the axis of time begins, in units: the first answers arrive there."""
+ROOM = 30.0
+"""How many times the last instant the frame reaches."""
+DECADES = tuple(10.0**power for power in range(-3, 10))
 QUESTION = "How close to the best model do three banks get, with every record hidden?"
 
 
@@ -47,13 +50,17 @@ def psi_against_time(sweep: Sweep, *, name: str = "three-budgets") -> Picture:
             _say(axes, line, float(time[-1]), float(psi[1, -1]), shade)
         axes.set_xscale("log")
         scale(
-            axes, xlabel="time (unit: a bank's mean time between two answers)",
-            ylabel="loss above the best model's\n($\\psi$: 1 is twice the least loss)",
+            axes, ylabel="loss above the best model's\n($\\psi$: 1 is twice the least loss)",
         )  # fmt: skip
-        axes.set_xlim(SINCE, 30 * max(float(time[-1]) for time, _ in found))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: number(at)))
+        end = max(float(time[-1]) for time, _ in found)
+        _end_axis(axes, end)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda at, _: number(at)))
         axes.set_title(QUESTION, loc="left", fontsize=10.5, fontweight="bold")
+        runs = numbers(float(len(line.result.replicates)) for line in lines)
+        axes.text(
+            1, 0.98, f"line: median of {runs} runs\nband: the middle half of them",
+            transform=axes.transAxes, ha="right", va="top", fontsize=8, color="#444444",
+        )  # fmt: skip
     ends = [float(psi[1, -1]) for _, psi in found]
     said = "; ".join(f"{line.name}: {_told(end)}" for line, end in zip(lines, ends, strict=True))
     caption = (
@@ -63,6 +70,17 @@ def psi_against_time(sweep: Sweep, *, name: str = "three-budgets") -> Picture:
     )
     table = quartile_rows(lines, "time", relative_fitness=found)
     return Picture(name, figure, table, caption, label([line.result for line in lines]))
+
+
+def _end_axis(axes: Axes, end: float) -> None:
+    """End the axis of time where the last line ends; right of it is room for words alone."""
+    axes.set_xlim(SINCE, ROOM * end)
+    middle = 0.5 * np.log(end / SINCE) / np.log(ROOM * end / SINCE)
+    axes.set_xlabel("time (unit: a bank's mean time between two answers)", x=middle)
+    axes.spines["bottom"].set_bounds(SINCE, end)
+    axes.xaxis.set_major_locator(FixedLocator([at for at in DECADES if SINCE <= at <= end]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: number(at)))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _say(axes: Axes, line: Line, time: float, psi: float, shade: str) -> None:

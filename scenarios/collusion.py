@@ -12,8 +12,7 @@ import numpy as np
 
 from analysis.collusion import Learned, averaging, by_epsilon
 from asyncdp_sim.errors import Fault, InputError, SpecError
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
@@ -126,9 +125,7 @@ def study(directory: Path) -> list[Path]:
     noisy = [result for row, result in zip(rows, results, strict=True) if np.isfinite(row.epsilon)]
     finite = sorted({row.epsilon for row in rows if np.isfinite(row.epsilon)})
     entries = [(by_epsilon(rows, results), results), (averaging(finite, noisy), noisy)]
-    folder = directory / "figures"
-    write(folder / "captions-of-collusion.md", captions.page(entries, []).encode())
-    return [save(picture, folder) for picture, _ in entries]
+    return add(directory, entries, "collusion")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import numpy as np
 
 from analysis.market import Bargains, Offers, bargains, market
 from asyncdp_sim.errors import Fault, InputError
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.forecasts.advice.bargain import Game
 from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
@@ -79,9 +78,7 @@ def study(directory: Path) -> list[Path]:
     results = [cell.result for cell in sweep.cells]
     scenario, _ = load(results[0].directory / "scenario.toml")
     pictures = market(offers(scenario), results), bargains(bargained(demand(scenario)), results)
-    folder, shown = directory / "figures", [(picture, results) for picture in pictures]
-    write(folder / "captions-of-the-market.md", captions.page(shown, []).encode())
-    return [save(picture, folder) for picture in pictures]
+    return add(directory, [(picture, results) for picture in pictures], "the-market")
 
 
 def main(arguments: list[str]) -> int:

@@ -9,26 +9,32 @@ from pathlib import Path
 from analysis.four_cases import four_cases
 from analysis.three_budgets import psi_against_time
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.picture import save
+from asyncdp_sim.figures.draw import add
+from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
-from scenarios import collusion
+from scenarios import collusion, data_market
 
 
 def three_budgets(directory: Path) -> list[Path]:
     """Draw the README's picture: ψ against time for three budgets."""
-    return [save(psi_against_time(Sweep.read(directory)), directory / "figures")]
+    return _added(directory, psi_against_time, "three-budgets")
 
 
 def whom_to_learn_with(directory: Path) -> list[Path]:
     """Draw ψ over owner 1's records and budget, beside four kinds of others."""
+    return _added(directory, four_cases, "four-cases")
+
+
+def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
+    """Add a picture of a whole sweep to its figures."""
     sweep = Sweep.read(directory)
-    named = four_cases(sweep).of(sweep.cells[0].result.scenario["id"])
-    return [save(named, directory / "figures")]
+    return add(directory, [(picture(sweep), [cell.result for cell in sweep.cells])], study)
 
 
 STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "collab-06": whom_to_learn_with,
     "collab-11": whom_to_learn_with,
+    "data-market": data_market.study,
     "lending-three-budgets": three_budgets,
     "owner-learner-collude": collusion.study,
 }

@@ -1,6 +1,6 @@
 """Everything that applies to a directory, drawn into its ``figures/``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
     collision_price.FIGURE,
 )
 """Pictures of sweeps that ask one question; each says why it does not apply to another."""
-NEED_EVENTS: tuple[Callable[[Result], Picture], ...] = (diagram.diagram, utilisation.over_time)
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,28 @@ def draw_all(
     return Drawing(tuple(paths), tuple(notes))
 
 
+def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
+    """Add a study's pictures to the figures of a directory, and return where they are.
+
+    Parameters
+    ----------
+    directory : Path
+        A result or a sweep.
+    entries : sequence of (Picture, sequence of Result)
+    study : str
+        Of which; its captions are in ``captions-of-<study>.md``.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither, or cannot be written to.
+    """
+    name, folder = str(_first(open_directory(directory)).scenario["id"]), directory / "figures"
+    told = [(picture.of(name), results) for picture, results in entries]
+    write(folder / f"captions-of-{study}.md", captions.page(told, ()).encode())
+    return [save(picture, folder) for picture, _ in told]
+
+
 def pictures(
     opened: Result | Sweep, *, published: Mapping[Any, float] | None = None, why: str = ""
 ) -> tuple[list[Shown], list[str]]:
@@ -110,20 +131,22 @@ def pictures(
         If a table is damaged.
     """
     if isinstance(opened, Sweep):
-        lines, notes = _of_sweep(opened)
+        lines, fixed, notes = _of_sweep(opened)
         found = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
-        lines, notes = [(epsilon, Line(opened))], []
+        lines, fixed, notes = [(epsilon, Line(opened))], "", []
         found = [Panel(opened)] if opened.summary["updates"] > 0 else []
-    entries = _curves(lines, published or {}, why, notes)
-    entries += honest.figures([line for _, line in lines], notes)
+    name = str(_first(opened).scenario["id"])
+    compared = _curves(lines, published or {}, why, notes)
+    compared += honest.figures([line for _, line in lines], notes)
+    entries: list[Shown] = []
     if isinstance(opened, Sweep):
-        compared = _drawn(opened, (overview.FIGURE,)) or _drawn(opened, (settings.FIGURE,))
-        if len(compared) == 0:
+        changes = _drawn(opened, (overview.FIGURE,)) or _drawn(opened, (settings.FIGURE,))
+        if len(changes) == 0:
             reasons = (overview.FIGURE.why_not(opened), settings.FIGURE.why_not(opened))
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += compared + _drawn(opened, (graphs.FIGURE,))
+        entries += changes + _drawn(opened, (graphs.FIGURE,))
         entries += _of_channels(opened, notes) + _of_liars(opened, notes)
         entries += _drawn(opened, (guarantees.FIGURE,)) or _drawn(opened, (rivals.FIGURE,))
         entries += _drawn(opened, BEYOND)
@@ -131,8 +154,9 @@ def pictures(
         entries += networks.drawn(found, notes)
     else:
         notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
-    entries += _of_events(found[0].result if found else _first(opened))
-    return [(picture.of(_first(opened).scenario["id"]), shown) for picture, shown in entries], notes
+    entries += _of_events(found[0].result if found else _first(opened), notes)
+    told = [(picture.of(name, fixed), shown) for picture, shown in compared]
+    return told + [(picture.of(name), shown) for picture, shown in entries], notes
 
 
 def _first(opened: Result | Sweep) -> Result:
@@ -162,13 +186,13 @@ def _curves(
     return drawn
 
 
-def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], list[str]]:
-    """Return a sweep's lines by swept value, and notes."""
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], str, list[str]]:
+    """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
     cells, paths, notes = _compared(sweep)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
     lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
-    return lines, notes
+    return lines, cells[0].label([path for path in sweep.paths if path not in paths]), notes
 
 
 def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
@@ -185,11 +209,16 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def _of_events(result: Result) -> list[Shown]:
+def _of_events(result: Result, notes: list[str]) -> list[Shown]:
     """Draw what needs one result and its events, where it kept them: who sent what, and when."""
     if not result.has("events"):
         return []
-    return [(figure(result), [result]) for figure in NEED_EVENTS]
+    over_time = utilisation.over_time(result)
+    found = [diagram.diagram(result), over_time]
+    if utilisation.is_constant(over_time):
+        found.remove(over_time)
+        notes.append("utilisation: it and who is online are the same all the time")
+    return [(picture, [result]) for picture in found]
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[Shown]:

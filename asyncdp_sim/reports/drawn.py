@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from asyncdp_sim.figures.draw import Shown, pictures
-from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.svg import inline
 
@@ -25,7 +24,7 @@ class Drawn:
     alt : str
         What it shows, in the words of its own caption.
     caption : str
-        The same with the run's settings and its label.
+        The same with its number; settings stand once on the page, and the label in the drawing.
     """
 
     name: str
@@ -52,7 +51,7 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[Drawn], list[str
 
 def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> Drawn:
     """Return one picture as it stands in the page."""
-    picture, results = entry
+    picture, _ = entry
     inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
-    caption = captions.caption(number, picture, results)
+    caption = f"Figure {number}. {picture.caption}"
     return Drawn(picture.name, inner, width, height, picture.caption, caption)

@@ -16,6 +16,8 @@ FIRST = (
     "simulated_time", "throughput",
 )  # fmt: skip
 """What comes first; all else comes as the dictionary has it."""
+OF_SEVERAL = ("psi_final.mean", "psi_final.q25", "psi_final.q75")
+"""What one replicate alone says no more with: its median is all of these."""
 OF_PRIVACY = (
     "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded", "queries_unseen",
     "timing_accounted", "not_for_release",
@@ -60,7 +62,8 @@ def key_numbers(result: Result) -> list[Figure]:
     said = dict(flat(result.summary))
     known = dictionary()
     order = [*FIRST, *(name for name in known if name not in FIRST)]
-    shown = [name for name in order if said.get(name) is not None and name not in OF_PRIVACY]
+    left_out = OF_PRIVACY if len(result.replicates) > 1 else (*OF_PRIVACY, *OF_SEVERAL)
+    shown = [name for name in order if said.get(name) is not None and name not in left_out]
     predicted = {each["quantity"]: each for each in result.manifest.get("predictions", [])}
     return [_figure(result, name, said[name], predicted.get(name)) for name in shown]
 

@@ -9,6 +9,8 @@ from asyncdp_sim.reports.key_numbers import shown
 
 MOST = 200
 """Owners that are listed; of more, those with the largest share of ε spent."""
+FIRST = 12
+"""So many stand on the page at once; the others open below."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Owners:
     rows: tuple[OwnerRow, ...]
     count: int
     named: bool
+
+    @property
+    def first(self) -> tuple[OwnerRow, ...]:
+        """Those that stand on the page at once."""
+        return self.rows[:FIRST]
+
+    @property
+    def others(self) -> tuple[OwnerRow, ...]:
+        """Those that open below."""
+        return self.rows[FIRST:]
 
 
 def owners(result: Result) -> Owners:
@@ -62,4 +74,5 @@ def owners(result: Result) -> Owners:
         )
         for at in map(int, order)
     )
-    return Owners(rows, len(share), len(who.names) > 0)
+    told = any(row.name not in ("", str(row.number)) for row in rows)
+    return Owners(rows, len(share), told)

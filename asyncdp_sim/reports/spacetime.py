@@ -42,6 +42,8 @@ def spacetime(result: Result, which: str = "") -> SpaceTime:
     which : str
         Which cell of a sweep it is, in words.
     """
+    if result.summary["simulated_time"] == 0:
+        return SpaceTime(None, "nothing takes time")
     happened, origin = None, "as the run kept them"
     if not result.has("events"):
         found = _again(result)

@@ -57,6 +57,22 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*", styles) == []
 
 
+def test_a_reader_has_light_or_dark_and_can_change_it(site: Path) -> None:
+    """A visit's choice is kept, so that without a switch a day's light stays at night."""
+    page = (site / "index.html").read_text("utf-8")
+    medias = re.findall(r'data-md-color-media="([^"]*)" data-md-color-scheme="(\w+)"', page)
+    assert medias == [
+        ("(prefers-color-scheme: light)", "default"),
+        ("(prefers-color-scheme: dark)", "slate"),
+    ]
+    assert re.findall(
+        r'<label class="md-header__button[^>]*title="(\w+)" for="__palette', page
+    ) == [
+        "Dark",
+        "Light",
+    ]
+
+
 def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
     from mkdocs.commands.build import build
     from mkdocs.config import load_config

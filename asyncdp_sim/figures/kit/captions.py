@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.kit.numbers import as_float, numbers
+from asyncdp_sim.figures.kit.numbers import as_float, listed, numbers
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result
 
@@ -19,18 +19,19 @@ def settings(results: Sequence[Result]) -> str:
     scenarios = [result.scenario for result in results]
     records = [float(n) for result in results for n in result.columns("owners", "records")[0]]
     claimed = [value for s in scenarios for value in _epsilons(s["privacy"].get("epsilon"))]
+    repeated = numbers(float(len(result.replicates)) for result in results)
     said = [
         f"N = {numbers(float(result.n_owners) for result in results)} owners",
         f"n_i = {numbers(records)} records",
         f"T = {numbers(float(result.updates) for result in results)} updates",
-        f"R = {numbers(float(len(result.replicates)) for result in results)} replicates",
+        f"R = {repeated} replicate{'' if repeated == '1' else 's'}",
         f"ε = {numbers(claimed)}" if claimed else "no ε",
         f"seed {numbers(float(s['run']['seed']) for s in scenarios)}",
-        f"data: {_listed([_data(s['data']) for s in scenarios])}",
+        f"data: {listed([_data(s['data']) for s in scenarios])}",
     ]
-    names = _listed([str(s["id"]) for s in scenarios])
-    origin = _listed(list(map(_source, scenarios)))
-    digests = _listed([str(result.manifest["digest"])[:12] for result in results])
+    names = listed([str(s["id"]) for s in scenarios])
+    origin = listed(list(map(_source, scenarios)))
+    digests = listed([str(result.manifest["digest"])[:12] for result in results])
     return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
 
 
@@ -65,10 +66,3 @@ def _data(data: dict[str, object]) -> str:
     if "path" in data:
         return f"{kind}, file {data['path']}"
     return f"{kind} (synthetic)"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(texts))
-    if len(distinct) <= 4:
-        return ", ".join(distinct)
-    return f"{distinct[0]} … {distinct[-1]} ({len(distinct)} in all)"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from asyncdp_sim.figures.kit.numbers import lettered
 from asyncdp_sim.figures.kit.style import legible
 
 GAP = 0.055  # between two names, as a share of the axes' height
@@ -46,8 +47,8 @@ def end_labels(
                       scaley=False, **look)  # fmt: skip
             left += 0.018
         axes.text(
-            left, height, name, color=legible(colour), transform=axes.transAxes, va="center",
-            fontsize=8,
+            left, height, lettered(name), color=legible(colour), transform=axes.transAxes,
+            va="center", fontsize=8,
         )  # fmt: skip
 
 

@@ -5,11 +5,18 @@ from collections.abc import Sequence
 
 from asyncdp_sim.words import MOST_NUMBERS, as_float, known, number, numbers
 
+MOST_LISTED = 4
 ACROSS = 84  # letters of a legend that have room side by side
+
+
+def lettered(text: str) -> str:
+    """Return a text whose ``n_i`` has its index low, as in the papers."""
+    return text.replace("n_i", "nᵢ")
 
 
 def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
     """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
+    text = lettered(text)
     found = textwrap.wrap(text, width)
     if len(found) > most:
         found = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
@@ -22,4 +29,22 @@ def columns(names: Sequence[str]) -> int:
     return max(1, min(len(names), 4, 90 // (longest + 6)))
 
 
-__all__ = ["MOST_NUMBERS", "as_float", "columns", "known", "number", "numbers", "wrapped"]
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """Return distinct texts side by side; of many the first and the last, and how many."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= MOST_LISTED:
+        return between.join(distinct)
+    return f"{distinct[0]} … {distinct[-1]} ({len(distinct)} in all)"
+
+
+__all__ = [
+    "MOST_NUMBERS",
+    "as_float",
+    "columns",
+    "known",
+    "lettered",
+    "listed",
+    "number",
+    "numbers",
+    "wrapped",
+]

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,20 @@ class Picture:
         with style():
             put(self.figure, self.label)
 
-    def of(self, scenario: str) -> "Picture":
-        """Write in the lower left corner, too, which scenario is shown; return the picture."""
+    def of(self, scenario: str, fixed: str = "") -> "Picture":
+        """Return the picture with which scenario is shown in its lower left corner, too.
+
+        Parameters
+        ----------
+        scenario : str
+        fixed : str
+            What all that is shown has of it, where other cells have other values: the caption
+            says so as well.
+        """
+        said = replace(self, caption=f"{self.caption} All with {fixed}.") if fixed else self
         with style():
-            put(self.figure, self.label, scenario)
-        return self
+            put(self.figure, self.label, f"{scenario}, all with {fixed}" if fixed else scenario)
+        return said
 
     def labelled(self) -> dict[str, npt.NDArray[Any]]:
         """Return the table with the label's columns, but for those that it has row by row."""

@@ -22,10 +22,25 @@ LOW = 0.62  # height of one of several panels, over that of one alone
 
 @dataclass(frozen=True)
 class Panel:
-    """A network that is drawn, and what sets it apart; a network alone has no name."""
+    """A network that is drawn, and what sets it apart; a network alone has no name.
+
+    Attributes
+    ----------
+    result : Result
+        That is drawn.
+    name : str
+    others : sequence of Result
+        Of the same network, for which it stands: they share its updates.
+    """
 
     result: Result
     name: str = ""
+    others: Sequence[Result] = ()
+
+    @property
+    def results(self) -> list[Result]:
+        """All results whose updates are drawn."""
+        return [self.result, *self.others]
 
 
 Draw = Callable[[Axes, Result], tuple[Table, str]]
@@ -69,14 +84,18 @@ def panelled(
     caption = f"{head}: {named[0]}."
     if len(shown) > 1:
         caption = f"{head}, a panel for each network. {'. '.join(named)}."
-    return Picture(name, figure, table, caption, label([each.result for each in shown]))
+    results = [result for each in shown for result in each.results]
+    if len(results) > len(shown):
+        caption += " Cells that differ in what is learned alone share a network."
+    return Picture(name, figure, table, caption, label(results))
 
 
-def remark(axes: Axes, text: str) -> None:
-    """Write in the upper right corner of axes why something is not drawn."""
+def remark(axes: Axes, text: str, *, below: bool = False) -> None:
+    """Write why something is not drawn, in the upper right corner of axes or the lower left."""
+    x, y = (0.02, 0.04) if below else (0.99, 0.97)
     axes.text(
-        0.99, 0.97, wrapped(text, 46, 3), transform=axes.transAxes, ha="right", va="top",
-        fontsize=7, color="#444444",
+        x, y, wrapped(text, 46, 3), transform=axes.transAxes, fontsize=7, color="#444444",
+        ha="left" if below else "right", va="bottom" if below else "top",
     )  # fmt: skip
 
 

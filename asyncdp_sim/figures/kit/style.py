@@ -22,6 +22,7 @@ BAND = "#999999"
 DPI = 180
 LEGIBLE = 4.5  # contrast of small text
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
+FEW_IN_PANEL = 8  # so many beside a panel among others, which is low
 TILT = 30  # degrees, of names below an axis
 
 TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
@@ -124,7 +125,8 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
     """Put owners on their axis: names, or numbers, of a few; of many 1 and round numbers."""
     axis = axis_of.yaxis if side == "y" else axis_of.xaxis
     n_owners = len(owners.numbers)
-    if n_owners <= FEW_OWNERS:
+    low = side == "y" and is_small(axis_of) and len(owners.names) == 0
+    if n_owners <= (FEW_IN_PANEL if low else FEW_OWNERS):
         axis.set_ticks(range(1, n_owners + 1), [plain_text(name) for name in owners.labels])
         if side == "x" and len(owners.names) > 0:
             axis.set_tick_params(labelrotation=TILT)
@@ -135,8 +137,13 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
 
 def time_axis(axes: Axes) -> str:
     """Return the name of an axis of time, shorter where axes stand side by side."""
+    return TIME_BESIDE if is_small(axes) else TIME_AXIS
+
+
+def is_small(axes: Axes) -> bool:
+    """Return whether axes stand side by side with others."""
     place = axes.get_subplotspec()
-    return TIME_BESIDE if place is not None and place.get_gridspec().ncols > 1 else TIME_AXIS
+    return place is not None and place.get_gridspec().ncols > 1
 
 
 def plain_text(text: str) -> str:
@@ -144,16 +151,17 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def plain_numbers(axes: Axes) -> None:
+def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     """Write a log axis' ticks as plain numbers where it spans less than two decades."""
-    low, high = axes.get_ylim()
+    low, high = axes.get_ylim() if side == "y" else axes.get_xlim()
+    axis = axes.yaxis if side == "y" else axes.xaxis
     if 10 * low <= high < 100 * low:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(_plain))
+        axis.set_minor_formatter(NullFormatter())
     elif high < 10 * low:
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-        axes.yaxis.set_minor_formatter(FuncFormatter(_plain))
+        axis.set_major_formatter(FuncFormatter(_plain))
+        axis.set_minor_formatter(FuncFormatter(_plain))
 
 
 def _plain(value: float, _: int | None) -> str:

@@ -1,7 +1,7 @@
 """Convergence: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,15 @@ from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BLUE, MARKERS, TIME_AXIS, canvas, colours, style
+from asyncdp_sim.figures.kit.style import (
+    BLUE,
+    MARKERS,
+    TIME_AXIS,
+    canvas,
+    colours,
+    plain_numbers,
+    style,
+)
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
@@ -28,6 +36,7 @@ MOST_BANDS = 7  # with more lines, bands would hide one another
 MARKS = 7  # markers along each of many lines
 FITNESS = {"POLAR": "relative sub-optimality"}
 """What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
+USUAL = "relative fitness"
 QUARTILES = (0.25, 0.5, 0.75)
 Quartiles = tuple[Array, Array]
 """A grid, and quartiles of a figure on it, shape (G,) and (3, G)."""
@@ -66,8 +75,7 @@ def by_update(lines: Sequence[Line], *, why: str = "") -> Picture:
         If a curve is absent or damaged.
     """
     caption = (
-        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 "
-        "against update k"
+        f"{_drawn_of(lines)} {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 against update k"
     )
     return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
 
@@ -83,7 +91,7 @@ def by_time(lines: Sequence[Line], *, why: str = "") -> Picture:
         If a curve is absent or damaged.
     """
     caption = (
-        f"Median (line) and 25–75 % band of the {fitness_of(lines)} ψ of the central model against "
+        f"{_drawn_of(lines)} {fitness_of(lines)} ψ of the central model against "
         "simulated time; each replicate is a step function of time"
     )
     return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption, why)
@@ -169,9 +177,12 @@ def _drawn(
     name: str, lines: Sequence[Line], axis: str, across: str, caption: str, why: str
 ) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
-    shades = colours(len(lines))
     since = _first_instant(lines) if axis == "time" else None
-    found = [quartiles(line.result, axis, since) for line in lines]
+    every = [quartiles(line.result, axis, since) for line in lines]
+    table = quartile_rows(lines, axis, relative_fitness=every)
+    results = [line.result for line in lines]
+    lines, found = _distinct(lines, every)
+    shades = colours(len(lines))
     with style():
         wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
         names = [wrapped(line.name) for line in lines]
@@ -188,6 +199,8 @@ def _drawn(
             axes.set_xscale("log")
             caption += f", on a logarithmic axis from t = {number(since)} on"
         axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
+        if since is not None:
+            plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
         scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$")
         if not alone and not wordy:
@@ -195,21 +208,28 @@ def _drawn(
             names = [line.name for line in lines]
             end_labels(axes, ends, names, shades, line_marks(len(lines)))
         _explain(figure, lines, shades if wordy else ())
-    table = quartile_rows(lines, axis, relative_fitness=found)
     said = f"{caption}{_remarks(lines)}." + (
         f" Published points: {elsewhere}." if elsewhere else ""
     )
-    return Picture(name, figure, table, said, label([line.result for line in lines]))
+    return Picture(name, figure, table, said, label(results))
+
+
+def _distinct(
+    lines: Sequence[Line], found: Sequence[Quartiles]
+) -> tuple[list[Line], list[Quartiles]]:
+    """Return the lines that differ, with their quartiles; what hides another has both names."""
+    kept: dict[object, tuple[Line, Quartiles]] = {}
+    for line, (grid, values) in zip(lines, found, strict=True):
+        what = grid.tobytes(), values.tobytes(), line.published
+        hidden = f"{kept[what][0].name}; the same: " if what in kept else ""
+        kept[what] = replace(line, name=f"{hidden}{line.name}"), (grid, values)
+    return [line for line, _ in kept.values()], [drawn for _, drawn in kept.values()]
 
 
 def fitness_of(lines: Sequence[Line]) -> str:
     """Return what ψ is called where these lines come from."""
     origins = {str(line.result.scenario.get("source", "")).partition(",")[0] for line in lines}
-    return (
-        FITNESS.get(next(iter(origins)), "relative fitness")
-        if len(origins) == 1
-        else ("relative fitness")
-    )
+    return FITNESS.get(origins.pop(), USUAL) if len(origins) == 1 else USUAL
 
 
 def _first_instant(lines: Sequence[Line]) -> float | None:
@@ -233,6 +253,13 @@ def _mark_published(
     for line, (grid, _), shade in zip(lines, found, shades, strict=True):
         if line.published is not None:
             axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **_diamond(shade))
+
+
+def _drawn_of(lines: Sequence[Line]) -> str:
+    """Return what a caption begins with: of one replicate there is neither median nor band."""
+    if any(len(line.result.replicates) > 1 for line in lines):
+        return "Median (line) and 25–75 % band of the"
+    return "One replicate's"
 
 
 def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:

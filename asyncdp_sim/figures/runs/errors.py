@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.style import (
     style,
 )
 from asyncdp_sim.figures.runs.convergence import Line
-from asyncdp_sim.figures.runs.profit import ALONE
+from asyncdp_sim.figures.runs.profit import ALONE, OWN
 from asyncdp_sim.measures.scores import SCORES, Score
 
 
@@ -47,7 +47,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
     with style():
         figure, (axes,) = panels((1.0,), height=3.6)
         axes.plot(owners, best, "_", color=THEORY, markersize=11, label="θ*: all, without privacy")
-        axes.plot(owners - 0.15, alone, label="θ_i*: the owner alone", **ALONE)
+        axes.plot(owners - 0.15, alone, label=OWN, **ALONE)
         for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
             mark = MARKERS[place % len(MARKERS)]
             said = f"private, {line.name}" if line.name else "private"

@@ -61,7 +61,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         said += _verdict(observed, law, result)
     else:
         said += f"; measurement only, no law is claimed, since {law}"
-        remark(axes, f"no law drawn: {law}")
+        remark(axes, f"no law drawn: {law}", below=True)
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), 1.5)

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_
 
 REFERENCES = {
     "held_out_optimum": ("θ*: all together, without privacy", "--"),
-    "held_out_alone": ("θ_i*: every owner alone", ":"),
+    "held_out_alone": (r"$\theta_i^*$: every owner alone", ":"),
 }
 """Figures of the summary that stay as they are: how they are named and drawn."""
 ROOM = 1.5

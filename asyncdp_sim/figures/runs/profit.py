@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -27,6 +28,7 @@ from asyncdp_sim.figures.runs.convergence import Line
 
 Array = npt.NDArray[np.float64]
 WIDE = 3.0  # ratios of losses that exceed this are on a logarithmic axis
+OWN = r"$\theta_i^*$: the owner alone"
 ALONE: dict[str, Any] = {
     "color": THEORY, "marker": "x", "markersize": 6, "markeredgewidth": 1.6, "linestyle": "none",
 }  # fmt: skip
@@ -65,7 +67,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         top = shown[0]
         top.set_yscale("log")
         top.set_xlim(0.4, n_owners + 0.6)
-        top.plot(owners, alone, **ALONE)
+        top.plot(owners, alone, label="" if both else OWN, **ALONE)
         for mean, shade in zip(means, shades, strict=True):
             top.axhline(mean, color=shade, linewidth=1.3)
         top.set_ylabel(r"$\psi$ on all rows trained on")
@@ -78,11 +80,16 @@ def by_owner(lines: Sequence[Line]) -> Picture:
         if len(lines) > 1:
             end_labels(top, means, [line.name for line in lines], shades)
         owner_ticks(shown[-1], "x", who)
+        shown[-1].set_xlabel("owner $i$")
         if n_owners <= FEW_OWNERS:
             each = zip(who.labels, table["records"], strict=False)
             shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in each])
-        shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
-        figure.legend(*shown[-1].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+            shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
+        handles, labels = shown[-1].get_legend_handles_labels()
+        if not both:
+            handles.append(key("private model, mean of replicates", color="#666666", linewidth=1.3))
+            labels.append(handles[-1].get_label())
+        figure.legend(handles, labels, loc="outside upper left", ncols=2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
         "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
@@ -104,7 +111,7 @@ def _unseen(
     axes.axhline(
         1, color=THEORY, linestyle="--", linewidth=1, label="θ*: all together, without privacy"
     )
-    axes.plot(owners - 0.15, alone / together, label="θ_i*: the owner alone", **ALONE)
+    axes.plot(owners - 0.15, alone / together, label=OWN, **ALONE)
     private = [line.result.of_owners("held_out_loss").mean(axis=0) for line in lines]
     if np.nanmax(np.stack(private) / together) > WIDE:
         axes.set_yscale("log")

@@ -62,7 +62,7 @@ def stacked(lines: Sequence[Line]) -> Picture:
         scale(above, ylabel=r"mean $\psi$ at the end")
         stack(below, places, {name: 100 * part / total for name, part in values.items()})
         below.axhline(0, color="black", linewidth=0.8)
-        below.set_ylabel("share of it (%)")
+        below.set_ylabel(r"share of that mean (%)")
         below.set_xlim(-0.6, len(lines) - 0.4)
         below.set_xticks(places, [wrapped(line.name, NAME, 4) for line in lines])
         figure.legend(*below.get_legend_handles_labels(), loc="outside upper left", ncols=4)

@@ -13,6 +13,7 @@ from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_ax
 
 SHOWN = 100
 HALF = 0.32  # of a stroke, in owners
+TOGETHER = 3  # answers of an update, beyond which dots of many owners would make one block
 Window = Table
 
 
@@ -68,11 +69,12 @@ def instants_of(
     return panelled("timing-by-time", shown, draw, head, height=_height(shown))
 
 
-def everybody_always(result: Result) -> bool:
-    """Return whether every update has an answer of every owner: there is nothing to tell apart."""
+def the_same_always(result: Result) -> bool:
+    """Return whether all updates have answers of the same owners: nothing tells them apart."""
     replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
-    updates = len(np.unique(np.stack([replicate, k]), axis=1).T)
-    return result.n_owners > 1 and len(owner) == updates * result.n_owners
+    rows = np.unique(np.stack([replicate, k, owner]), axis=1)
+    updates = len(np.unique(rows[:2], axis=1).T)
+    return result.n_owners > 1 and len(rows.T) == updates * len(np.unique(owner))
 
 
 def _by_update(
@@ -102,9 +104,10 @@ def _by_time(
     rows = window(result, chosen, first, last)
     few = result.n_owners <= FEW_OWNERS
     at = result.participants.places(rows["owner"])
-    if few:
-        axes.vlines(rows["time"], at - HALF, at + HALF, color=BLUE, linewidth=1.2)
-        axes.set_yticks(range(1, result.n_owners + 1))
+    together = len(at) > TOGETHER * len(np.unique(rows["k"]))
+    if few or together:
+        half, width = (HALF, 1.2) if few else (0.5, 0.6)
+        axes.vlines(rows["time"], at - half, at + half, color=BLUE, linewidth=width)
     else:  # a stroke would be as low as a dot, and thinner
         axes.plot(rows["time"], at, "o", color=BLUE, markersize=3.5, clip_on=False)
     axes.grid(axis="y")

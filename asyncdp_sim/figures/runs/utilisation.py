@@ -86,6 +86,12 @@ def over_time(result: Result) -> Picture:
     return Picture("utilisation", figure, _table(edges, shares), said, label([result]))
 
 
+def is_constant(picture: Picture) -> bool:
+    """Return whether nothing changes from one bin of this picture to another."""
+    shares = [picture.table[name] for name in ("utilisation", "online")]
+    return all(np.array_equal(share, np.full_like(share, share[0])) for share in shares)
+
+
 def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:
     """Return for how long, in each bin, intervals cover time; overlapping ones count each."""
     starts, ends = (np.sort(np.array(side, dtype=float)) for side in _sides(intervals))

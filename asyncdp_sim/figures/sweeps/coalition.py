@@ -101,7 +101,7 @@ def _alone(axes: Axes, result: Result) -> list[Line2D]:
     own, best = (result.of_owners(f"held_out_{name}")[0][FIRST] for name in ("alone", "optimum"))
     look: dict[str, Any] = {"color": THEORY, "linestyle": ":", "linewidth": 1.2}
     axes.axhline(own / best, **look)
-    return [key("θ_1*: owner 1 alone, without privacy", **look)]
+    return [key(r"$\theta_1^*$: owner 1 alone, without privacy", **look)]
 
 
 def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:

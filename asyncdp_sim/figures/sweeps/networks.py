@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from asyncdp_sim.figures.kit.numbers import listed
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
@@ -29,10 +30,11 @@ def networks(sweep: Sweep) -> list[Panel]:
     """
     groups = _of_one_law(sweep)
     chosen = [_with_updates(cells) for cells in groups.values()]
-    if len(chosen) < 2:
-        return [Panel(cell.result) for cell in chosen]
-    names = _names(sweep, list(groups.values()))
-    return [Panel(cell.result, name) for cell, name in zip(chosen, names, strict=True)]
+    names = _names(sweep, list(groups.values())) if len(groups) > 1 else [""] * len(groups)
+    return [
+        Panel(cell.result, name, [each.result for each in cells if each is not cell])
+        for cell, name, cells in zip(chosen, names, groups.values(), strict=True)
+    ]
 
 
 def _of_one_law(sweep: Sweep) -> dict[object, list[Cell]]:
@@ -74,13 +76,13 @@ def drawn(found: Sequence[Panel], notes: list[str]) -> list[tuple[Picture, list[
         able = [each for each, reason in zip(found, reasons, strict=True) if reason is None]
         kept, left_out = spread(able)
         if left_out:
-            told = "; ".join(left_out)
             missing.setdefault(
-                f"{len(kept)} of {len(able)} networks are drawn, without {told} (a cell's own "
-                "directory has its pictures)", []
+                f"{len(kept)} of {len(able)} networks are drawn, without "
+                f"{listed(left_out, '; ')} (a cell's own directory has its pictures)", []
             ).append(figure.name)  # fmt: skip
         if kept:
-            pictures.append((figure.draw(kept), [each.result for each in kept]))
+            results = [result for each in kept for result in each.results]
+            pictures.append((figure.draw(kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return pictures
 
@@ -91,13 +93,19 @@ def _with_updates(cells: Sequence[Cell]) -> Cell:
 
 
 def _names(sweep: Sweep, groups: Sequence[Sequence[Cell]]) -> list[str]:
-    """Return each network's values of the paths that tell it from all others."""
-    paths = [path for path in sweep.paths if _tells_apart(path, groups)]
-    if len(paths) == 0:  # only together
-        paths = [path for path in sweep.paths if all(len(_said(path, g)) == 1 for g in groups)]
-    names = [", ".join(" or ".join(_said(path, cells)) for path in paths) for cells in groups]
-    unique = len(set(names)) == len(names)
-    return names if unique else [cells[0].label(sweep.paths) for cells in groups]
+    """Return each network's values of the paths that tell it from all others.
+
+    Where none does so alone, of those whose values are not the same in all; where even these leave
+    two alike, of all paths in the network's first cell.
+    """
+    apart = [path for path in sweep.paths if _tells_apart(path, groups)]
+    single = [path for path in sweep.paths if all(len(_said(path, g)) == 1 for g in groups)]
+    differing = [p for p in sweep.paths if len({tuple(sorted(_said(p, g))) for g in groups}) > 1]
+    for paths in (apart or single, differing):
+        names = [", ".join(" or ".join(_said(path, cells)) for path in paths) for cells in groups]
+        if len(set(names)) == len(names):
+            return names
+    return [cells[0].label(sweep.paths) for cells in groups]
 
 
 def _said(path: str, cells: Sequence[Cell]) -> list[str]:
@@ -116,10 +124,11 @@ def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
 def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:
     """Say of which networks, where there are others."""
     if len(found) == 1:
-        return f" in {found[0].result.directory.name}"
+        return ""
     if all(which):
         return " in any network"
-    return f" ({'; '.join(each.name for each, is_it in zip(found, which, strict=True) if is_it)})"
+    names = [each.name for each, is_it in zip(found, which, strict=True) if is_it]
+    return f" ({listed(names, '; ')})"
 
 
 def _no_updates(result: Result) -> str | None:
@@ -133,8 +142,8 @@ def _timed(result: Result) -> str | None:
 
 def _by_update(result: Result) -> str | None:
     reason = _no_updates(result)
-    if reason is None and timing.everybody_always(result):
-        return "every update has an answer of every owner"
+    if reason is None and timing.the_same_always(result):
+        return "every update has answers of the same owners"
     return reason
 
 

@@ -21,6 +21,7 @@ from asyncdp_sim.scenario.setting_words import axis
 Array = npt.NDArray[np.float64]
 LEAST = 3  # values of the swept number
 MOST_SERIES = 8
+FEW_SERIES = 5  # of more numbers than that: so many, evenly spread, have a line
 WIDE = 20.0  # values that span more than this ratio are on a logarithmic axis
 SHARED = {"color": "#444444", "marker": "."}  # of a line that stands for all series
 
@@ -35,17 +36,28 @@ class Varied:
         The swept number.
     other : str, optional
         What sets the series apart, if two paths are swept.
+    shown : tuple, optional
+        The values of ``other`` that have a line, where it has too many.
     """
 
     path: str
     other: str | None
+    shown: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class Against(Series):
-    """The cells that share a line, in ascending order of the swept number at ``path``."""
+    """The cells that share a line, in ascending order of the swept number at ``path``.
+
+    Attributes
+    ----------
+    path : str
+    of : str
+        Of how many lines this is one, in words, where some are left out.
+    """
 
     path: str
+    of: str
 
 
 def varied(sweep: Sweep) -> Varied | str:
@@ -62,9 +74,15 @@ def varied(sweep: Sweep) -> Varied | str:
         return f"no number is swept over {LEAST} values or more"
     path = max(able, key=lambda each: len(values[each]))
     others = [each for each in values if each != path]
-    if others and len(values[others[0]]) > MOST_SERIES:
-        return f"{others[0]} has {len(values[others[0]])} values, more than {MOST_SERIES} lines"
-    return Varied(path, others[0] if others else None)
+    if len(others) == 0:
+        return Varied(path, None)
+    some = values[others[0]]
+    if len(some) <= MOST_SERIES:
+        return Varied(path, others[0])
+    if not all(map(_is_number, some)):
+        return f"{others[0]} has {len(some)} values, more than {MOST_SERIES} lines"
+    step, ordered = (len(some) - 1) / (FEW_SERIES - 1), sorted(some)
+    return Varied(path, others[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
 
 
 def select(sweep: Sweep) -> list[Against] | str:
@@ -73,8 +91,12 @@ def select(sweep: Sweep) -> list[Against] | str:
     if isinstance(chosen, str):
         return chosen
     path, others = chosen.path, [] if chosen.other is None else [chosen.other]
+    cells, of = sweep.cells, ""
+    if chosen.other is not None and len(chosen.shown) > 0:
+        cells = tuple(c for c in cells if c.values[chosen.other] in chosen.shown)
+        of = f"{len(chosen.shown)} of {len(sweep.varying[chosen.other])} values of {chosen.other}"
     return Against.grouped(
-        sweep.cells, lambda c: c.label(others), lambda c: float(c.values[path]), path=path
+        cells, lambda c: c.label(others), lambda c: float(c.values[path]), path=path, of=of
     )
 
 
@@ -211,6 +233,8 @@ def _caption(found: Sequence[Against], rows: Sequence[Table]) -> str:
         "95 % intervals over replicates (of the median of ψ exact ones, and of fewer than six "
         "replicates their whole range)"
     )
+    if found[0].of:
+        said += f"; lines for {found[0].of}"
     if len(found) > 1 and any(_alike(what, found[0].path, rows) for what in shown):
         said += "; gray where all lines coincide"
     ended = _all("time_to_end", rows)[0]

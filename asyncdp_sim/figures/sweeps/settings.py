@@ -43,7 +43,8 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     across = min(ACROSS, len(shown))
     down = -(-len(shown) // across)
     lines = [wrapped(each.name, NAME, 3) for each in found]
-    height = 0.15 * sum(max(2, line.count("\n") + 1.5) for line in lines) + 0.55
+    tallest = max(line.count("\n") + 1 for line in lines)
+    height = 0.15 * len(found) * max(2, tallest + 0.2) + 0.55
     figure = sheet(7.2, height * down + 0.5)
     places = np.arange(len(found))[::-1]
     for place, what in enumerate(shown):
@@ -58,8 +59,9 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     known = values[np.isfinite(values)]
     bars = strokes(value, low, high)
     axes.errorbar(
-        value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2
-    )
+        value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2,
+        clip_on=False,
+    )  # fmt: skip
     middle = value[np.isfinite(value)]
     if middle.min() > 0 and middle.max() > WIDE * middle.min():
         axes.set_xscale("log")

@@ -1,6 +1,7 @@
 """Throughput over offered load of shared channels, measured and as theory has it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.lines import legend, strokes
+from asyncdp_sim.figures.kit.lines import key, legend, strokes
 from asyncdp_sim.figures.kit.numbers import ACROSS, as_float, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import Picture
@@ -107,7 +108,8 @@ def against_load(sweep: Sweep) -> Picture:
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
-        legend(figure, [key for some in keys for key in some], _columns(keys))
+        across = _columns(keys)
+        legend(figure, _in_columns(keys, across), across)
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
     said = _caption(sweep, sum(map(len, found.values())))
     shown = [result for some in results.values() for result in some]
@@ -124,12 +126,20 @@ def _kind(cell: Cell) -> str:
 
 
 def _columns(keys: Sequence[Sequence[Any]]) -> int:
-    """Return in how many columns a legend fits; groups with as many keys each have one each."""
+    """Return in how many columns a legend fits; up to three groups of keys have one each."""
     longest = max(len(line) for some in keys for key in some for line in _text(key).split("\n"))
     if longest > ACROSS // 2:
         return 1
-    alike = len({len(some) for some in keys}) == 1 and len(keys) <= 3
-    return len(keys) if alike else 2
+    return len(keys) if len(keys) <= 3 else 2
+
+
+def _in_columns(keys: Sequence[Sequence[Any]], across: int) -> list[Any]:
+    """Return all keys; beside one another no group is split, but filled up with empty ones."""
+    if across == 1:
+        return [each for some in keys for each in some]
+    groups = [*keys, *([[]] * (-len(keys) % across))]
+    rows = zip_longest(*groups, fillvalue=key(" ", alpha=0.0))
+    return [each for group in zip(*rows, strict=True) for each in group]
 
 
 def _text(key: Any) -> str:

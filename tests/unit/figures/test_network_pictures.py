@@ -227,7 +227,8 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
     channel = {"kind": "aloha", "airtime": 0.2}
     sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
     picture = throughput.against_load(sweep)
-    texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    every = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    texts = [text for text in every if text.strip()]
     assert texts[:2] == ["push, ticks at work dropped: measured", "exact for 5 owners"]
     assert len(set(texts)) == len(texts)
     assert sum("infinite population" in text for text in texts) == 1
@@ -281,3 +282,13 @@ def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) 
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]
     assert names[-3:] == ["shares", "space-time", "utilisation"]
+
+
+def test_a_learner_that_is_never_busy_has_no_utilisation_over_time(
+    tmp_path: Path, result: Path
+) -> None:
+    source = made(tmp_path / "made", [[*exchange(1, 0.0, 0.0), (2.0, "clock_tick", 1)]])
+    (source / "events.parquet").rename(result / "events.parquet")
+    drawing = draw_all(result)
+    assert drawing.pictures[-1].stem == "space-time"
+    assert "utilisation: it and who is online are the same all the time" in drawing.notes

@@ -65,8 +65,12 @@ def test_the_readmes_picture_is_private_and_of_its_entry(tmp_path: Path) -> None
     assert picture.name == PICTURE.stem
     assert set(picture.table["line"]) == {"ε = 0.1", "ε = 1", "ε = 10"}
     assert picture.label.text.startswith("Private as claimed: ε = 0.1, 1, 10 per owner")
-    said = [text.get_text() for text in picture.figure.axes[0].texts]
+    [axes] = picture.figure.axes
+    *said, band = [text.get_text() for text in axes.texts]
     assert [text.partition(":")[0] for text in said] == ["ε = 0.1", "ε = 1", "ε = 10"]
+    assert band == "line: median of 2 runs\nband: the middle half of them"
+    assert axes.spines["bottom"].get_bounds()[1] == picture.table["time"].max()
+    assert max(axes.get_xticks()) <= picture.table["time"].max() < axes.get_xlim()[1]
 
 
 def test_published_points_are_not_on_their_papers_law() -> None:

@@ -23,6 +23,7 @@ from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.basis import foundation
+from asyncdp_sim.reports.owners import owners as owners_of
 from asyncdp_sim.reports.privacy import banner
 from asyncdp_sim.reports.spacetime import _again
 from asyncdp_sim.result import read_manifest
@@ -251,3 +252,40 @@ def test_templates_travel_with_the_package() -> None:
     here = set((package / "reports" / "templates").iterdir())
     assert len(here) == 3
     assert here <= packed
+
+
+def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
+    tmp_path: Path,
+) -> None:
+    names = [str(number) for number in range(1, 16)]
+    owners = {"count": 15, "records": 20, "names": names}
+    seen = Seen(page(written(tmp_path / "many", owners=owners)))
+    assert "3 more owners" in " ".join(seen.words)
+    assert '<th scope="col">name</th>' not in seen.text
+    assert seen.faults == []
+    found = owners_of(Result.read(tmp_path / "many"))
+    assert [row.number for row in (*found.first, *found.others)] == list(range(1, 16))
+
+
+def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path: Path) -> None:
+    seen = Seen(page(written(tmp_path / "one", run={"updates": 25, "replicates": 1})))
+    said = " ".join(seen.words)
+    assert "psi_final.median" in said
+    assert "psi_final.q25" not in said
+    assert "Figure 1. One replicate's relative fitness" in said
+    assert "band" not in said.partition("Figure 1. ")[2].partition("Figure 2. ")[0]
+
+
+def test_figures_do_not_repeat_what_the_page_says_once(of_run: Seen) -> None:
+    said = " ".join(of_run.words)
+    assert "Figure 1. Median (line) and 25–75 % band" in said
+    assert "replicates, ε = 1, seed" not in said.partition("Figure 1. ")[2]
+
+
+def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path: Path) -> None:
+    rounds = {"protocol": {"kind": "rounds"}, "compute": {"kind": "none"}}
+    algorithm = {"kind": "collab-2", "step": 1.0}
+    result = written(tmp_path / "still", **rounds, algorithm=algorithm)
+    seen = Seen(page(result))
+    assert "Not drawn: nothing takes time." in " ".join(seen.words)
+    assert not any("movable" in str(each.get("class")) for each in seen.all("div"))

@@ -1,0 +1,227 @@
+"""Pictures as a reader who never saw the code takes them: nothing hidden, unnamed or cut off."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.text import Text
+
+from asyncdp_sim.figures import Result, Sweep, draw_all
+from asyncdp_sim.figures.draw import add, pictures
+from asyncdp_sim.figures.kit.lines import key
+from asyncdp_sim.figures.kit.numbers import lettered, listed, wrapped
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.small_multiples import Panel
+from asyncdp_sim.figures.runs import convergence, gaps, profit, timing
+from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.sweeps import networks, overview, settings
+from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
+from scenarios.studies import study
+from tests.unit.figures.made import curve, finished, made, scenario
+from tests.unit.figures.test_small_multiples import updated
+
+
+def texts(picture: Picture) -> list[str]:
+    return [text.get_text() for text in picture.figure.findobj(Text)]
+
+
+def of_cells(directory: Path, psi: list[float]) -> list[Result]:
+    """Write a cell for each ψ, all of one network."""
+    cells = []
+    for number, last in enumerate(psi):
+        known = {"fairness": 1.0, "psi_final": {"mean": last}}
+        cell = updated(directory / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
+        manifest = json.loads((cell / "manifest.json").read_text())
+        manifest["summary"] |= known
+        (cell / "manifest.json").write_text(json.dumps(manifest))
+        table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
+        pq.write_table(pa.table(table), cell / "owners.parquet")
+        curve(cell, [last, last])
+        cells.append(Result.read(cell))
+    return cells
+
+
+def test_lines_of_some_cells_say_what_these_have_in_common(tmp_path: Path) -> None:
+    of_cells(tmp_path, list(np.geomspace(1, 2, 12)))
+    rates, budgets = [0.5, 2.0] * 6, [float(1 + n // 2) for n in range(12)]
+    sweep = finished(tmp_path, {"privacy.epsilon": budgets, "clock.rate": rates})
+    drawn = {picture.name: picture for picture, _ in pictures(sweep)[0]}
+    for name in ("convergence-by-update", "convergence-by-time"):
+        assert any(text.startswith("made, all with λ = 0.5. ") for text in texts(drawn[name]))
+        assert drawn[name].caption.endswith("All with λ = 0.5.")
+    assert not any("all with" in text for text in texts(drawn["against"]))
+
+
+def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
+    results = of_cells(tmp_path, [1.0, 2.0, 1.0])
+    lines = [Line(each, name) for each, name in zip(results, "abc", strict=True)]
+    picture = convergence.by_update(lines)
+    [axes] = picture.figure.axes
+    assert len(axes.lines) == 2
+    assert [text.get_text() for text in axes.texts] == ["a; the same: c", "b"]
+    assert set(picture.table["line"]) == {"a", "b", "c"}  # each with its numbers
+
+
+def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) -> None:
+    for number, epsilon in enumerate((1.0, 2.0)):
+        cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
+        text = (
+            (cell / "manifest.json").read_text().replace('"epsilon": 1.0', f'"epsilon": {epsilon}')
+        )
+        (cell / "manifest.json").write_text(text)
+    sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
+    [panel] = networks.networks(sweep)
+    assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
+    notes: list[str] = []
+    drawn = networks.drawn([panel], notes)
+    for picture, shown in drawn:
+        assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
+        assert "Cells that differ in what is learned alone share a network." in picture.caption
+        assert len(shown) == 2
+    assert "staleness: no answer was stale" in notes  # of all cells, so that none is named
+
+
+def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path: Path) -> None:
+    rows = [("a", 0.5, "one"), ("b", 0.5, "two"), ("c", 0.5, "two"), ("a", 1.0, "three")]
+    for number, (_, _, network) in enumerate([row for row in rows for _ in range(2)]):
+        updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, network)
+    said = [row for row in rows for _ in range(2)]
+    columns: dict[str, list[object]] = {
+        "variant": [v for v, _, _ in said],
+        "availability.probability": [p for _, p, _ in said],
+    }
+    sweep = finished(tmp_path, {**columns, "model.theta_max": [1.0, 2.0] * 4})
+    assert [each.name for each in networks.networks(sweep)] == [
+        "a, online 50 % of the time", "b or c, online 50 % of the time",
+        "a, online 100 % of the time",
+    ]  # fmt: skip
+
+
+def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(
+    tmp_path: Path,
+) -> None:
+    two = updated(tmp_path / "two", [1, 2] * 5, 3, "net")
+    many = updated(tmp_path / "many", list(range(1, 41)) * 3, 40, "net")
+    for result, owners in ((two, 2), (many, 40)):
+        _together(result, owners)
+        assert timing.the_same_always(result)
+    assert not timing.the_same_always(updated(tmp_path / "else", [1, 2, 2], 3, "net"))
+    [axes] = timing.by_time(many).figure.axes
+    [strokes] = [each for each in axes.collections if isinstance(each, LineCollection)]
+    assert len(strokes.get_segments()) == 121  # dots would be one block
+    assert len(axes.lines) == 0
+    dots = timing.by_time(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
+    assert len(dots.figure.axes[0].lines) == 1
+
+
+def _together(result: Result, owners: int) -> None:
+    """Let every update have answers of so many owners, one of them twice."""
+    frame = result.frame("updates")
+    frame["k"] = 1 + np.arange(len(frame)) // owners
+    frame = frame.iloc[np.r_[np.arange(len(frame)), 0]].sort_values("k", kind="stable")
+    pq.write_table(pa.Table.from_pandas(frame), result.directory / "updates.parquet")
+
+
+def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
+    result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
+    [alone] = timing.by_update(result).figure.axes
+    first, _ = timing.updates_of([Panel(result, "a"), Panel(result, "b")]).figure.axes
+    assert len(alone.get_yticks()) == 12
+    assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
+
+
+def test_why_no_law_is_drawn_stands_where_no_curve_passes(tmp_path: Path) -> None:
+    result = updated(tmp_path / "slow", [1, 2, 3] * 20, 3, "net")
+    (result.directory / "scenario.toml").unlink()
+    [axes] = gaps.survival(Result.read(result.directory)).figure.axes
+    [remark] = [text for text in axes.texts if text.get_text().startswith("no law drawn")]
+    assert remark.get_position()[1] < 0.1  # a survival curve begins at the top left
+    assert (remark.get_horizontalalignment(), remark.get_verticalalignment()) == ("left", "bottom")
+
+
+@pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, and its rows trained on $n_i$"),
+                                                (20, "owner $i$")])  # fmt: skip
+def test_profits_axis_names_what_is_there_and_crosses_are_explained(
+    n_owners: int, axis: str, tmp_path: Path
+) -> None:
+    cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
+    columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
+    columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
+    pq.write_table(pa.table(columns), cell / "owners.parquet")
+    picture = profit.by_owner([Line(Result.read(cell))])
+    [axes], [legend] = picture.figure.axes, picture.figure.legends
+    assert axes.get_xlabel() == axis
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
+
+
+def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path: Path) -> None:
+    sizes, budgets = list(range(1, 11)), [1.0, 2.0, 3.0, 4.0] * 3
+    pairs = [(size, epsilon) for size in sizes for epsilon in range(1, 12)]
+    of_cells(tmp_path, [1.0 + n for n in range(len(pairs))])
+    columns = {"owners.records": [n for n, _ in pairs], "privacy.epsilon": [e for _, e in pairs]}
+    picture = overview.FIGURE.picture(finished(tmp_path, columns))
+    assert "; lines for 5 of 10 values of owners.records" in picture.caption
+    assert set(picture.table["series"]) == {f"n_i = {n}" for n in (1, 3, 5, 8, 10)}
+    [legend] = picture.figure.legends
+    assert legend.get_texts()[0].get_text() == "nᵢ = 1"
+    assert len(budgets) == 12
+
+
+def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
+    for number, refused in enumerate((0.0, 0.5)):
+        cell = made(tmp_path / f"cell-{number:04d}", refusal_rate=refused)
+        curve(cell, [1.0, 2.0])
+    long = "a name of so many letters that it needs three lines beside its row, and all of them"
+    picture = settings.FIGURE.picture(finished(tmp_path, {"variant": ["short", long]}))
+    first, *_ = picture.figure.axes
+    [points] = first.containers
+    assert not points[0].get_clip_on()
+    assert points[0].get_xdata()[0] == first.get_xlim()[0] == 0
+    drawn = picture.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    picture.figure.draw_without_rendering()
+    above, below = (each.get_window_extent(drawn) for each in first.get_yticklabels())
+    assert not above.overlaps(below)
+
+
+def test_groups_of_a_legend_stand_whole_in_its_columns() -> None:
+    def group(name: str, count: int) -> list[object]:
+        return [key(f"{name} {n}") for n in range(count)]
+
+    keys = [group("a", 1), group("b", 3), group("c", 3), group("d", 3), group("e", 2)]
+    across = _columns(keys)
+    names = [each.get_label() for each in _in_columns(keys, across)]
+    assert across == 2
+    left, right = names[: len(names) // 2], names[len(names) // 2 :]
+    assert left == ["a 0", " ", " ", "b 0", "b 1", "b 2", "c 0", "c 1", "c 2"]
+    assert right == ["d 0", "d 1", "d 2", "e 0", "e 1", " ", " ", " ", " "]
+    assert [each.get_label() for each in _in_columns(keys, 1)][:2] == ["a 0", "b 0"]
+
+
+def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:
+    [result] = of_cells(tmp_path / "some", [1.0])
+    picture = convergence.by_update([Line(result)])
+    [path] = add(result.directory, [(picture, [result])], "one")
+    assert path == result.directory / "figures" / "convergence-by-update.png"
+    assert any(text.startswith("made. Private") for text in texts(picture))
+    said = (path.parent / "captions-of-one.md").read_text()
+    assert "Figure 1. Median (line)" in said
+    assert study("no-study", tmp_path) == ([], [])
+
+
+def test_many_names_are_a_few_words() -> None:
+    assert listed(["a", "b", "a"]) == "a, b"
+    assert listed([str(n) for n in range(9)], "; ") == "0 … 8 (9 in all)"
+    assert lettered("n_i = 3") == wrapped("n_i = 3") == "nᵢ = 3"
+
+
+def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept: Path) -> None:
+    draw_all(swept)
+    said = (swept / "figures" / "captions.md").read_text()
+    assert "cell-0000" not in said
+    [panel] = networks.networks(Sweep.read(swept))
+    assert len(panel.results) == 3
