@@ -12,9 +12,9 @@ from math import floor, inf, sqrt
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.attack import Claim
-from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import per_owner
 

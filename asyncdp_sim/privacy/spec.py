@@ -9,7 +9,7 @@ from pydantic import Field
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (

@@ -306,14 +306,14 @@ MUTANTS = (
         ("tests/unit/privacy", "tests/verification/test_mechanisms.py"),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accounting.py",
+        "asyncdp_sim/privacy/accountants/own.py",
         "released / (2 * np.square(self.multiplier))",
         "released / np.square(self.multiplier)",
         "ρ without its two",
         ("tests/unit/privacy", "tests/verification/test_accounting.py"),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accounting.py",
+        "asyncdp_sim/privacy/accountants/own.py",
         "return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())",
         "return float(np.sort(self.spent(released) * self.times(factor))[:owners].sum())",
         "the least of what sharers spent for the most",

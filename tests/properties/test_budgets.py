@@ -13,7 +13,7 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.streams import Streams

@@ -15,7 +15,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtr
 
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budget import (
     PerOwnerCap,
     UntilSpent,

@@ -19,8 +19,8 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy.accounting import Pure
-from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism

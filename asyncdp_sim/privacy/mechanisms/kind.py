@@ -9,7 +9,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.accounting import Accountant, Pure
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.budget import pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape
 from asyncdp_sim.privacy.sensitivity import NormChoice

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accounting import Accountant, Pure
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, PureMechanism, total
 from asyncdp_sim.privacy.mechanisms.laplace import scale_of
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike

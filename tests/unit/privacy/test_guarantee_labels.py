@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Look, Privacy, guarantee
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers
-from asyncdp_sim.privacy.accounting import gaussian_epsilon
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
 from asyncdp_sim.report import report
 from asyncdp_sim.result import read_manifest
