@@ -178,6 +178,7 @@ class Scenario(Spec):
         found += conflicts(n_owners, self)
         found += self.privacy.faults(n_owners, self.model)
         found += self._learner_faults() + self._label_faults() + self._timing_faults()
+        found += self._accountant_faults()
         found += self.model.start_faults(algorithm.starts_at)
         found += algorithm.faults(self.protocol) + algorithm.misfits(self)
         found += [] if self.adversary is None else self.adversary.faults(n_owners)
@@ -254,6 +255,15 @@ class Scenario(Spec):
             )
             found.append(Fault("run.learning", "'replay'", allowed))
         return found
+
+    def _accountant_faults(self) -> list[Fault]:
+        """Return a fault where answers that records have a say in are to be composed."""
+        accountant = self.privacy.accountant
+        read = self.timing_unaccounted or (CHOSEN if self.chosen_privately else None)
+        if accountant is None or read is None:
+            return []
+        allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
+        return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
 
     @property
     def withholds(self) -> bool:

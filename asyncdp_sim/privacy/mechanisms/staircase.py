@@ -110,14 +110,14 @@ class StaircaseNoise(AnswerNoise):
 
     @override
     def needed(self, accountant: Accountant, factor: Array) -> Array:
-        """Return K_i times the ε of an answer at which its variance is 1/``factor``², shape (N,).
+        """Return what K_i answers cost whose variance is 1/``factor``² as large, shape (N,).
 
         At the γ that is best for it; the step Δ_i stays.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             wanted = self.variance / np.square(self._period * factor)
         each = [_charge_of(value, self.size) for value in wanted.tolist()]
-        return np.asarray(accountant.answers * np.array(each))
+        return accountant.whole(np.array(each))
 
     @cached_property
     def _charge(self) -> Array:
