@@ -126,7 +126,7 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
         yield f"privacy: {said}"
         return
-    accountant = privacy.accountant(n_owners, scenario.run.updates)
+    accountant = privacy.accountant_for(n_owners, scenario.run.updates)
     epsilon, allowed = accountant.epsilon, accountant.answers
     each = accountant.spent(np.ones_like(allowed))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
@@ -134,6 +134,8 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         f"privacy: ε {extent(epsilon)} per owner over {extent(allowed)} answers{stated}, "
         f"{extent(each)} per answer, one record replaced"
     )
+    if privacy.accountant is not None:
+        yield privacy.accountant.words(accountant)
     if privacy.learner is not None:
         yield (
             f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "

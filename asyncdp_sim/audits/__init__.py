@@ -7,6 +7,7 @@ import numpy as np
 
 from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.composition import noise_composes
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import audit_answer
@@ -17,6 +18,7 @@ from asyncdp_sim.progress import Progress, beginning, counted
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
 from asyncdp_sim.words import html_table
 
 
@@ -169,6 +171,7 @@ def audit(
         ledger_holds(max(each.short for each in attacked), called),
         own_noise(sum(each.shared for each in attacked)),
         same_noise(scenario, problem),
+        *noise_composes(problem, dataset, owed(scenario), Streams(scenario.run.seed), called),
     )
     checks = (answer, *(each.check for each in attacked))
     words = "; ".join(pair.words for pair in pairs)

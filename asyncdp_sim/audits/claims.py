@@ -1,20 +1,24 @@
 """The claims of a scenario, by textbook: worked out from its fields, without what is attacked.
 
 K_i answers, ε_i/K_i of each or the price that the scenario names; Gaussian answers by μ, which
-composes as √K. Nothing here asks the accountant, the budget or the noise of the package, but of a
-mechanism that says that it composes by a rule of its own: it is held to what it says.
+composes as √K; under an accountant, losses composed anew. Nothing here asks the accountant, the
+budget or the noise of the package, but of a mechanism that says that it composes by a rule of its
+own: it is held to what it says.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, inf, sqrt
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants import pure_law
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.attack import Claim
-from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import per_owner
 
@@ -42,6 +46,8 @@ class Owed:
     whole: float
     delta: float
     gaussian: bool
+    slack: ClassVar[float] = 1e-5
+    """Of what answers cost: what a ledger may say less, for roots are found in two ways."""
 
     def of_one(self) -> Claim:
         """Return the claim of one answer."""
@@ -72,6 +78,24 @@ class Stated(Owed):
         return float(self.accountant.spent(counts)[self.owner])
 
 
+@dataclass(frozen=True)
+class Composed(Owed):
+    """What is claimed of one owner whose pure answers are composed to (ε, δ).
+
+    Attributes
+    ----------
+    laplace : bool
+        Whether they are composed as Laplace noise, or as anything that costs as much.
+    """
+
+    laplace: bool
+    slack: ClassVar[float] = 1e-3
+
+    @override
+    def cost(self, answers: int) -> float:
+        return pure_law.epsilon_of(self.each, answers, self.delta, laplace=self.laplace)
+
+
 def owed(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a scenario claims of every owner.
 
@@ -81,9 +105,11 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     """
     privacy = scenario.privacy
     rule = privacy.mechanism.composition
+    gaussian = rule == "gaussian"
+    if privacy.accountant is not None and not gaussian:
+        return _composed(scenario)
     if rule == "own":
         return _stated(scenario)
-    gaussian = rule == "gaussian"
     delta = privacy.delta or 0.0 if gaussian else 0.0
     asked = _of_a_copy(scenario)
     shared = privacy.overlap
@@ -97,9 +123,32 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     return tuple(found)
 
 
+def _composed(scenario: Scenario) -> tuple[Composed, ...]:
+    """Return what is claimed of pure answers that an accountant composes.
+
+    With κ > 1 an owner spends a κ-th of the least ε at a κ-th of δ.
+    """
+    privacy, n_owners = scenario.privacy, scenario.owners.count
+    asked, shared = _of_a_copy(scenario), privacy.overlap
+    budgets = asked if shared == 1 else (_part(min(asked), shared),) * n_owners
+    delta, laplace = (privacy.delta or 0.0) / shared, privacy.mechanism.pair is LaplacePair
+    prices = getattr(privacy.budget, "per_answer", None)
+    found = []
+    for owner, whole in enumerate(budgets):
+        if prices is None:
+            named = getattr(privacy.budget, "answers", scenario.run.updates)
+            answers = per_owner(named, n_owners)[owner]
+            each = pure_law.charge_of(whole, answers, delta, laplace=laplace)
+        else:
+            each = float(per_owner(prices, n_owners)[owner])
+            answers = pure_law.answers_of(each, whole, delta, laplace=laplace)
+        found.append(Composed(answers, each, whole, delta, gaussian=False, laplace=laplace))
+    return tuple(found)
+
+
 def _stated(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a mechanism that no textbook composes says that it claims."""
-    accountant = scenario.privacy.accountant(scenario.owners.count, scenario.run.updates)
+    accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
     each = accountant.spent(np.ones_like(accountant.answers)).tolist()
     counts, delta = accountant.answers.tolist(), accountant.delta
     claims = enumerate(zip(counts, each, accountant.epsilon.tolist(), strict=True))

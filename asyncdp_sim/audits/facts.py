@@ -24,8 +24,6 @@ RUNS = 8
 """Runs whose every answer and model is compared."""
 _SAME = 1e-9
 """Relative to the largest number of an answer: gradients taken one by one round otherwise."""
-_LESS = 1 - 1e-5
-"""Of what answers cost: what a ledger may say less, for roots are found in two ways."""
 
 
 @dataclass(frozen=True, order=True)
@@ -79,7 +77,7 @@ def undercharged(problem: Problem, claims: Sequence[Owed], views: Sequence[View]
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
         for owner, (count, claim) in enumerate(zip(heard(view).tolist(), claims, strict=True)):
             cost = claim.cost(min(count, claim.answers))
-            if np.isfinite(cost) and spent[owner] < cost * _LESS:
+            if np.isfinite(cost) and spent[owner] < cost * (1 - claim.slack):
                 found = max(found, Short(cost - spent[owner], owner, count, cost))
     return found
 

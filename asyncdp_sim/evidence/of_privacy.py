@@ -1,6 +1,7 @@
 """Oracles of privacy: noise, what it costs, and attacks on both."""
 
 from asyncdp_sim.evidence.oracle import Basis, Oracle, every, tests, verified
+from asyncdp_sim.privacy.accountants.kind import LossDistributions
 from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
@@ -125,6 +126,21 @@ OF_COSTS = (
             "owners_that_share_a_record_spend_the_least_epsilon_together",
         ),
         (GaussianMechanism, LaplaceMechanism, PerOwnerCap, UntilSpent),
+    ),
+    Oracle(
+        "what pure answers cost together, by privacy loss distributions",
+        "randomised response composed exactly; Laplace noise rounded to cells; integrated mixes",
+        "P(B ≥ b) − e^ε P'(B ≥ b), B binomial; δ(ε) = E δ'(ε − L)",
+        "up to 10⁶ answers of ε₀ to 3, δ from 1e-9 to 1e-3",
+        verified(
+            "loss_distributions", "answers_cost_no_less_than_they_must_and_hardly_more",
+            "laplace_answers_whose_epsilon_adds_up_to_one", "as_many_as_a_million_answers",
+            "floating_point_errors_are_within_their_bound", "a_mix_of_mechanisms",
+            "a_mix_of_scales", "gaussian_answers_are_those_of_their_exact_curve",
+            "noise_for_a_budget_spends_it_and_never_more", "as_many_answers_as_fit",
+            "a_vector_is_dominated_by_one_coordinates_full_shift",
+        ),
+        (LossDistributions, LaplaceMechanism),
     ),
     Oracle(
         "what the ledger shows",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.gaussian_law import epsilon_of
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]

@@ -12,7 +12,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.privacy.accounting import gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.spec import Count, Kind, PerOwner, Positive, about, per_owner, wrong_length
 
 Array = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.notices import Listed
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.reasons import (
     AddsNothing,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]

@@ -7,9 +7,10 @@ import numpy.typing as npt
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import show
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind
+from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.pairs import PurePair
 from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
@@ -20,8 +21,9 @@ from asyncdp_sim.privacy.mechanisms import (
     Mechanism,
     Shape,
 )
+from asyncdp_sim.privacy.misfits import misfits
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner, wrong_length
+from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner
 
 Array = npt.NDArray[np.float64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
@@ -43,7 +45,8 @@ class Privacy(Spec):
     delta: Annotated[
         Annotated[float, Field(gt=0, lt=1)] | None,
         about(
-            "δ, required with Gaussian noise; the other mechanisms are pure and do not use it",
+            "δ, required with Gaussian noise and with an accountant; the other mechanisms are pure "
+            "and do not use it",
             "none",
             example=1e-06,
         ),
@@ -70,12 +73,20 @@ class Privacy(Spec):
     budget: Annotated[
         Budget, about("How ε_i is divided among an owner's answers", example={"kind": "horizon"})
     ] = Horizon()
+    accountant: Annotated[
+        Accounting | None,
+        about(
+            "How it is worked out what an owner's answers cost together: absent, by the "
+            "mechanism's own rule (ε adds up; of Gaussian noise, its exact curve)",
+            example="pld",
+        ),
+    ] = None
     overlap: Annotated[
         Count,
         about(
             "κ: datasets that may hold one record. With κ > 1 every owner spends at most the "
             "least ε_i divided by κ; under Gaussian noise it is ρ of zero-concentrated privacy "
-            "that is divided",
+            "that is divided, and with an accountant δ as well as ε",
             "datasets",
         ),
     ] = 1
@@ -130,8 +141,25 @@ class Privacy(Spec):
         return self.bounded is not None and not self.bounded.enforced
 
     @property
+    def needs_delta(self) -> bool:
+        """Whether ε is stated at a δ > 0."""
+        return self.mechanism.needs_delta or self.accountant is not None
+
+    @property
+    def laplace_variance(self) -> bool:
+        """Whether the variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
+        return self.mechanism.laplace_variance and self.accountant is None
+
+    @property
     def _delta(self) -> float:
-        return self.delta or 0.0 if self.mechanism.needs_delta else 0.0
+        return self.delta or 0.0 if self.needs_delta else 0.0
+
+    @property
+    def _composed(self) -> tuple[AccountingKind, type[PurePair], float] | None:
+        """What composes answers, of which pairs, at which δ of an owner; None: the mechanism."""
+        if self.accountant is None or self.mechanism.pair is None:
+            return None
+        return self.accountant, self.mechanism.pair, self._delta / self.overlap
 
     def epsilons(self, n_owners: int) -> Array:
         """Return what each owner may spend, ε_i or its part of it; infinite without noise."""
@@ -161,25 +189,35 @@ class Privacy(Spec):
         named = self.budget.answers_allowed(n_owners, updates)
         if named is not None:
             return named
-        budgets = zip(self._prices(n_owners), self.epsilons(n_owners).tolist(), strict=True)
+        budgets = zip(self.prices(n_owners), self.epsilons(n_owners).tolist(), strict=True)
         return tuple(
-            self.mechanism.fits(price, epsilon, self._delta) if epsilon < np.inf else MOST_ANSWERS
+            self._fits(price, epsilon) if epsilon < np.inf else MOST_ANSWERS
             for price, epsilon in budgets
         )
 
+    def _fits(self, price: float, epsilon: float) -> int:
+        """Return how many answers of a price a finite budget holds."""
+        if self._composed is None:
+            return self.mechanism.fits(price, epsilon, self._delta)
+        composed, pair, delta = self._composed
+        return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
+
     def allowance(self, n_owners: int, updates: int) -> Allowance:
         """Return what owners may spend, and on how many answers, for T updates."""
-        prices = self._prices(n_owners)
-        return Allowance(
-            np.array(self.answers_allowed(n_owners, updates), dtype=np.int64),
-            self.epsilons(n_owners),
-            None if len(prices) == 0 else np.array(prices),
-            self._delta,
-        )
+        answers = np.array(self.answers_allowed(n_owners, updates), dtype=np.int64)
+        epsilon, prices = self.epsilons(n_owners), np.array(self.prices(n_owners))
+        if self._composed is not None and len(prices) == 0:
+            composed, pair, delta = self._composed
+            prices = composed.charges(pair, epsilon, delta, answers)
+        return Allowance(answers, epsilon, None if len(prices) == 0 else prices, self._delta)
 
-    def accountant(self, n_owners: int, updates: int) -> Accountant:
+    def accountant_for(self, n_owners: int, updates: int) -> Accountant:
         """Return what answers cost, for T updates."""
-        return self.mechanism.accountant(self.allowance(n_owners, updates))
+        own = self.mechanism.accountant(self.allowance(n_owners, updates))
+        if self._composed is None:
+            return own
+        composed, pair, _ = self._composed
+        return composed.accountant(own, pair, self._delta, self.overlap)
 
     def noise_for(
         self, records: npt.NDArray[np.int64], updates: int, xi: float, size: int
@@ -197,97 +235,8 @@ class Privacy(Spec):
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""
-        found = self.budget.faults(n_owners)
-        found += wrong_length("privacy.epsilon", self.epsilon, n_owners)
-        if self.hides:
-            found += self._missing()
-        if self.learner is not None:
-            found += self.learner.faults(n_owners, self.mechanism)
-        if self.overlap > n_owners:
-            allowed = f"allowed is at most {n_owners}, the number of owners"
-            found.append(Fault("privacy.overlap", str(self.overlap), allowed))
-        if len(found) == 0:
-            found += self._beyond(n_owners)
-        if len(found) == 0:
-            found += self._unaffordable(n_owners) + self._half_private(n_owners)
-        return found + self._unfit(model)
+        return misfits(self, n_owners, model)
 
-    def _prices(self, n_owners: int) -> tuple[float, ...]:
+    def prices(self, n_owners: int) -> tuple[float, ...]:
         """Return ε₀ of an answer where the budget names that, else nothing."""
         return self.budget.prices(n_owners) or ()
-
-    def _missing(self) -> list[Fault]:
-        found, needed = [], f"this field is required with mechanism {self.mechanism.kind}"
-        if self.epsilon is None:
-            found.append(Fault("privacy.epsilon", "nothing", f"{needed}: ε > 0, or inf"))
-        if self.sensitivity is None:
-            allowed = f"{needed}: declared, clip or domain"
-            found.append(Fault("privacy.sensitivity", "nothing", allowed))
-        if self.mechanism.needs_delta and self.delta is None:
-            allowed = f"{needed}: δ in (0, 1), well below 1/n"
-            found.append(Fault("privacy.delta", "nothing", allowed))
-        return found
-
-    def _unaffordable(self, n_owners: int) -> list[Fault]:
-        """Return a fault where answers have a price, and a budget holds not one or any number."""
-        each, key = self._prices(n_owners), "privacy.budget.per_answer"
-        if len(each) == 0:
-            return []
-        budgets = self.epsilons(n_owners).tolist()
-        if np.inf in budgets:
-            allowed = "allowed is nothing where ε = ∞: no number of answers spends that"
-            return [Fault(key, show(self.budget.model_dump()["per_answer"]), allowed)]
-        for price, epsilon in zip(each, budgets, strict=True):
-            if price * MOST_ANSWERS < epsilon:
-                allowed = f"allowed is at least {epsilon / MOST_ANSWERS:g}, for 10^9 answers"
-                return [Fault(key, f"{price:g}", allowed)]
-            if price > epsilon:
-                return [Fault(key, f"{price:g}", f"allowed is at most the budget, ε = {epsilon:g}")]
-        if max(self.answers_allowed(n_owners, 1)) > MOST_ANSWERS:  # a Gaussian budget holds more
-            allowed = "allowed are prices of which a budget holds at most 10^9"
-            return [Fault(key, show(self.budget.model_dump()["per_answer"]), allowed)]
-        return []
-
-    def _beyond(self, n_owners: int) -> list[Fault]:
-        """Return faults where noise for an ε cannot be worked out to the last digits."""
-        given = {
-            "privacy.epsilon": self.asked(n_owners).tolist(),
-            "privacy.budget.per_answer": self._prices(n_owners),
-        }
-        least, largest = self.mechanism.calibrated
-        allowed = f"allowed is {least:g} to {largest:g} with mechanism {self.mechanism.kind}"
-        return [
-            Fault(key, f"{epsilon:g}", allowed)
-            for key, epsilons in given.items()
-            for epsilon in sorted({e for e in epsilons if np.isfinite(e)})
-            if not least <= epsilon <= largest
-        ]
-
-    def _half_private(self, n_owners: int) -> list[Fault]:
-        """Return a fault where several owners, but not all, are without noise."""
-        exact = int(np.isinf(self.asked(n_owners)).sum())
-        if exact in (0, n_owners) or (exact == 1 and self.overlap == 1):
-            return []
-        allowed = "allowed is inf for all owners, or for one that plays the learner (as published)"
-        if self.overlap > 1:
-            allowed = "allowed is inf for all owners or for none, where owners share records"
-        return [Fault("privacy.epsilon", f"inf for {exact} of {n_owners} owners", allowed)]
-
-    def _unfit(self, model: Model) -> list[Fault]:
-        """Return what does not suit the mechanism, or a bounded domain the model."""
-        found, bound, mechanism = [], self.sensitivity, self.mechanism
-        if self.noise not in mechanism.shapes:
-            allowed = f"allowed is {', '.join(mechanism.shapes)} with mechanism {mechanism.kind}"
-            found.append(Fault("privacy.noise", repr(self.noise), allowed))
-        if self.grid is not None and not mechanism.gridded:
-            allowed = f"allowed is nothing with mechanism {mechanism.kind}, which has no grid"
-            found.append(Fault("privacy.grid", show(self.grid), allowed))
-        elif self.grid is not None and np.frexp(self.grid)[0] != 0.5:
-            allowed = "allowed is a power of two, such as 0.0009765625 = 2^-10"
-            found.append(Fault("privacy.grid", show(self.grid), allowed))
-        if bound is None:
-            return found
-        if bound.norm is not None and bound.norm not in mechanism.norms:
-            allowed = f"allowed with mechanism {mechanism.kind}: {', '.join(mechanism.norms)}"
-            found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
-        return found + bound.faults(model)

@@ -153,7 +153,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         watched=records if privacy.on_trust else None,
         owner_numbers=scenario.owners.numbers,
     )
-    accountant = privacy.accountant(objective.n_owners, updates)
+    accountant = privacy.accountant_for(objective.n_owners, updates)
     return Problem(task, records, accountant, xi, (*rows.notes, *notes), held_out=unseen)
 
 

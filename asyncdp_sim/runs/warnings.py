@@ -204,7 +204,7 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
     if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
-    if not privacy.mechanism.needs_delta and privacy.delta is not None:
+    if not privacy.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
     if adversary is not None and len(adversary.owners) > 0:
         said = adversary.words(scenario.owners.participants)

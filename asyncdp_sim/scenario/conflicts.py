@@ -4,6 +4,7 @@ from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.facts import Facts
 from asyncdp_sim.spec import wrong_length
 from asyncdp_sim.theory.predict.update_order import shares
@@ -19,6 +20,7 @@ def conflicts_within(scenario: Facts) -> list[Fault]:
     found += conflicts(n_owners, scenario)
     found += scenario.privacy.faults(n_owners, scenario.model)
     found += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
+    found += _accountant_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
     found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
     found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
@@ -93,6 +95,16 @@ def _timing_faults(scenario: Facts) -> list[Fault]:
         allowed = f'{asked} needs "live": there is no timing to replay before the model is known'
         found.append(Fault("run.learning", "'replay'", allowed))
     return found
+
+
+def _accountant_faults(scenario: Facts) -> list[Fault]:
+    """Return a fault where answers that records have a say in are to be composed."""
+    accountant = scenario.privacy.accountant
+    read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
+    if accountant is None or read is None:
+        return []
+    allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
+    return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
 
 
 _ALL = "it is of all owners, by their numbers"

@@ -26,6 +26,7 @@ from asyncdp_sim.network.graphs.kinds import GossipGraph
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
+from asyncdp_sim.privacy.accountants.kind import Accounting
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.sensitivity import Sensitivity
@@ -72,6 +73,7 @@ FAMILIES = {
     "acceptance": Acceptance,
     "trigger": Trigger,
     "model": Model,
+    "accountant": Accounting,
     "budget": Budget,
     "mechanism": Mechanism,
     "sensitivity": Sensitivity,

@@ -48,7 +48,7 @@ def test_no_number_of_allowed_answers_costs_more_than_the_budget(
     budget: Budget, mechanism: MechanismKind
 ) -> None:
     privacy = private(budget, mechanism)
-    accountant = privacy.accountant(N, T)
+    accountant = privacy.accountant_for(N, T)
     allowed = accountant.answers
     assert accountant.epsilon.tolist() == [1.0, 2.0, 4.0]
     assert accountant.answers.tolist() == list(privacy.answers_allowed(N, T))
@@ -86,7 +86,7 @@ def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(
     assert noise.scale.tolist() == noise.variance.tolist() == [0.0] * N
     if budget.prices(N) is not None:
         assert privacy.answers_allowed(N, T) == (MOST_ANSWERS,) * N
-    assert np.isinf(privacy.accountant(N, T).spent(np.ones(N, dtype=int))).all()
+    assert np.isinf(privacy.accountant_for(N, T).spent(np.ones(N, dtype=int))).all()
 
 
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)

@@ -13,7 +13,7 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy import guarantee
-from asyncdp_sim.privacy.accounting import Pure
+from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import (
     Allowance,

@@ -13,7 +13,11 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants import pure_law
+from asyncdp_sim.privacy.accountants.by_losses import ByLosses
+from asyncdp_sim.privacy.accountants.kind import Accounting
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.streams import Streams
@@ -30,6 +34,7 @@ SIZES = st.sampled_from([0.1, 0.3, 1.0, 2.5, 10.0])
 SHARES = st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.07])
 """Of a budget, what one answer costs."""
 NOISY = list({each.kind: each for each in examples(Mechanism) if not each.exact}.values())
+ACCOUNTANTS = [None, *examples(Accounting)]
 KINDS = {each.kind for each in NOISY}
 ROUGH = rough_networks(1 / 3)
 RESENDS = ["fresh", "same"]
@@ -72,11 +77,13 @@ def cases(draw: st.DrawFn) -> Case:
         lossy = {"loss": 0.5, "retransmissions": 2, "resend": draw(st.sampled_from(RESENDS))}
         network = network.model_copy(update={"channel": network.channel.model_copy(update=lossy)})
     n = network.n_owners
-    mechanism = draw(st.sampled_from(NOISY))
+    mechanism, accountant = draw(st.sampled_from(NOISY)), draw(st.sampled_from(ACCOUNTANTS))
+    stated = mechanism.needs_delta or accountant is not None
     fields = {
         "epsilon": draw(SIZES | st.lists(SIZES, min_size=n, max_size=n)),
-        "delta": draw(st.sampled_from([1e-6, 1e-3])) if mechanism.needs_delta else None,
+        "delta": draw(st.sampled_from([1e-6, 1e-3])) if stated else None,
         "mechanism": mechanism,
+        "accountant": accountant,
         "sensitivity": Clip(bound=1.0),
         "overlap": draw(st.integers(1, n)),
     }
@@ -100,7 +107,7 @@ def counted(trace: Trace, *kinds: EventKind) -> list[int]:
 def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
     """Nor do any κ owners together spend more on one record than the least budget."""
     n, kappa = case.network.n_owners, case.privacy.overlap
-    accountant = case.privacy.accountant(n, case.network.updates)
+    accountant = case.privacy.accountant_for(n, case.network.updates)
     ledger = Ledger.of(accountant, [trace])
     assert np.all(ledger.spent <= accountant.epsilon)
     assert np.all(ledger.spent <= case.privacy.asked(n))
@@ -112,13 +119,24 @@ def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
 
 
 def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> None:
-    """Pure: ε₀ each. Gaussian: ρ₀ each, and ε(δ) is that of one answer with z/√m."""
+    """Pure: ε₀ each. Gaussian: ρ₀ each, and ε(δ) is that of one answer with z/√m.
+
+    By losses: no less than they compose to, and hardly more, which no sum of ε₀ is below.
+    """
     n, privacy = case.network.n_owners, case.privacy
-    accountant = privacy.accountant(n, case.network.updates)
+    accountant = privacy.accountant_for(n, case.network.updates)
     allowed, released = accountant.answers, trace.released
     part = privacy.epsilons(n)
     named = privacy.budget.prices(n)
     price = part / allowed if named is None else np.broadcast_to(named, n)
+    if isinstance(accountant, ByLosses):
+        charged = accountant.charges if named is None else price
+        assert accountant.charges == pytest.approx(charged, rel=1e-12)
+        spent, delta = accountant.spent(released), privacy.delta / privacy.overlap
+        for ledger, e, m in zip(spent.tolist(), charged.tolist(), released.tolist(), strict=True):
+            least = pure_law.epsilon_of(e, m, delta, laplace=accountant.kind is LaplacePair)
+            assert least * (1 - 1e-9) <= ledger <= min(e * m * (1 + 1e-12), least * 1.05 + 1e-4)
+        return
     if not isinstance(accountant, Gaussian):
         assert accountant.spent(released) == pytest.approx(price * released, rel=1e-12)
         return
@@ -185,7 +203,7 @@ CHECKS = (
 
 
 @pytest.mark.parametrize(
-    "examples", [100, pytest.param(2000, marks=pytest.mark.nightly)], ids=["few", "many"]
+    "examples", [100, pytest.param(10_000, marks=pytest.mark.nightly)], ids=["few", "many"]
 )
 def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
     """And the examples reach every mechanism and budget, spent ones, resent and fresh answers."""
@@ -199,6 +217,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
         for holds in CHECKS:
             holds(case, trace)
         met.update([case.privacy.mechanism.kind, sort_of(case.privacy.budget)])
+        met["pld"] += case.privacy.accountant is not None
         met["shared"] += case.privacy.overlap > 1
         met["spent"] += bool(np.any(trace.released == case.network.answers_allowed))
         met["not spent"] += bool(np.any(trace.released < case.network.answers_allowed))
@@ -208,7 +227,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
 
     draw()
     everything = KINDS | set(SORTS) | {"shared", "spent", "not spent"}
-    everything |= {"resent", "fresh", "lost"}
+    everything |= {"resent", "fresh", "lost", "pld"}
     assert {name: met[name] for name in everything if met[name] < examples / 30} == {}
 
 

@@ -15,7 +15,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtr
 
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budget import (
     PerOwnerCap,
     UntilSpent,
@@ -108,7 +108,7 @@ def test_calibrated_noise_spends_the_budget_and_never_more():
             epsilon=epsilon, delta=delta, mechanism="gaussian", sensitivity=CLIP,
             budget=PerOwnerCap(answers=answers),
         )  # fmt: skip
-        accountant = privacy.accountant(1, 1)
+        accountant = privacy.accountant_for(1, 1)
         released = np.array([[answers], [max(answers // 2, 1)], [1], [0]])
         charged = accountant.spent(released)[:, 0]
         assert np.all(charged <= epsilon)
@@ -169,7 +169,7 @@ def shared_by(owners, mechanism, delta, budget):
         epsilon=UNEQUAL, delta=delta, mechanism=mechanism, sensitivity=CLIP, overlap=owners,
         budget=budget,
     )  # fmt: skip
-    return privacy.accountant(len(UNEQUAL), 50)
+    return privacy.accountant_for(len(UNEQUAL), 50)
 
 
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.privacy import attack as attack_module
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.gaussian_law import delta_of, epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.attack import Claim, Pair, attack
-from asyncdp_sim.privacy.gaussian_law import delta_of, epsilon_of, mu_of
 
 EPSILON, DOUBT, SCORES = 0.5, 0.2, 8
 TRUTH = Claim(EPSILON)

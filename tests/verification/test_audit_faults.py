@@ -4,7 +4,7 @@ Each is planted where it could be made: in the mechanism, the accountant, the bu
 answers their noise, the ledger, replay. The audit is given nothing else than the command line is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -19,8 +19,8 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy.accounting import Pure
-from asyncdp_sim.privacy.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -28,22 +28,36 @@ from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
+from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = pytest.mark.oracle
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
+COMPOSING = (
+    "privacy.accountant=pld",
+    "privacy.delta=1e-5",
+    "privacy.budget.answers=40",
+    "run.updates=60",
+)
 CPU_SECONDS = 60
 MANY, FEW = (200_000, 10), (100, 100)
 """Answers and runs, where one is told by the mechanism, and where by the runs."""
 ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a made-up record of"
 ANOTHERS, LEDGER = "have the noise of another one, or none", "the ledger: owner"
+COMPOSED = "each by their noise, compose to"
 Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture
 def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
     return Command(monkeypatch, capsys)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> Iterator[None]:
+    yield
+    forgotten()
 
 
 def thirty_deltas(patch: Patch) -> None:
@@ -195,6 +209,9 @@ FAULTS = {
     "noise × 0.8 in runs alone": Planted(
         less_noise_in_runs, ("noise in runs is not",), (100, 10), whole=1.25
     ),
+    "losses rounded down": Planted(
+        rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
+    ),
 }
 
 
@@ -241,6 +258,12 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
     assert said.seconds <= CPU_SECONDS
     due = (*planted.shows, *planted.also)
     assert all(any(words in line for line in refuting(said.out)) for words in due)
+
+
+def test_composed_answers_are_not_refuted_where_losses_are_rounded_up() -> None:
+    found = attacked(COMPOSING, (100, 10))
+    assert not found.exceeded, found.lines()
+    assert any(COMPOSED in fact.words() for fact in found.facts)
 
 
 @pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])

@@ -134,7 +134,7 @@ def test_claims_by_textbook_are_what_the_accountant_says() -> None:
     for number in range(MANY):
         scenario = drawn(number)
         owners = scenario.owners.count
-        accountant = scenario.privacy.accountant(owners, scenario.run.updates)
+        accountant = scenario.privacy.accountant_for(owners, scenario.run.updates)
         claims = owed(scenario)
         assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
         for count in (np.ones(owners, dtype=np.int64), accountant.answers):

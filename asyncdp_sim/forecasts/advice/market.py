@@ -96,7 +96,7 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     doubts = list(doubts)
     scenario, objective, chosen = known.scenario, known.objective, choice(known)
     privacy, algorithm = scenario.privacy, scenario.algorithm.one_on_one
-    if not (privacy.mechanism.laplace_variance and privacy.budget.named_answers):
+    if not (privacy.laplace_variance and privacy.budget.named_answers):
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
         doubts.append("owners that share records cannot sell budgets one by one")

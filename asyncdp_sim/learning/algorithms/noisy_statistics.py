@@ -214,7 +214,7 @@ class NoisyStatistics(AlgorithmKind):
         found: list[Fault] = []
         if not privacy.hides:
             return found
-        if not privacy.mechanism.laplace_variance:
+        if not privacy.laplace_variance:
             allowed = f"algorithm {self.kind} is scaled for laplace"
             found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
         if privacy.noise != "vector":

@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.accounting import Gaussian, gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budget import gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, MechanismKind
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike

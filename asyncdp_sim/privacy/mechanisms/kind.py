@@ -9,7 +9,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.accounting import Accountant, Pure
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budget import pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape
 from asyncdp_sim.privacy.sensitivity import NormChoice
@@ -73,6 +74,8 @@ class MechanismKind(Kind):
     """Its ε is stated at a δ > 0."""
     composition: ClassVar[Literal["pure", "gaussian", "own"]]
     """The textbook's rule for K answers: ε adds up, or 1/z² does; or the accountant alone knows."""
+    pair: ClassVar[type[PurePair] | None] = None
+    """What dominates an answer that costs ε, by a proof, where ε of answers can be composed."""
     laplace_variance: ClassVar[bool]
     """The variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
     shapes: ClassVar[tuple[Shape, ...]]
@@ -122,6 +125,7 @@ class PureMechanism(MechanismKind):
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1", "l2-as-published")
     needs_delta = False
     composition: ClassVar[Literal["pure", "gaussian", "own"]] = "pure"
+    pair: ClassVar[type[PurePair] | None] = GenericPair
     calibrated = (0.0, np.inf)
 
     @override

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, PureMechanism, total
 from asyncdp_sim.privacy.mechanisms.noise import (
     AnswerNoise,
@@ -91,6 +92,7 @@ class LaplaceNoise(AnswerNoise):
 class LaplaceMechanism(PureMechanism):
     """Laplace noise on every coordinate: ε-DP at L1 sensitivity (Async, Theorem 1)."""
 
+    pair = LaplacePair
     laplace_variance = True
     shapes: ClassVar[tuple[Shape, ...]] = ("vector", "scalar-as-published")
     gridded = False

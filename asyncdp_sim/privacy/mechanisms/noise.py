@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accounting import Accountant
+from asyncdp_sim.privacy.accountants.own import Accountant
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

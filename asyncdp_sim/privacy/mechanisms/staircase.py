@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accounting import Accountant, Pure
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, PureMechanism, total
 from asyncdp_sim.privacy.mechanisms.laplace import scale_of
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike
@@ -110,14 +110,14 @@ class StaircaseNoise(AnswerNoise):
 
     @override
     def needed(self, accountant: Accountant, factor: Array) -> Array:
-        """Return K_i times the ε of an answer at which its variance is 1/``factor``², shape (N,).
+        """Return what K_i answers cost whose variance is 1/``factor``² as large, shape (N,).
 
         At the γ that is best for it; the step Δ_i stays.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             wanted = self.variance / np.square(self._period * factor)
         each = [_charge_of(value, self.size) for value in wanted.tolist()]
-        return np.asarray(accountant.answers * np.array(each))
+        return accountant.whole(np.array(each))
 
     @cached_property
     def _charge(self) -> Array:

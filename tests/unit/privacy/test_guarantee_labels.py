@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Look, Privacy, guarantee
-from asyncdp_sim.privacy.accounting import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -54,7 +54,7 @@ def judged(
         overlap=overlap,
     )
     n_owners = len(epsilon)
-    accountant, records = privacy.accountant(n_owners, T), RECORDS[:n_owners]
+    accountant, records = privacy.accountant_for(n_owners, T), RECORDS[:n_owners]
     look = None
     if kind == "declared" and mechanism != "none" and largest is not None:
         look = Look(np.array(largest), 70 - unseen, unseen)
@@ -193,7 +193,7 @@ def test_owners_are_named() -> None:
 def test_the_judged_epsilon_is_not_written_back() -> None:
     """The ledger's ε must not change because the guarantee is worse."""
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
-    accountant = privacy.accountant(2, T)
+    accountant = privacy.accountant_for(2, T)
     look = Look(np.array([50.0, 50.0]), 1)
     noise = privacy.noise_for(RECORDS[:2], T, XI, P)
     guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2], noise=noise)

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.privacy import Declared, Privacy, spent
-from asyncdp_sim.privacy.accounting import gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.budget import Horizon, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.mechanisms import (
@@ -54,7 +54,7 @@ def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget() -> No
     privacy = Privacy(
         epsilon=[2.0, 1.0, inf], sensitivity=DECLARED, budget=PerOwnerCap(answers=[4, 5, 6])
     )
-    accountant = privacy.accountant(3, 100)
+    accountant = privacy.accountant_for(3, 100)
     released = np.array([[1, 2, 6], [3, 0, 1]])
     ledger = Ledger(accountant, released, accountant.spent(released))
     assert ledger.spent[:, :2] == pytest.approx(np.array([[0.5, 0.4], [1.5, 0.0]]))
@@ -234,7 +234,7 @@ def test_a_price_says_how_many_answers_fit(mechanism: str) -> None:
         budget=UntilSpent(per_answer=0.1),
     )  # fmt: skip
     assert privacy.answers_allowed(3, 50) == (3, 3, 10)
-    accountant = privacy.accountant(3, 50)
+    accountant = privacy.accountant_for(3, 50)
     assert accountant.spent(accountant.answers).tolist() == [0.3, 0.3, 1.0]
     assert accountant.spent(np.ones(3, dtype=int)) == pytest.approx([0.1] * 3)
     records = np.array([10, 10, 10])

@@ -60,6 +60,9 @@ class Accountant(Protocol):
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
 
+    def whole(self, charges: Array) -> Array:
+        """Return ε of K_i answers, each of which costs ε₀ = ``charges`` (N,) alone, shape (N,)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pure:
@@ -109,6 +112,10 @@ class Pure:
         """Return the total times ``factor``."""
         return self.total * factor
 
+    def whole(self, charges: Array) -> Array:
+        """Return K_i times the charge."""
+        return self.answers * charges
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -150,6 +157,12 @@ class Gaussian:
     def quieter(self, factor: Array) -> Array:
         """Return ε(δ) of all answers, their ρ times ``factor``²."""
         return self._epsilon(self.zcdp(self.answers) * np.square(factor))
+
+    def whole(self, charges: Array) -> Array:
+        """Return ε(δ) of K_i answers whose multiplier is that of (ε₀, δ)."""
+        each = np.array([gaussian_multiplier(e, self.delta) for e in charges.tolist()])
+        with np.errstate(divide="ignore"):
+            return self._epsilon(self.answers / (2 * np.square(each)))
 
     def _epsilon(self, rho: Array) -> Array:
         values, places = np.unique(rho, return_inverse=True)

@@ -1,0 +1,1 @@
+"""Accountants: what answers cost together, and the closed forms that attacks hold them to."""

@@ -1,0 +1,110 @@
+"""Answers accounted by their privacy loss distributions: (ε, δ) of all of them, not a sum of ε."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together
+from asyncdp_sim.privacy.accountants.own import Pure
+from asyncdp_sim.privacy.accountants.pairs import PurePair
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ByLosses:
+    """Answers whose losses are dominated by pairs: ε(δ) of m of them, never below what is true.
+
+    Where κ owners may hold one record, what each of them spends is stated at δ/κ, so that all of
+    them together spend the sum at δ (basic composition).
+
+    Attributes
+    ----------
+    own : Pure
+        What the mechanism says of its answers: K_i, the owners' ε_i, and Σ of the answers' ε.
+    kind : type of PurePair
+        What dominates an answer.
+    delta : float
+        δ in (0, 1).
+    sharers : int
+        κ ≥ 1.
+    """
+
+    own: Pure
+    kind: type[PurePair]
+    delta: float
+    sharers: int = 1
+
+    @property
+    def answers(self) -> Counts:
+        """K_i, how many answers owner i may release, shape (N,)."""
+        return self.own.answers
+
+    @property
+    def epsilon(self) -> Array:
+        """ε_i, the budget of owner i, shape (N,)."""
+        return self.own.epsilon
+
+    @property
+    def multiplier(self) -> None:
+        """None: answers are not Gaussian."""
+        return None
+
+    @cached_property
+    def charges(self) -> Array:
+        """ε of one answer on its own, at δ = 0, shape (N,)."""
+        return self.own.total / self.own.answers
+
+    def zcdp(self, released: Counts) -> None:  # noqa: ARG002
+        """Return nothing: costs are ε."""
+        return
+
+    def spent(self, released: Counts) -> Array:
+        """Return ε at δ/κ of ``released`` answers each, shape (..., N)."""
+        found = np.empty(released.shape)
+        for owner, charge in enumerate(self.charges.tolist()):
+            counts, places = np.unique(released[..., owner], return_inverse=True)
+            each = np.array([self._of(owner, charge, count) for count in counts.tolist()])
+            found[..., owner] = each[places].reshape(released.shape[:-1])
+        return found
+
+    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+        """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
+        louder = self.charges * self.own.times(factor)
+        each = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
+        return float(np.sort(list(each))[-owners:].sum())
+
+    def quieter(self, factor: Array) -> Array:
+        """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
+        return self.whole(self.charges * factor)
+
+    def whole(self, charges: Array) -> Array:
+        """Return ε of K_i answers that cost so much each, shape (N,)."""
+        counts = self.answers.tolist()
+        return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
+
+    def losses(self, owner: int, count: int) -> Losses:
+        """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite."""
+        return self._losses(owner, float(self.charges[owner]), count)
+
+    def _losses(self, owner: int, charge: float, count: int) -> Losses:
+        """Return the same of answers that cost ``charge`` each.
+
+        On a lattice that is fine enough for all K_i, and so the same for any number of answers.
+        """
+        delta, pair = self.delta / self.sharers, self.kind(charge)
+        most: Parts = ((pair, max(count, int(self.answers[owner]))),)
+        return together(((pair, count),), delta, fineness(most, delta))
+
+    def _of(self, owner: int, charge: float, count: int) -> float:
+        if count == 0 or charge == 0:
+            return 0.0
+        if not np.isfinite(charge):
+            return charge  # ∞, or what is not known
+        return self._losses(owner, charge, count).epsilon(self.delta / self.sharers)
+
+
+__all__ = ["ByLosses"]

@@ -1,0 +1,117 @@
+"""Faults of a privacy section: whatever does not fit together, the owners or the model."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import show
+from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.privacy.budget import MOST_ANSWERS
+from asyncdp_sim.spec import wrong_length
+
+if TYPE_CHECKING:
+    from asyncdp_sim.privacy.spec import Privacy
+
+
+def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
+    """Return what does not fit together, or does not fit the owners."""
+    found = privacy.budget.faults(n_owners)
+    found += wrong_length("privacy.epsilon", privacy.epsilon, n_owners)
+    if privacy.hides:
+        found += _missing(privacy)
+    if privacy.learner is not None:
+        found += privacy.learner.faults(n_owners, privacy.mechanism)
+    if privacy.overlap > n_owners:
+        allowed = f"allowed is at most {n_owners}, the number of owners"
+        found.append(Fault("privacy.overlap", str(privacy.overlap), allowed))
+    if len(found) == 0:
+        found += _beyond(privacy, n_owners)
+    if len(found) == 0:
+        found += _unaffordable(privacy, n_owners) + _half_private(privacy, n_owners)
+    if privacy.accountant is not None:
+        found += privacy.accountant.faults(privacy)
+    return found + _unfit(privacy, model)
+
+
+def _missing(privacy: "Privacy") -> list[Fault]:
+    found, needed = [], f"this field is required with mechanism {privacy.mechanism.kind}"
+    if privacy.epsilon is None:
+        found.append(Fault("privacy.epsilon", "nothing", f"{needed}: ε > 0, or inf"))
+    if privacy.sensitivity is None:
+        allowed = f"{needed}: declared, clip or domain"
+        found.append(Fault("privacy.sensitivity", "nothing", allowed))
+    if privacy.needs_delta and privacy.delta is None:
+        if not privacy.mechanism.needs_delta:
+            needed = "this field is required with an accountant"
+        allowed = f"{needed}: δ in (0, 1), well below 1/n"
+        found.append(Fault("privacy.delta", "nothing", allowed))
+    return found
+
+
+def _unaffordable(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return a fault where answers have a price, and a budget holds not one or any number."""
+    each, key = privacy.prices(n_owners), "privacy.budget.per_answer"
+    if len(each) == 0:
+        return []
+    budgets = privacy.epsilons(n_owners).tolist()
+    if np.inf in budgets:
+        allowed = "allowed is nothing where ε = ∞: no number of answers spends that"
+        return [Fault(key, show(privacy.budget.model_dump()["per_answer"]), allowed)]
+    for price, epsilon in zip(each, budgets, strict=True):
+        if price * MOST_ANSWERS < epsilon:
+            allowed = f"allowed is at least {epsilon / MOST_ANSWERS:g}, for 10^9 answers"
+            return [Fault(key, f"{price:g}", allowed)]
+        if price > epsilon:
+            return [Fault(key, f"{price:g}", f"allowed is at most the budget, ε = {epsilon:g}")]
+    if max(privacy.answers_allowed(n_owners, 1)) > MOST_ANSWERS:  # a Gaussian budget holds more
+        allowed = "allowed are prices of which a budget holds at most 10^9"
+        return [Fault(key, show(privacy.budget.model_dump()["per_answer"]), allowed)]
+    return []
+
+
+def _beyond(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return faults where noise for an ε cannot be worked out to the last digits."""
+    given = {
+        "privacy.epsilon": privacy.asked(n_owners).tolist(),
+        "privacy.budget.per_answer": privacy.prices(n_owners),
+    }
+    least, largest = privacy.mechanism.calibrated
+    allowed = f"allowed is {least:g} to {largest:g} with mechanism {privacy.mechanism.kind}"
+    return [
+        Fault(key, f"{epsilon:g}", allowed)
+        for key, epsilons in given.items()
+        for epsilon in sorted({e for e in epsilons if np.isfinite(e)})
+        if not least <= epsilon <= largest
+    ]
+
+
+def _half_private(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return a fault where several owners, but not all, are without noise."""
+    exact = int(np.isinf(privacy.asked(n_owners)).sum())
+    if exact in (0, n_owners) or (exact == 1 and privacy.overlap == 1):
+        return []
+    allowed = "allowed is inf for all owners, or for one that plays the learner (as published)"
+    if privacy.overlap > 1:
+        allowed = "allowed is inf for all owners or for none, where owners share records"
+    return [Fault("privacy.epsilon", f"inf for {exact} of {n_owners} owners", allowed)]
+
+
+def _unfit(privacy: "Privacy", model: Model) -> list[Fault]:
+    """Return what does not suit the mechanism, or a bounded domain the model."""
+    found, bound, mechanism = [], privacy.sensitivity, privacy.mechanism
+    if privacy.noise not in mechanism.shapes:
+        allowed = f"allowed is {', '.join(mechanism.shapes)} with mechanism {mechanism.kind}"
+        found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
+    if privacy.grid is not None and not mechanism.gridded:
+        allowed = f"allowed is nothing with mechanism {mechanism.kind}, which has no grid"
+        found.append(Fault("privacy.grid", show(privacy.grid), allowed))
+    elif privacy.grid is not None and np.frexp(privacy.grid)[0] != 0.5:
+        allowed = "allowed is a power of two, such as 0.0009765625 = 2^-10"
+        found.append(Fault("privacy.grid", show(privacy.grid), allowed))
+    if bound is None:
+        return found
+    if bound.norm is not None and bound.norm not in mechanism.norms:
+        allowed = f"allowed with mechanism {mechanism.kind}: {', '.join(mechanism.norms)}"
+        found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
+    return found + bound.faults(model)

@@ -1,0 +1,223 @@
+"""Answers composed by privacy loss distributions, between what they cost at least and their sum.
+
+The lower side is worked out by :mod:`asyncdp_sim.privacy.accountants.pure_law`, which shares
+nothing with dp-accounting; mixes are integrated.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from math import exp, inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
+from scipy.integrate import quad
+
+from asyncdp_sim.privacy.accountants import gaussian_law, pure_law
+from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
+from asyncdp_sim.privacy.accountants.losses import together
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair, PurePair
+from tests.verification.optimism import forgotten, rounded_down
+
+DELTA = 1e-6
+KINDS: dict[str, type[PurePair]] = {"laplace": LaplacePair, "any pure": GenericPair}
+CASES = [
+    (charge, answers, delta)
+    for charge in (3.0, 1.0, 0.1, 0.01)
+    for answers in (1, 2, 7, 50, 400)
+    for delta in (1e-9, 1e-6, 1e-3)
+]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> Iterator[None]:
+    yield
+    forgotten()
+
+
+def upper(kind: type[PurePair], charge: float, answers: int, delta: float = DELTA) -> float:
+    return together(((kind(charge), answers),), delta).epsilon(delta)
+
+
+def lower(kind: type[PurePair], charge: float, answers: int, delta: float = DELTA) -> float:
+    return pure_law.epsilon_of(charge, answers, delta, laplace=kind is LaplacePair)
+
+
+def held_between(kind: type[PurePair]) -> None:
+    for charge, answers, delta in CASES:
+        found, least = upper(kind, charge, answers, delta), lower(kind, charge, answers, delta)
+        assert least * (1 - 1e-9) <= found <= charge * answers * (1 + 1e-12)
+        assert found <= least * 1.002 + 1e-9, (charge, answers, delta)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_answers_cost_no_less_than_they_must_and_hardly_more(kind: type[PurePair]) -> None:
+    held_between(kind)
+
+
+def test_losses_rounded_down_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounded_down(monkeypatch)
+    with pytest.raises(AssertionError):
+        held_between(LaplacePair)
+
+
+@pytest.mark.parametrize(
+    ("answers", "known"), [(10, 0.99898), (63, 0.49410), (1000, 0.11577)], ids=str
+)
+def test_laplace_answers_whose_epsilon_adds_up_to_one(answers: int, known: float) -> None:
+    assert upper(LaplacePair, 1 / answers, answers) == pytest.approx(known, rel=2e-4)
+    exact = from_laplace_mechanism(answers, value_discretization_interval=1 / answers / 64)
+    theirs = exact.self_compose(answers).get_epsilon_for_delta(DELTA)
+    assert upper(LaplacePair, 1 / answers, answers) == pytest.approx(theirs, rel=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("answers", "accuracy", "seconds"), [(10**5, 0.01, 5), (10**6, 0.03, 30)], ids=str
+)
+def test_as_many_as_a_million_answers(answers: int, accuracy: float, seconds: float) -> None:
+    begun = time.process_time()
+    found = upper(LaplacePair, 1 / answers, answers)
+    assert time.process_time() - begun <= seconds
+    least = lower(LaplacePair, 1 / answers, answers)
+    assert least <= found <= least * (1 + accuracy)
+
+
+def test_the_default_interval_is_too_coarse_for_a_million_answers() -> None:
+    """At dp-accounting's default the ε is twelve times what it is on a lattice that fits."""
+    coarse = from_laplace_mechanism(1e6).self_compose(10**6).get_epsilon_for_delta(DELTA)
+    assert coarse > 10 * upper(LaplacePair, 1e-6, 10**6)
+
+
+def test_floating_point_errors_are_within_their_bound() -> None:
+    """Of randomised response, whose δ is binomial and has no error to speak of."""
+    for answers in (100, 10_000, 1_000_000):
+        charge = answers**-0.5
+        found = together(((GenericPair(charge), answers),), DELTA, 1)
+        for epsilon in (0.5, 2.0, 4.0):
+            exact = pure_law.delta_of(epsilon, charge, answers, laplace=False)
+            raw = float(found.pmf.get_delta_for_epsilon(epsilon))
+            assert abs(raw - exact) <= found.error + 1e-5 * DELTA + exact * (
+                found.factor - 1 + 1e-9
+            )
+            assert exact <= found.delta(epsilon)
+
+
+def test_figures_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$", page, re.M)
+    assert len(rows) == 5
+    for said, stated, least, smaller in rows:
+        answers = int(said.replace(",", ""))
+        assert upper(LaplacePair, 1 / answers, answers) == pytest.approx(float(stated), rel=2e-4)
+        assert lower(LaplacePair, 1 / answers, answers) == pytest.approx(float(least), rel=2e-4)
+        gain = charge_of(LaplacePair, 1.0, DELTA, answers) * answers
+        assert gain == pytest.approx(float(smaller), rel=1e-3)
+
+
+def laplace_delta(epsilon: float, charge: float) -> float:
+    """δ of one Laplace answer at any ε."""
+    if epsilon <= -charge:
+        return 1 - exp(epsilon)
+    return max(0.0, 1 - exp((epsilon - charge) / 2))
+
+
+def mixed(epsilon: float, charge: float, mu: float) -> float:
+    """δ of a Laplace and a Gaussian answer: that of the second at ε − loss of the first."""
+
+    def rest(loss: float) -> float:
+        return gaussian_law.delta_of(epsilon - loss, mu)
+
+    between = quad(lambda x: exp((x - charge) / 2) / 4 * rest(x), -charge, charge, epsabs=1e-12)[0]
+    return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between
+
+
+@pytest.mark.parametrize(("charge", "mu"), [(0.5, 0.3), (0.05, 0.5), (1.0, 0.1)], ids=str)
+def test_a_mix_of_mechanisms(charge: float, mu: float) -> None:
+    parts = ((LaplacePair(charge), 1), (GaussianPair(mu / 2), 4))
+    for delta in (1e-6, 1e-3):
+        found = together(parts, delta)
+        epsilon = found.epsilon(delta)
+        assert mixed(epsilon, charge, mu) <= delta
+        assert mixed(epsilon * (1 - 2e-3) - 1e-6, charge, mu) > delta
+
+
+def test_a_mix_of_scales() -> None:
+    """Two scales by each other, in any order, cost more than either, and less than the larger."""
+    few, many = (LaplacePair(0.3), 4), (LaplacePair(0.03), 200)
+    found = together((few, many), DELTA).epsilon(DELTA)
+    assert found == together((many, few), DELTA).epsilon(DELTA)
+    assert max(upper(LaplacePair, 0.3, 4), upper(LaplacePair, 0.03, 200)) < found
+    assert found < upper(LaplacePair, 0.3, 204)
+    halves = ((LaplacePair(0.03), 120), (LaplacePair(0.03), 80))
+    assert together(halves, DELTA).epsilon(DELTA) == upper(LaplacePair, 0.03, 200)
+
+
+def test_gaussian_answers_are_those_of_their_exact_curve() -> None:
+    for mu, answers in ((0.5, 1), (0.03, 63), (0.002, 10_000)):
+        found = together(((GaussianPair(mu), answers),), DELTA).epsilon(DELTA)
+        exact = gaussian_epsilon(1 / (mu * answers**0.5), DELTA)
+        assert exact * (1 - 2e-6) <= found <= exact * 1.001
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("answers", [1, 3, 63, 1000])
+def test_noise_for_a_budget_spends_it_and_never_more(kind: type[PurePair], answers: int) -> None:
+    for epsilon in (0.1, 1.0, 8.0):
+        charge = charge_of(kind, epsilon, DELTA, answers)
+        spent = upper(kind, charge, answers)
+        assert epsilon * (1 - 5e-4) <= spent <= epsilon
+        assert lower(kind, charge * 1.002, answers) > epsilon * (1 if answers > 1 else 0.99)
+        assert charge >= epsilon / answers
+
+
+def test_a_thousand_answers_need_noise_seven_and_a_half_times_smaller() -> None:
+    assert charge_of(LaplacePair, 1.0, DELTA, 1000) * 1000 == pytest.approx(7.5, rel=2e-3)
+
+
+def test_as_many_answers_as_fit() -> None:
+    for charge in (1.0, 0.5, 0.05):
+        fits = answers_of(LaplacePair, charge, 1.0, DELTA)
+        assert upper(LaplacePair, charge, fits) <= 1.0
+        assert lower(LaplacePair, charge, fits + 1) > 1.0 * (1 - 2e-3)
+    assert answers_of(LaplacePair, 0.05, 1.0, DELTA) > 20
+
+
+def product_delta(epsilon: float, shifts: list[float]) -> float:
+    """δ of Laplace noise of scale 1 on coordinates that are moved by so much each."""
+    charge, *others = shifts
+    if len(others) == 0:
+        return laplace_delta(epsilon, charge)
+
+    def rest(loss: float) -> float:
+        return product_delta(epsilon - loss, others)
+
+    def density(x: float) -> float:
+        return exp((x - charge) / 2) / 4 * rest(x)
+
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    between = charge * float(weights @ [density(charge * x) for x in nodes])
+    return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between
+
+
+def test_a_vector_is_dominated_by_one_coordinates_full_shift() -> None:
+    """However a shift of given L1 norm is shared out, no δ is above that of one coordinate."""
+    generator = np.random.default_rng(1)
+    for total in (0.2, 1.0, 4.0):
+        for _ in range(8):
+            share = float(generator.uniform(0.02, 0.98))
+            for epsilon in np.linspace(0, total, 7).tolist():
+                split = product_delta(epsilon, [share * total, (1 - share) * total])
+                assert split <= laplace_delta(epsilon, total) + 1e-4
+        inside = product_delta(total / 2, [total / 2, total / 2])
+        assert inside < 0.99 * laplace_delta(total / 2, total)  # and most are well below
+
+
+def test_nothing_costs_nothing_and_no_noise_has_no_end() -> None:
+    assert pure_law.epsilon_of(0.5, 0, DELTA, laplace=True) == 0
+    assert pure_law.epsilon_of(inf, 3, DELTA, laplace=True) == inf
+    assert upper(LaplacePair, 1e-9, 1) == 0  # δ alone suffices
+    assert together(((LaplacePair(0.5), 3),), DELTA).delta(1.5) == 0
+    assert together(((LaplacePair(0.5), 3),), DELTA).delta(-40.0) == pytest.approx(1)
