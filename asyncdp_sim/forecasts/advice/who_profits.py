@@ -50,7 +50,8 @@ class OwnerForecast:
 def value_alone(population: Population, objective: Quadratic, heterogeneity: float) -> Array:
     """Return the ψ of each owner's own optimum, shape (N,).
 
-    With owners' own moments, exactly ψ(θ_i*). With common moments, what a sample of n_i records
+    With owners' own moments, exactly ψ(θ_i*) ≥ 0: θ_i* minimises over Θ, as θ* does, whose f is the
+    least there. With common moments, what a sample of n_i records
     instead of n misses, (s²/f*) tr(C H⁻¹) (1/n_i − 1/n), and τ²: for records that are alike θ_i*
     has about the covariance s² H⁻¹CH⁻¹ (1/n_i − 1/n) around θ*, s² = f* − (σ/2)‖θ*‖² being the
     mean squared error. For a small σ that is p(1/n_i − 1/n). τ² is the ψ that an owner's own truth
@@ -70,10 +71,7 @@ def value_alone(population: Population, objective: Quadratic, heterogeneity: flo
         error = objective.least - penalty * float(objective.optimum @ objective.optimum)
         freedom = float(np.trace(np.linalg.solve(objective.hessian, objective.gram[0])))
         return np.asarray(error / objective.least * freedom * (1 / n - 1 / n.sum()) + heterogeneity)
-    one = np.eye(objective.n_features) * objective.sigma / 2
-    alone = np.stack(
-        [np.linalg.solve(c + one, r) for c, r in zip(objective.gram, objective.moment, strict=True)]
-    )
+    alone = np.stack([objective.of_owner(owner).optimum for owner in range(objective.n_owners)])
     judge = objective if population.judge is None else population.judge
     return judge.relative_fitness(alone)
 

@@ -6,7 +6,7 @@ C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i, H = Σ (n_i/n) C_i + (σ/2) I, b = Σ 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -67,6 +67,17 @@ class Quadratic:
     def n_owners(self) -> int:
         """N."""
         return len(self.records)
+
+    def of_owner(self, owner: int) -> "Quadratic":
+        """Return the same of one owner's records alone; ``owner`` counts from 0."""
+        one = slice(owner, owner + 1)
+        return replace(
+            self,
+            gram=self.gram[one],
+            moment=self.moment[one],
+            energy=self.energy[one],
+            records=self.records[one],
+        )
 
     @property
     def n_features(self) -> int:
