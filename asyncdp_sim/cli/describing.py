@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.screen import show
-
 
 def describe_command(
     name: Annotated[
@@ -24,8 +22,7 @@ def describe_command(
     """
     from asyncdp_sim.reference import look_up
 
-    for place, entry in enumerate(look_up(name)):
-        show([*[""] * (place > 0), *entry.lines()])
+    typer.echo("\n\n".join("\n".join(entry.lines()) for entry in look_up(name)))
 
 
 def schema_command(

@@ -20,7 +20,7 @@ from asyncdp_sim.cli.options import (
     whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show_result
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -71,7 +71,7 @@ def run_command(
     further = [] if plotting else [("to see it", ["plot", directory])]
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
-    next_steps(*further, ("to make it again", ["replay", directory]))
+    next_steps(*further, *of_a_result(directory))
 
 
 def _kept(directory: Path) -> str:

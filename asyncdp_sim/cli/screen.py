@@ -110,6 +110,15 @@ def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
         typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
 
 
+def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
+    """Return the steps that go on from any result, drawn or not."""
+    return [
+        ("what ψ is", ["describe", "relative_fitness"]),
+        ("one page of all", ["report", directory]),
+        ("to make it again", ["replay", directory]),
+    ]
+
+
 def put_schema_beside(scenario: Path) -> None:
     """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
     from asyncdp_sim.reference import write_beside

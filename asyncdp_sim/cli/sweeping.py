@@ -17,7 +17,7 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, show, show_result
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -101,9 +101,10 @@ def sweep_command(
     if found.done > 0:
         show_result(place, said, done=not ran)
         if plotting:
-            draw(place)
+            with keeping(kept):
+                draw(place)
         further = [] if plotting else [("to see it", ["plot", place])]
-        next_steps(*further, ("to make it again", ["replay", place]))
+        next_steps(*further, *of_a_result(place))
     if len(found.failed) > 0:
         wrong = [f"{file}: {line}" for line in found.errors()]
         if found.done == 0 and not place.exists():

@@ -127,7 +127,7 @@ def _spoken(row: Row) -> list[str]:
 
 def _won(wins: int, found: Contrast) -> str:
     alike = found.less == found.more == 0
-    return f"{'none' if alike else wins} of {found.pairs}"
+    return f"alike in {found.pairs}" if alike else f"{wins} of {found.pairs}"
 
 
 def _figure(value: float | None) -> str:

@@ -46,6 +46,7 @@ class Entry:
         """Return what is said of it, for a screen; examples are never broken."""
         said = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
         for name, text in self.facts:
+            text = f"{text} in the project's repository" if name == "more" else text
             whole = f"  {name:<8} {text}"
             said += [whole] if name == "example" else _wrapped(f"  {name:<8} ", text)
         return [f"{self.path} ({self.of})", *said]

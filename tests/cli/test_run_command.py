@@ -95,10 +95,13 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
     [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
     assert " (theory " in line
-    *_, where, see, again = said.out.splitlines()
+    *_, where, see, what, page, again = said.out.splitlines()
     assert where == "result in result"
     assert see == "to see it:        asyncdp plot result"
     assert again == "to make it again: asyncdp replay result"
+    assert what == "what ψ is:        asyncdp describe relative_fitness"
+    assert "f(θ)/f(θ*) − 1" in " ".join(command.done(*what.split()[4:]).out.split())
+    assert page == "one page of all:  asyncdp report result"
     command.done(*again.partition("asyncdp ")[2].split())
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
@@ -294,10 +297,10 @@ def test_setting_the_kind_that_is_there_drops_nothing(command: Command, here: Pa
 def test_default_directory_is_named_by_id_and_digest(command: Command, here: Path) -> None:
     said = command.done("run", "small.toml")
     digest = manifest(next((here / "results").iterdir()))["digest"]
-    assert said.out.splitlines()[-3] == f"result in results/small-{digest[:8]}"
+    assert said.out.splitlines()[-5] == f"result in results/small-{digest[:8]}"
     again = command("run", "small.toml")
     assert again.code == 0
-    assert again.out.splitlines()[-3] == f"result in results/small-{digest[:8]}"
+    assert again.out.splitlines()[-5] == f"result in results/small-{digest[:8]}"
 
 
 def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command: Command, here: Path) -> None:

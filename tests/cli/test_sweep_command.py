@@ -56,9 +56,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_directory(command: Command, here: Path) -> None:
     said = command.done("sweep", "sweep.toml", "--out", "result")
-    assert said.out.splitlines()[-3:] == [
+    assert said.out.splitlines()[-5:] == [
         "result in result",
         "to see it:        asyncdp plot result",
+        "what ψ is:        asyncdp describe relative_fitness",
+        "one page of all:  asyncdp report result",
         "to make it again: asyncdp replay result",
     ]
     cells = {f"cell-{i:04d}" for i in range(6)}

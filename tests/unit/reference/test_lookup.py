@@ -55,6 +55,15 @@ def test_names_that_stand_for_several_things_list_all() -> None:
     assert len(look_up("psi_final")) == 4
 
 
+def test_a_page_is_said_to_be_in_the_repository() -> None:
+    """The installed package has no pages."""
+    [found] = look_up("privacy.epsilon")
+    assert found.lines()[-1].split(maxsplit=1) == [
+        "more", "docs/semantics.md#privacy in the project's repository",
+    ]  # fmt: skip
+    assert (ROOT / "docs" / "semantics.md").exists()
+
+
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; nearest are privacy.epsilon"):
         look_up("privacy.epsilom")
