@@ -127,7 +127,7 @@ def main() -> None:
         show(error.lines(), err=True)
         code = 2
     except USAGE_ERROR as error:
-        show([f"asyncdp: {error.format_message()}"], err=True)
+        show([" ".join(f"asyncdp: {error.format_message()}".split())], err=True)
         code = 2
     except ReplayError as error:
         show([str(error)], err=True)

@@ -222,6 +222,12 @@ def test_a_wrong_command_names_the_nearest(command: Command) -> None:
     assert said.lines == ["asyncdp: No such command 'replya'. Did you mean 'replay'?"]
 
 
+def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> None:
+    said = command("import")
+    assert (said.code, said.out) == (2, "")
+    assert said.lines == ["asyncdp: Missing argument 'format'. Choose from: fedscale, flash, trace"]
+
+
 def test_help_of_a_command(command: Command) -> None:
     said = command.done("run", "--help")
     for option in ("--out", "--seed", "--replicates", "--workers", "--set", "--events"):
