@@ -109,7 +109,9 @@ def figure(line: str) -> str:
 
 def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -> None:
     told = command.done("forecast", "banks.toml", "--invite", "--save", "best.toml").out
-    assert told.splitlines()[-1] == "saved     best.toml; to run it: asyncdp run best.toml"
+    *_, saved, schema = told.splitlines()
+    assert saved == "saved     best.toml; to run it: asyncdp run best.toml"
+    assert schema.startswith("written beside it: asyncdp.schema.json, ")
     saved = tomllib.loads(Path("best.toml").read_text(encoding="utf-8"))
     assert "chosen_from" not in saved
     assert "(Valley)" in told
