@@ -76,7 +76,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
 def _stays_high(table: Table, n_gaps: int) -> bool:
     """Return whether the curve still runs along the top where a remark would begin."""
     there = float(np.interp(REMARK * table["t"][-1], table["t"], table["survival"]))
-    return there > TOP * (0.5 / n_gaps) ** (1 - HIGH)
+    return bool(there > TOP * (0.5 / n_gaps) ** (1 - HIGH))
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
