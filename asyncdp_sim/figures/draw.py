@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.picture import Picture, save, write
 from asyncdp_sim.figures.kit.small_multiples import Panel
@@ -30,6 +32,7 @@ from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 
 Shown = tuple[Picture, Sequence[Result]]
 MOST_LINES = 10
+ENDS = 2  # records of a curve that is known at its ends alone
 BEYOND: tuple[SweepFigure[Any], ...] = (
     collaboration.FIGURE,
     coalition.FIGURE,
@@ -174,6 +177,11 @@ def _curves(
         notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
     if len(marked) == 0:
         return []
+    if not any(map(_recorded_between, marked)):
+        notes.append(
+            "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
+        )
+        return []
     notes += [
         f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
     ]
@@ -184,6 +192,12 @@ def _curves(
     else:
         notes.append("convergence over time: nothing takes any")
     return drawn
+
+
+def _recorded_between(line: Line) -> bool:
+    """Return whether ψ is known between the beginning and the end: else a line has no course."""
+    (k,) = line.result.columns("curve", "k")
+    return len(np.unique(k)) > ENDS
 
 
 def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], str, list[str]]:

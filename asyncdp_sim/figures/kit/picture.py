@@ -57,9 +57,9 @@ class Picture:
             What all that is shown has of it, where other cells have other values: the caption
             says so as well.
         """
-        said = replace(self, caption=f"{self.caption} All with {fixed}.") if fixed else self
+        said = replace(self, caption=f"{self.caption} In all: {fixed}.") if fixed else self
         with style():
-            put(self.figure, self.label, f"{scenario}, all with {fixed}" if fixed else scenario)
+            put(self.figure, self.label, f"{scenario}, where {fixed}" if fixed else scenario)
         return said
 
     def labelled(self) -> dict[str, npt.NDArray[Any]]:

@@ -18,6 +18,8 @@ Array = npt.NDArray[np.float64]
 POINTS = 400
 LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
+TOP = 1.5  # of the axis of shares; its bottom is half a gap
+REMARK, HIGH = 0.35, 0.8  # shares of the axes: where a remark in the upper right begins
 
 
 def survival(result: Result) -> Picture:
@@ -61,14 +63,20 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         said += _verdict(observed, law, result)
     else:
         said += f"; measurement only, no law is claimed, since {law}"
-        remark(axes, f"no law drawn: {law}", below=True)
+        remark(axes, f"no law drawn: {law}", below=_stays_high(table, len(observed)))
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
-    axes.set_ylim(0.5 / len(observed), 1.5)
+    axes.set_ylim(0.5 / len(observed), TOP)
     axes.set_xlim(0, t[-1])
     axes.set_xlabel(time_axis(axes).replace("simulated time", "gap"))
     axes.set_ylabel("share of gaps longer than $t$")
     return table, said
+
+
+def _stays_high(table: Table, n_gaps: int) -> bool:
+    """Return whether the curve still runs along the top where a remark would begin."""
+    there = float(np.interp(REMARK * table["t"][-1], table["t"], table["survival"]))
+    return bool(there > TOP * (0.5 / n_gaps) ** (1 - HIGH))
 
 
 def gaps(result: Result, first: int | None = None) -> Array:

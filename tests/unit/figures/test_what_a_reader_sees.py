@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -41,6 +42,12 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         pq.write_table(pa.table(table), cell / "owners.parquet")
         curve(cell, [last, last])
+        between = Result.read(cell).frame("curve").query("k > 0").assign(k=5, time=0.5)
+        rows = Result.read(cell).frame("curve")
+        table = pa.Table.from_pandas(
+            pd.concat([rows, between]).sort_values(["replicate", "k"]), preserve_index=False
+        )
+        pq.write_table(table, cell / "curve.parquet")
         cells.append(Result.read(cell))
     return cells
 
@@ -51,9 +58,18 @@ def test_lines_of_some_cells_say_what_these_have_in_common(tmp_path: Path) -> No
     sweep = finished(tmp_path, {"privacy.epsilon": budgets, "clock.rate": rates})
     drawn = {picture.name: picture for picture, _ in pictures(sweep)[0]}
     for name in ("convergence-by-update", "convergence-by-time"):
-        assert any(text.startswith("made, all with λ = 0.5. ") for text in texts(drawn[name]))
-        assert drawn[name].caption.endswith("All with λ = 0.5.")
-    assert not any("all with" in text for text in texts(drawn["against"]))
+        assert any(text.startswith("made, where λ = 0.5. ") for text in texts(drawn[name]))
+        assert drawn[name].caption.endswith("In all: λ = 0.5.")
+    assert not any("where λ" in text for text in texts(drawn["against"]))
+
+
+def test_a_line_through_its_ends_alone_is_not_drawn(tmp_path: Path) -> None:
+    [result] = of_cells(tmp_path, [1.0])
+    cell = result.directory
+    curve(cell, [1.0, 2.0])
+    entries, notes = pictures(Result.read(cell))
+    assert not any(picture.name.startswith("convergence") for picture, _ in entries)
+    assert "convergence: ψ was recorded at the beginning and the end alone" in " ".join(notes)
 
 
 def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
@@ -139,8 +155,13 @@ def test_why_no_law_is_drawn_stands_where_no_curve_passes(tmp_path: Path) -> Non
     (result.directory / "scenario.toml").unlink()
     [axes] = gaps.survival(Result.read(result.directory)).figure.axes
     [remark] = [text for text in axes.texts if text.get_text().startswith("no law drawn")]
-    assert remark.get_position()[1] < 0.1  # a survival curve begins at the top left
-    assert (remark.get_horizontalalignment(), remark.get_verticalalignment()) == ("left", "bottom")
+    assert remark.get_position()[1] < 0.1  # all gaps but the first are as long
+    falling = updated(tmp_path / "falling", [1, 2, 3] * 20, 3, "net")
+    frame = falling.frame("updates").assign(tick=lambda rows: (1.2 ** rows["k"] * 1e9).astype(int))
+    pq.write_table(pa.Table.from_pandas(frame), falling.directory / "updates.parquet")
+    (falling.directory / "scenario.toml").unlink()
+    [axes] = gaps.survival(falling).figure.axes
+    assert axes.texts[0].get_position()[1] > 0.9
 
 
 @pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, and its rows trained on $n_i$"),
@@ -209,7 +230,7 @@ def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:
     assert path == result.directory / "figures" / "convergence-by-update.png"
     assert any(text.startswith("made. Private") for text in texts(picture))
     said = (path.parent / "captions-of-one.md").read_text()
-    assert "Figure 1. Median (line)" in said
+    assert "Figure 1. One replicate's relative fitness" in said
     assert study("no-study", tmp_path) == ([], [])
 
 

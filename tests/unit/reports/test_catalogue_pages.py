@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.runs import run, write
 from scenarios import catalogue
@@ -21,4 +22,6 @@ def test_a_cell_has_a_page(name: str, tmp_path: Path) -> None:
     assert seen.faults == []
     assert seen.foreign == []
     assert len(seen.text.encode()) < LARGEST / 2
-    assert len(seen.all("svg")) > 2
+    takes_time = Result.read(tmp_path / "result").summary["simulated_time"] > 0
+    assert (len(seen.all("svg")) > 2) == takes_time
+    assert ("Not drawn: nothing takes time." in " ".join(seen.words)) == (not takes_time)
