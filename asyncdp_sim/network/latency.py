@@ -1,6 +1,7 @@
 """Travel times of messages, and the bytes that they hold."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -100,17 +101,19 @@ def answer_airtime(parts: Any) -> float:
 
 def least_times(n_owners: int, parts: Any) -> list[float]:
     """Return each owner's least time from a query to the arrival of its answer."""
-    airtime = answer_airtime(parts)
-    return [airtime + sum(law.least for law in laws) for laws in _exchanges(n_owners, parts)]
+    return _exchange_times(n_owners, parts, attrgetter("least"))
 
 
 def mean_times(n_owners: int, parts: Any) -> list[float]:
     """Return each owner's mean time from a query to the arrival of its answer."""
+    return _exchange_times(n_owners, parts, attrgetter("mean"))
+
+
+def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> list[float]:
+    """Return for each owner the airtime of an answer and what laws of its stages say, summed."""
     airtime = answer_airtime(parts)
-    return [airtime + sum(law.mean for law in laws) for laws in _exchanges(n_owners, parts)]
-
-
-def _exchanges(n_owners: int, parts: Any) -> Iterable[tuple[Law, ...]]:
-    """Return for each owner the laws of the stages of an exchange."""
     stages = (parts.latency.query, parts.compute, parts.latency.answer)
-    return zip(*(laws_of(stage, n_owners) for stage in stages), strict=True)
+    alike = not any(isinstance(stage, tuple) for stage in stages)
+    each = zip(*(laws_of(stage, 1 if alike else n_owners) for stage in stages), strict=True)
+    times = [airtime + sum(map(of, laws)) for laws in each]
+    return times * n_owners if alike else times

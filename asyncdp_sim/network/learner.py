@@ -8,6 +8,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from asyncdp_sim.kernel import Kernel, Priority, Signal
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
@@ -154,13 +157,10 @@ class Learner:
         if self.keeps_events:
             self.event(REQUEST_REFUSED, owner, message)
 
-    def turn_away(self, owners: Sequence[int]) -> None:
+    def turn_away(self, owners: npt.NDArray[np.int64]) -> None:
         """Count requests that were refused the moment they were made, and left no event."""
-        attempts, refused = self.recorder.attempts, self.recorder.refused
         self.messages += len(owners)
-        for owner in owners:
-            attempts[owner] += 1
-            refused[owner] += 1
+        self.recorder.turned_away(owners)
 
     def miss(self, owner: int, message: int, detail: Detail) -> None:
         """Note that a request was lost on the way."""

@@ -7,9 +7,10 @@ is online is worked out when its clock ticks, from what was known of it last.
 
 from bisect import bisect_left
 from functools import partial
-from itertools import accumulate, compress
+from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.build import Builder
@@ -27,6 +28,7 @@ CLOCK_TICK = EventKind.clock_tick
 BUSY = Detail.busy
 OFFLINE = Detail.offline
 _BLOCK = 4096
+Owners = npt.NDArray[np.int64]
 
 
 class Crowd:
@@ -60,6 +62,7 @@ class Crowd:
         self._at = 0
         self._ticks: list[int] = []
         self._numbers: list[int] = []
+        self._drawn: Owners = np.empty(0, dtype=np.int64)
         self._draw()
         source = partial(self._streams.generator, "availability")
         lazily = network.availability.lazily
@@ -94,19 +97,27 @@ class Crowd:
         if self._free is None:
             return
         self._free = None
-        active, served, online = self._learner.active, self._served, self._online
         while True:
             stop = bisect_left(self._ticks, end_tick, self._at)
-            ticks, numbers = self._ticks[self._at : stop], self._numbers[self._at : stop]
-            asking = [n in active for n in numbers]
-            if online is not None:
-                each = zip(asking, numbers, ticks, strict=True)
-                asking = [asks and online(n, tick) for asks, n, tick in each]
-            self._learner.turn_away([n for n in compress(numbers, asking) if n not in served])
+            self._learner.turn_away(self._refused(self._at, stop))
             self._at = stop
             if stop < len(self._ticks):
                 return
             self._draw()
+
+    def _refused(self, start: int, stop: int) -> Owners:
+        """Return whose requests are refused, of the ticks of the block from ``start``."""
+        active, online = self._learner.active, self._online
+        owners = self._drawn[start:stop]
+        if online is not None or len(active) < self._network.n_owners:
+            asking = [number in active for number in self._numbers[start:stop]]
+            if online is not None:
+                each = zip(asking, self._numbers[start:stop], self._ticks[start:stop], strict=True)
+                asking = [asks and online(number, tick) for asks, number, tick in each]
+            owners = owners[asking]
+        for number in self._served:
+            owners = owners[owners != number]
+        return owners
 
     def _tick(self, tick: int, number: int) -> None:
         learner, owner = self._learner, self._acting.get(number)
@@ -136,7 +147,8 @@ class Crowd:
         self._ticks = list(accumulate(gaps, initial=start))[1:]
         self._at = 0
         if self._cumulated is None:
-            self._numbers = self._who.integers(1, self._network.n_owners + 1, _BLOCK).tolist()
+            self._drawn = self._who.integers(1, self._network.n_owners + 1, _BLOCK)
         else:
             at = self._who.random(_BLOCK) * self._cumulated[-1]
-            self._numbers = (np.searchsorted(self._cumulated, at, side="right") + 1).tolist()
+            self._drawn = np.searchsorted(self._cumulated, at, side="right") + 1
+        self._numbers = self._drawn.tolist()

@@ -17,7 +17,7 @@ from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Exponential, Law
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import Carrier, Owner
 from asyncdp_sim.network.protocols import lock
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
@@ -185,50 +185,77 @@ class Request(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        kernel, number, link = learner.kernel, owner.number, owner.link
-        if link is not None:
-            if owner.answers_reserved == learner.answers_left[number]:
-                return
-            owner.answers_reserved += 1
+        if owner.link is None:
+            return self._straight(owner, learner)
+        return self._carried(owner, learner, owner.link)
+
+    def _straight(self, owner: Owner, learner: Learner) -> Activity:
+        """Ask where all messages arrive, nobody queues, and whoever is served completes it."""
+        kernel, number = learner.kernel, owner.number
+        asked = kernel.tick
+        message = learner.request(number)
+        owner.busy = True
+        if owner.request is not None:
+            yield kernel.tick + next(owner.request), REQUEST_ARRIVES
+        if learner.locked:
+            learner.refuse(number, message)
+            self._end(owner, learner, message, BUSY)
+            return
+        learner.locked = True
+        exchange = learner.read(number, message, asked)
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
+            learner.event(QUERY_RECEIVED, number, message)
+        if owner.compute is not None:
+            yield kernel.tick + next(owner.compute), GRADIENT_READY
+        learner.release(exchange)
+        if owner.answer is not None:
+            yield kernel.tick + next(owner.answer), ANSWER_END
+        learner.apply(exchange)
+        learner.locked = False
+        owner.busy = False
+        learner.finish()
+
+    def _carried(self, owner: Owner, learner: Learner, link: Carrier) -> Activity:
+        """Ask where messages wait, collide or are lost, and requests may queue."""
+        kernel, number = learner.kernel, owner.number
+        if owner.answers_reserved == learner.answers_left[number]:
+            return
+        owner.answers_reserved += 1
         asked = kernel.tick
         message = learner.request(number)
         owner.busy = self.own_tick == "drop"
-        heard = link is None or not link.carries_requests or (yield from link.ask(message))
+        heard = not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
         if not heard or (learner.locked and self.busy != "queue"):
             if heard:
                 learner.refuse(number, message)
-            if link is not None:
-                owner.answers_reserved -= 1
-            if owner.retry is not None:
-                learner.event(RETRY, number, message, detail=BUSY if heard else Detail.none)
-                kernel.start(self._again(owner, learner))
-                return
+            owner.answers_reserved -= 1
+            self._end(owner, learner, message, BUSY if heard else Detail.none)
+            return
+        if learner.locked:
+            yield learner.queue(number, message)
+        learner.locked = True
+        exchange = learner.read(number, message, asked)
+        patience = link.patience(exchange)
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
+        if link.hears(message, owner.query is not None):
+            yield from link.answer(exchange, patience)
         else:
-            if learner.locked:
-                yield learner.queue(number, message)
-            learner.locked = True
-            exchange = learner.read(number, message, asked)
-            patience = None if link is None else link.patience(exchange)
-            if owner.query is not None:
-                yield kernel.tick + next(owner.query), QUERY_ARRIVES
-            if link is None:
-                if owner.query is not None and learner.keeps_events:
-                    learner.event(QUERY_RECEIVED, number, message)
-                if owner.compute is not None:
-                    yield kernel.tick + next(owner.compute), GRADIENT_READY
-                learner.release(exchange)
-                if owner.answer is not None:
-                    yield kernel.tick + next(owner.answer), ANSWER_END
-                learner.apply(exchange)
-                learner.locked = False
-            elif link.hears(message, owner.query is not None):
-                yield from link.answer(exchange, patience)
-            else:
-                yield from link.unheard(exchange, patience)
+            yield from link.unheard(exchange, patience)
         owner.busy = False
         learner.finish()
+
+    def _end(self, owner: Owner, learner: Learner, message: int, detail: Detail) -> None:
+        """End an attempt that was refused or lost, unless it is to be made once more."""
+        if owner.retry is None:
+            owner.busy = False
+            learner.finish()
+        else:
+            learner.event(RETRY, owner.number, message, detail=detail)
+            learner.kernel.start(self._again(owner, learner))
 
     def _again(self, owner: Owner, learner: Learner) -> Activity:
         """Ask once more after a while, unless the owner has gone or spent its budget."""

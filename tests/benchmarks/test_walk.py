@@ -1,0 +1,32 @@
+"""One live update passes through few files and asks few questions; the counter counts both."""
+
+import sys
+from pathlib import Path
+
+from tests.benchmarks.walk import switches, walk
+
+SNIPPET = '''"""Nothing."""
+def asks(a, b, kind):
+    if a is not None and b:
+        return 1
+    while not a.open:
+        a = b if isinstance(a, int) else None
+    return kind == "push" or a > 3
+'''
+
+
+def test_switches_are_counted_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "asks.py"
+    file.write_text(SNIPPET, encoding="utf-8")
+    assert dict(switches(str(file))) == {3: 2, 5: 1, 6: 1, 7: 1}
+
+
+def test_a_live_update_passes_no_more_than_this() -> None:
+    """Counted alike before optional parts were decided where a run begins: 13 files, 64."""
+    traced = sys.gettrace()
+    seen = walk()
+    sys.settrace(traced)
+    through = {"kernel.py", "network/protocols/request.py", "learning/live.py", "trace/recorder.py"}
+    assert through <= set(seen.files)
+    assert len(seen.files) <= 13
+    assert 0 < seen.switches.total() <= 40
