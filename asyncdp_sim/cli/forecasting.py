@@ -164,7 +164,8 @@ def forecast_command(
         return
     told = words.lines(found)
     if worth is not None:
-        told += ["", *worth_words.lines(worth, others)]
+        off = () if found.may_be_off is None else found.may_be_off.errors_half_width
+        told += ["", *worth_words.lines(worth, others, off)]
     show(told)
     note_all(said)
     next_steps(("to run it", ["run", file, *as_options(settings)]))

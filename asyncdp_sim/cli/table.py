@@ -14,7 +14,7 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     positive,
 )
-from asyncdp_sim.cli.screen import put_schema_beside, show, show_settings
+from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.errors import DataError, Fault, blaming
 from asyncdp_sim.progress.line import drawn
 
@@ -113,6 +113,7 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
     show([f"written: {write}, {what}"])
     if epsilon is not None:
         put_schema_beside(write)
+        next_steps(("what to expect, before a private row is read", ["forecast", write]))
 
 
 def play_release_command(

@@ -115,14 +115,34 @@ def _reaches(found: Errors, owner: int) -> str:
     return f"would err by {_short(together)}"
 
 
+def _off(found: Errors, least: float, most: float) -> str:
+    unit = f" {found.unit}" if found.unit else ""
+    ends = [f"{each:.1%}" if found.score.more_is_better else _short(each) for each in (least, most)]
+    what = "shares" if found.score.more_is_better else "errors"
+    return (
+        f"these {what} may be off by ± {ends[0]} to ± {ends[1]}{unit}, owner by owner in --json: "
+        "they are of rows that stand in for the owners' own"
+    )
+
+
 def _short(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else number(value)
 
 
-def lines(found: Errors, changes: Sequence[Change]) -> Iterator[str]:
-    """Yield all of it, and what it assumes."""
+def lines(found: Errors, changes: Sequence[Change], off: Sequence[float] = ()) -> Iterator[str]:
+    """Yield all of it, and what it assumes.
+
+    Parameters
+    ----------
+    found : Errors
+    changes : sequence of Change
+    off : sequence of float
+        How far each owner's error may be off where a stand-in has the place of its rows.
+    """
     yield from sentences(found)
     yield from change_sentences(found, changes)
+    if len(off) > 0:
+        yield _off(found, min(off), max(off))
     measure = (
         "the share of labels that are right" if found.score.more_is_better
         else "the root mean square error"

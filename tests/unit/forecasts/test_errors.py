@@ -207,6 +207,19 @@ def test_private_rows_are_not_made_more(tmp_path):
     ]  # fmt: skip
 
 
+def test_how_far_owners_errors_may_be_off_is_said_where_rows_stand_in():
+    found = made([3.0, 2.0, 1.5], 2.4)
+    said = [line for line in lines(found, [], (0.61, 7.4)) if "may be off" in line]
+    assert said == [
+        "these errors may be off by ± 0.61 to ± 7.4 days, owner by owner in --json: they are of "
+        "rows that stand in for the owners' own"
+    ]
+    right = made([0.6, 0.81, 0.85], 0.79, score=ACCURACY)
+    assert any("shares may be off by ± 1.0% to ± 2.5%," in line for line in
+               lines(right, [], (0.01, 0.025)))  # fmt: skip
+    assert not any("may be off" in line for line in lines(found, []))
+
+
 FILE = """
 schema = 1
 id = "errors"
