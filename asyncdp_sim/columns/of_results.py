@@ -119,9 +119,7 @@ OWNERS = Table(
         ),
         Column(
             "epsilon_spent",
-            "ε charged for the answers released, or, where an observer is named that does not hear "
-            "them all, what whoever learned most has learned; ∞ where records of the owner are "
-            "public",
+            "ε charged for the answers released; ∞ where records of the owner are public",
             domain=SIZE + OR_INFINITE,
             null="answers carry no noise, so that there is no ε",
         ),
@@ -132,8 +130,9 @@ OWNERS = Table(
         ),
         Column(
             "epsilon_median",
-            "ε against the median of the other nodes: half of them have learned this at most. "
-            "Absent where the observer hears everything",
+            "ε against the median of the other nodes, half of whom have learned this at most; "
+            "epsilon_spent is then against the one that learned most. Absent where the observer "
+            "hears everything",
             domain=SIZE + OR_INFINITE,
         ),
         Column(
