@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asyncdp_sim.report import figures
 
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.runs import RunResult, run
