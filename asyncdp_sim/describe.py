@@ -136,6 +136,10 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     )
     if privacy.accountant is not None:
         yield privacy.accountant.words(accountant)
+    if privacy.observer is not None:
+        yield f"observer: ε is against {privacy.observer.words()}"
+    if not privacy.listener.hears_all:
+        yield "what it learns is known after a run, and never costs more than whoever hears all"
     if privacy.learner is not None:
         yield (
             f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "
@@ -156,8 +160,8 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
             f"overlap: {privacy.overlap} owners may hold one record; together they spend at most "
             f"ε {extent(privacy.asked(n_owners).min(keepdims=True))} of it"
         )
-    per_update = scenario.algorithm.answers_per_update or 1
-    if int(allowed.sum()) < scenario.run.updates * per_update:
+    per_update, once = scenario.algorithm.answers_per_update or 1, scenario.algorithm.answers_once
+    if not once and int(allowed.sum()) < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
         yield (
             f"the budgets allow {int(allowed.sum())} answers in all, fewer than "

@@ -9,7 +9,7 @@ from typing import Any
 from asyncdp_sim.faults import show
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
-from asyncdp_sim.privacy.manifest_facts import claims, reasons, stated_delta
+from asyncdp_sim.privacy.manifest_facts import claims, observer_words, reasons, stated_delta
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned, number
@@ -98,6 +98,9 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     stated = f", δ = {number(said.delta)}" if said.delta is not None and said.delta > 0 else ""
     kept = _verdict(said) if claims(manifest) else "nothing is claimed"
     yield "private as claimed", f"{kept} ({epsilon_words(manifest)}{stated})"
+    against = observer_words([manifest])
+    if against is not None:
+        yield "ε is against", against
     yield from (("because", why) for why in reasons(manifest))
     if alone is not None:
         each, together = alone.split("; ")

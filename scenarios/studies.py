@@ -12,7 +12,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
-from scenarios import collusion, data_market
+from scenarios import collusion, data_market, over_distance
 
 
 def three_budgets(directory: Path) -> list[Path]:
@@ -37,6 +37,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "data-market": data_market.study,
     "lending-three-budgets": three_budgets,
     "owner-learner-collude": collusion.study,
+    "privacy-over-distance": over_distance.study,
 }
 """By the entry's name."""
 

@@ -50,6 +50,8 @@ class Short:
 
 def heard(view: View) -> Counts:
     """Return how many distinct answers each owner sent, by what was on the air."""
+    if view.trace.answers_once:  # what is on the air again is worked out of the first
+        return np.bincount(view.owners, minlength=view.trace.n_owners).astype(np.int64)
     rows = view.trace.exchanges
     sent = rows["owner"][rows["transmissions"] > 0] - 1
     return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64)

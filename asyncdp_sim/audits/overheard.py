@@ -5,13 +5,14 @@ were released, lost and collided ones too, who sent them and when, and whatever 
 owners do with them, which adds nothing. Lies and the learner's acceptance come after.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.algorithms import Array, Turn
-from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.answers import Answers, OnceAnswers, Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
@@ -46,11 +47,11 @@ class View:
     final: Array
 
 
-class _Overheard(Answers):
-    """Answers, noted as they are sent."""
+class _Noting(Answers):
+    """Answers, noted when they are first sent."""
 
-    def __init__(self, reply: Reply, replicate: Scope, size: int) -> None:
-        super().__init__(reply, [replicate], size)
+    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
+        super().__init__(reply, replicates, size)
         self.heard: list[tuple[int, Array, Array]] = []
 
     def noisy(self, turn: Turn, points: Array) -> Array:
@@ -58,6 +59,10 @@ class _Overheard(Answers):
         found = super().noisy(turn, points)
         self.heard.append((int(turn.owners[0]), points[0].copy(), found[0].copy()))
         return found
+
+
+class _NotingOnce(OnceAnswers, _Noting):
+    """Answers that are given once, noted then; what is the same again adds nothing."""
 
 
 class Overhearing(LiveLearning):
@@ -70,7 +75,8 @@ class Overhearing(LiveLearning):
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
-        self.wire = _Overheard(reply, replicate, self._steps.answer_size)
+        kind = _NotingOnce if self._steps.answers_once else _Noting
+        self.wire = kind(reply, [replicate], self._steps.answer_size)
         return self.wire
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
@@ -99,6 +105,9 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     trace = simulate(network, scope, learning=live)
     heard = live.wire.heard
     unused = trace.exchanges[trace.came_to(*_UNUSED)]
+    if trace.answers_once:  # whoever was heard before has sent the same again
+        before = np.isin(unused["owner"] - 1, [owner for owner, _, _ in heard])
+        unused = unused[~before]
     if len(unused) > 0:
         owners = unused["owner"].astype(np.int64) - 1
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])

@@ -129,6 +129,13 @@ OWNERS = Table(
             domain=SIZE + OR_INFINITE,
         ),
         Column(
+            "epsilon_median",
+            "ε against the median of the other nodes, half of whom have learned this at most; "
+            "epsilon_spent is then against the one that learned most. Absent where the observer "
+            "hears everything",
+            domain=SIZE + OR_INFINITE,
+        ),
+        Column(
             "answers_released",
             "Distinct noisy answers whose first transmission began: what is charged",
             "answers",

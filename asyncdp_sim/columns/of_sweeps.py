@@ -113,6 +113,12 @@ RUNS = Table(
             "Whether answers arrive in the order of the updates they make",
             domain=YES,
         ),
+        Column(
+            "answers_once",
+            "Whether an owner's first answer is its only one, and what it sends later is worked "
+            "out of it. Absent where that is not so",
+            domain=YES,
+        ),
         Column("ending", "Why the run ended", domain=one_of([each.name for each in Ending])),
         Column(
             "update_ticks",

@@ -6,6 +6,7 @@ from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     AsyncGossip,
+    Averaging,
     Collab1,
     Collab2,
     FedAsync,
@@ -18,6 +19,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.objectives import MLP, SVM, Huber, Logistic, Model, Ridge
 from asyncdp_sim.learning.trigger import LargeGradient
+from asyncdp_sim.privacy.observers import NodeObserver
 
 MOMENTS = "asyncdp_sim.theory.moments"
 REPLAYED = "live = replay"
@@ -178,6 +180,18 @@ OF_ALGORITHMS = (
             "the_smaller_the_gap_the_further_apart_the_owners_stay",
         ),
         (GossipGraph,),
+    ),
+    Oracle(
+        "what nodes learn of each other's records while they average",
+        "the exact trade-off of a linear Gaussian view: an attack reaches it, and no more",
+        "asyncdp_sim.privacy.observers.views",
+        "six owners on a ring and on a complete graph, alone and with colluders",
+        verified(
+            "gossip_views", "an_attack_reaches_what_is_claimed_and_no_more",
+            "a_node_that_forgets_colluders_is_caught",
+            "most_of_these_views_are_neither_nothing_nor_all",
+        ),
+        (Averaging, NodeObserver),
     ),
     Oracle(
         "what a neighbour works out of answers",

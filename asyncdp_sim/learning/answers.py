@@ -170,6 +170,29 @@ class Answers:
         return self._reply.noise.hide(owners, exact, rows)
 
 
+class OnceAnswers(Answers):
+    """The answers of owners that draw one each, and send the same whenever they are asked again.
+
+    Row j of a replicate's ``noise`` is that of its j-th owner to answer.
+    """
+
+    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
+        super().__init__(reply, replicates, size)
+        shape = (len(replicates), len(reply.noise.scale))
+        self._given = np.zeros(shape, dtype=np.bool_)
+        self._kept = np.empty((*shape, size))
+
+    def give(self, turn: Turn, points: Array) -> Array:
+        """Return the answers that are taken, shape (r, size): new ones, or what was given."""
+        rows, owners = turn.replicates, turn.owners
+        new = ~self._given[rows, owners]
+        if new.any():
+            first = Turn(owners[new], rows=rows[new])
+            self._kept[rows[new], owners[new]] = super().give(first, points[new])
+            self._given[rows[new], owners[new]] = True
+        return np.asarray(self._kept[rows, owners])
+
+
 class _Rows:
     """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace."""
 
@@ -209,4 +232,4 @@ class _Rows:
             self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
 
 
-__all__ = ["AcceptanceRule", "Answers", "Batches", "Gradients", "Noise", "Reply"]
+__all__ = ["AcceptanceRule", "Answers", "Batches", "Gradients", "Noise", "OnceAnswers", "Reply"]

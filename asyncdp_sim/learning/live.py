@@ -9,7 +9,7 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, Reply
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.replay import OwnAnswers, Trajectory
+from asyncdp_sim.learning.replay import Trajectory, answers_of
 from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
@@ -91,8 +91,7 @@ class LiveLearning:
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives the owners' answers."""
-        kind = OwnAnswers if self._steps.several_servers else Answers
-        return kind(reply, [replicate], self._steps.answer_size)
+        return answers_of(self._steps, reply, [replicate])
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""

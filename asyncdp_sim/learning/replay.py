@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Asks, Indices, Steps, Turn
-from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.answers import Answers, OnceAnswers, Reply
 from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import Reads, Watch
@@ -76,7 +76,7 @@ def fold(
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     apart = steps.several_servers
-    answers = (OwnAnswers if apart else Answers)(reply, replicates, steps.answer_size)
+    answers = answers_of(steps, reply, replicates)
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
     schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
@@ -206,6 +206,14 @@ class OwnAnswers(Answers):
         return super().give(replace(turn, rows=own), points)
 
 
+def answers_of(steps: Steps, reply: Reply, replicates: Sequence[Scope]) -> Answers:
+    """Return what gives the owners' answers to an algorithm."""
+    if steps.several_servers:
+        return OwnAnswers(reply, replicates, steps.answer_size)
+    kind = OnceAnswers if steps.answers_once else Answers
+    return kind(reply, replicates, steps.answer_size)
+
+
 class _Stale:
     """Reads that are used some updates later: formed when they were read, kept till then.
 
@@ -259,4 +267,4 @@ class _Watched:
             self._watch.take(due.owners, self._ask(state, turn))
 
 
-__all__ = ["OwnAnswers", "Trajectory", "fold", "replay"]
+__all__ = ["OwnAnswers", "Trajectory", "answers_of", "fold", "replay"]

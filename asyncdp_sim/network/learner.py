@@ -18,6 +18,7 @@ from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutco
 ANSWER_DELIVERED = EventKind.answer_delivered
 ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_RELEASED = EventKind.answer_released
+ANSWER_RESENT = EventKind.answer_resent
 BROADCAST_SENT = EventKind.broadcast_sent
 BUDGET_EXHAUSTED = EventKind.budget_exhausted
 QUERY_SENT = EventKind.query_sent
@@ -59,6 +60,8 @@ class Learner:
     answers_per_update : int, optional
         B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
         :meth:`update`.
+    answers_once : bool
+        Whether an owner's first answer is its only one, and what follows is worked out of it.
 
     Attributes
     ----------
@@ -96,6 +99,8 @@ class Learner:
         updates: int,
         answers_allowed: Sequence[int],
         answers_per_update: int | None = 1,
+        *,
+        answers_once: bool = False,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -110,6 +115,7 @@ class Learner:
         self._horizon = updates
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
+        self._answered: set[int] | None = set() if answers_once else None
         self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
@@ -224,6 +230,11 @@ class Learner:
         exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
+        if self._answered is not None:
+            if owner in self._answered:
+                self.event(ANSWER_RESENT, owner, exchange.message, 1)
+                return
+            self._answered.add(owner)
         if self.keeps_events:
             self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1

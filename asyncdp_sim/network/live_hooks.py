@@ -60,7 +60,7 @@ class LiveLearner(Learner):
     ----------
     learning : Learning
         Whom to tell of reads and updates.
-    kernel, recorder, updates, answers_allowed, answers_per_update
+    kernel, recorder, updates, answers_allowed, answers_per_update, answers_once
         As of :class:`Learner`.
     stops : bool
         Whether the one who is told may end the run at an update.
@@ -76,8 +76,10 @@ class LiveLearner(Learner):
         answers_per_update: int | None = 1,
         *,
         stops: bool = False,
+        answers_once: bool = False,
     ) -> None:
-        super().__init__(kernel, recorder, updates, answers_allowed, answers_per_update)
+        counted = (kernel, recorder, updates, answers_allowed, answers_per_update)
+        super().__init__(*counted, answers_once=answers_once)
         self._learning = learning
         self._stops = stops
 

@@ -63,9 +63,11 @@ def simulate(
     per_update = network.answers_per_update
     counted = (kernel, recorder, network.updates, network.answers_allowed, per_update)
     if learning is None:
-        learner = Learner(*counted)
+        learner = Learner(*counted, answers_once=network.answers_once)
     else:
-        learner = LiveLearner(learning, *counted, stops=network.stops)
+        learner = LiveLearner(
+            learning, *counted, stops=network.stops, answers_once=network.answers_once
+        )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)
     crowd = Crowd(network, learner, builder, streams) if network.superposed else None
@@ -90,6 +92,7 @@ def simulate(
         one_on_one=protocol.one_on_one,
         one_each=protocol.one_each,
         answers_per_update=per_update,
+        answers_once=network.answers_once,
     )
 
 

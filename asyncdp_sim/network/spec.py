@@ -44,6 +44,9 @@ class Network(Spec):
         Whether owners may keep an answer that is ready to themselves, as whoever trains says.
     stops : bool
         Whether whoever trains may end the run at an update.
+    answers_once : bool
+        Whether an owner releases one answer only, and sends what it has worked out of that and of
+        what it heard, whenever it is asked again: nothing of that is another answer.
     numbers : int
         Numbers in an answer, p for a gradient; matters where messages take time by their size.
     owner_numbers : tuple of int, optional
@@ -59,6 +62,7 @@ class Network(Spec):
     ties: Literal["declared", "shuffled"] = "declared"
     withholds: bool = False
     stops: bool = False
+    answers_once: bool = False
     numbers: Count = 1
     query_numbers: Count | None = None
     owner_numbers: Several[Count] | None = None
@@ -142,7 +146,7 @@ class Network(Spec):
         parts = self.model_dump(mode="json", exclude_none=True, context=BY_CONTENT)
         if self.answers_per_update == 1:  # as it was named before there were others
             del parts["answers_per_update"]
-        for name in ("withholds", "stops"):
+        for name in ("withholds", "stops", "answers_once"):
             if not parts[name]:
                 del parts[name]
         said = json.dumps([seed, replicates, unplaced(parts)], sort_keys=True)

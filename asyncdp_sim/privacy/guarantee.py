@@ -107,6 +107,7 @@ def guarantee(
     unsound: str | None = None,
     chosen: bool = False,
     owners: Sequence[int] | None = None,
+    observed: float | None = None,
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -141,6 +142,8 @@ def guarantee(
         Whether private records had a say in the settings: no finite ε pays for that.
     owners : sequence of int, optional
         What owners are called, where that is not 1…N.
+    observed : float, optional
+        ε against an observer that does not hear everything; absent, against one that does.
 
     Raises
     ------
@@ -169,6 +172,7 @@ def guarantee(
         *endless,
     ]
     true = accountant.together(accountant.answers, privacy.overlap, factors)
+    true = true if observed is None else observed
     if len(endless) > 0 or privacy.noise == "scalar-as-published":
         true = inf
     notes = [*breaks, *_unvouched(privacy, broken=len(breaks) > 0)]

@@ -18,6 +18,7 @@ from asyncdp_sim.privacy.manifest_facts import (
     n_copies,
     n_replicates,
     noise_name,
+    observer_words,
     of_summary,
     reasons,
     stated_delta,
@@ -162,7 +163,9 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
     kinds = [f"(ε, {number(d)})-DP" if d > 0 else "ε-DP, pure" for d in deltas]
     names = dict.fromkeys(noise_name(each) or "no" for each in manifests)
     trusted = ", if Ξ holds" if any(map(is_at_least, manifests)) else ""
-    return f"{' or '.join(kinds)}, {' or '.join(names)} noise{trusted}"
+    against = observer_words(manifests)
+    seen = "" if against is None else f", against {against}"
+    return f"{' or '.join(kinds)}, {' or '.join(names)} noise{trusted}{seen}"
 
 
 def composition(manifests: Sequence[Manifest]) -> str | None:
@@ -244,7 +247,9 @@ def _claim(manifests: Sequence[Manifest]) -> str:
     said = f"ε = {span} per owner over the run"
     if any(n_copies(each) > 1 for each in manifests):
         said += " (a copy's part of it: copies add up)"
-    return f"{said}, {' or '.join(told) or 'no noise'}"
+    against = observer_words(manifests)
+    seen = "" if against is None else f", against {against}"
+    return f"{said}, {' or '.join(told) or 'no noise'}{seen}"
 
 
 def _assumption(manifests: Sequence[Manifest]) -> str:

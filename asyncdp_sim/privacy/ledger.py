@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.observers import ObserverKind, TranscriptObserver
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -25,27 +26,37 @@ class Ledger:
         that is computed again is one more.
     spent : array (R, N)
         ε spent; infinite where records of the owner are public.
+    zcdp : array (R, N), optional
+        ρ spent; None of mechanisms that are not Gaussian.
+    median : array (R, N), optional
+        ε against the median of several observers; None where there is one, who hears everything.
     """
 
     accountant: Accountant
     released: Counts
     spent: Array
+    zcdp: Array | None = None
+    median: Array | None = None
 
     @classmethod
     def of(
-        cls, accountant: Accountant, traces: Sequence[Trace], public: Sequence[int] = ()
+        cls,
+        accountant: Accountant,
+        traces: Sequence[Trace],
+        public: Sequence[int] = (),
+        observer: ObserverKind | None = None,
     ) -> "Ledger":
-        """Fold traces; ``public`` counts how many of each owner's records the learner knows."""
+        """Fold traces; ``public`` counts how many of each owner's records the learner knows.
+
+        ``observer`` is whom ε is against; absent, whoever hears every answer.
+        """
         released = np.stack([trace.released for trace in traces])
-        charged = accountant.spent(released)
+        listener = TranscriptObserver() if observer is None else observer
+        learned = listener.learned(accountant, traces)
+        charged = learned.most
         if len(public) > 0:
             charged = np.where(np.array(public) > 0, np.inf, charged)
-        return cls(accountant, released, charged)
-
-    @property
-    def zcdp(self) -> Array | None:
-        """ρ spent, shape (R, N); None of mechanisms that are not Gaussian."""
-        return self.accountant.zcdp(self.released)
+        return cls(accountant, released, charged, learned.zcdp, learned.median)
 
     def ratio(self) -> float | None:
         """Return the largest share of a budget that was spent; None where none is finite."""

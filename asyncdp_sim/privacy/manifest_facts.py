@@ -1,11 +1,12 @@
 """Facts about the privacy of a result, as its manifest states them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
+from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import kind_of, member
 from asyncdp_sim.words import as_float
@@ -159,6 +160,22 @@ def stream(manifest: Manifest) -> tuple[Any, Any]:
     scenario = manifest["scenario"]
     learner = scenario["privacy"].get("learner") or {}
     return scenario.get("run", {}).get("seed"), learner.get("owner")
+
+
+def observer(manifest: Manifest) -> ObserverKind | None:
+    """Return whom ε is against, where the scenario names one; else it is who hears everything."""
+    given = manifest["scenario"]["privacy"].get("observer")
+    known = None if given is None else member(Observer, given.get("kind"))
+    return None if known is None else known.model_validate(given)
+
+
+def observer_words(manifests: Sequence[Manifest]) -> str | None:
+    """Return whom each ε is against, in words; None where no scenario names it."""
+    found = [observer(each) for each in manifests]
+    if all(each is None for each in found):
+        return None
+    said = [(TranscriptObserver() if each is None else each).words() for each in found]
+    return " or ".join(dict.fromkeys(said))
 
 
 def claimed_epsilon(manifest: Manifest) -> float:

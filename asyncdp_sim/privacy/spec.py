@@ -22,6 +22,7 @@ from asyncdp_sim.privacy.mechanisms import (
     Shape,
 )
 from asyncdp_sim.privacy.misfits import misfits
+from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner
 
@@ -100,6 +101,14 @@ class Privacy(Spec):
             example=0.0009765625,
         ),
     ] = None
+    observer: Annotated[
+        Observer | None,
+        about(
+            "Whom ε_i is against. Absent: transcript, whoever hears every answer, who sent it and "
+            "when",
+            example={"kind": "node"},
+        ),
+    ] = None
     learner: Annotated[
         OwnLearner | None,
         about(
@@ -108,6 +117,11 @@ class Privacy(Spec):
             example={"owner": 1},
         ),
     ] = None
+
+    @property
+    def listener(self) -> ObserverKind:
+        """Whom ε is against."""
+        return TranscriptObserver() if self.observer is None else self.observer
 
     @property
     def norm(self) -> Norm:

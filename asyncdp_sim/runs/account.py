@@ -24,6 +24,7 @@ def judge(
     problem: Problem,
     traces: Sequence[Trace],
     learned: Learned,
+    ledger: Ledger,
 ) -> Guarantee:
     """Return what the run guarantees, measuring record gradients where a bound was declared."""
     finite = np.isfinite(learned.models).all(axis=1)
@@ -42,7 +43,16 @@ def judge(
         unsound=scenario.data.unsound,
         chosen=scenario.chosen_privately,
         owners=scenario.owners.participants,
+        observed=None if scenario.privacy.listener.hears_all else float(ledger.spent.max()),
     )
+
+
+def ledger_of(
+    scenario: Scenario, dataset: Dataset, problem: Problem, traces: Sequence[Trace]
+) -> Ledger:
+    """Return what owners spent, against the observer of the scenario."""
+    public, observer = dataset.public_rows_of_owner, scenario.privacy.listener
+    return Ledger.of(problem.accountant, traces, public, observer)
 
 
 def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look | None:
@@ -65,7 +75,7 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
 
 def owner_columns(
     problem: Problem,
-    dataset: Dataset,
+    ledger: Ledger,
     traces: Sequence[Trace],
     numbers: Sequence[int],
     participants: Participants,
@@ -79,12 +89,12 @@ def owner_columns(
 
     n_owners, names = problem.task.objective.n_owners, participants.names
     tables = np.concatenate([trace.owners for trace in traces])
-    ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
     used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
     replicates = len(traces)
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
+    median = ledger.median
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
     withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
@@ -96,6 +106,7 @@ def owner_columns(
         "epsilon": np.tile(epsilon, replicates),
         "epsilon_spent": ledger.spent.ravel() if hidden else np.full(ledger.spent.size, np.nan),
         **zcdp,
+        **({} if median is None else {"epsilon_median": median.ravel()}),
         "answers_released": ledger.released.ravel().astype(np.int32),
         "updates": np.concatenate(used).astype(np.int32),
         "attempts": tables["attempts"].astype(np.int32),
@@ -110,15 +121,13 @@ def owner_columns(
 def summary(
     scenario: Scenario,
     dataset: Dataset,
-    problem: Problem,
-    traces: Sequence[Trace],
     learned: Learned,
     judged: Guarantee,
+    ledger: Ledger,
 ) -> dict[str, Any]:
     """Return the figures of learning and privacy in the manifest's ``summary``."""
     curve = learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    ledger = Ledger.of(problem.accountant, traces, dataset.public_rows_of_owner)
     kappa = scenario.privacy.overlap
     shared = {"shared_record_epsilon": ledger.shared(kappa)} if kappa > 1 else {}
     return {
@@ -147,4 +156,4 @@ def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
 
 
-__all__ = ["judge", "owner_columns", "summary"]
+__all__ = ["judge", "ledger_of", "owner_columns", "summary"]

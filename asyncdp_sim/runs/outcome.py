@@ -10,8 +10,9 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.notices import Notice
+from asyncdp_sim.privacy import Ledger
 from asyncdp_sim.provenance import fingerprints
-from asyncdp_sim.runs.account import judge, summary
+from asyncdp_sim.runs.account import judge, ledger_of, summary
 from asyncdp_sim.runs.honest import honest_summary, learn_alone
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned
@@ -37,6 +38,8 @@ class RunResult:
     traces : tuple of Trace
         One per replicate.
     learned : Learned
+    ledger : Ledger
+        What owners spent.
     summary : dict
         The manifest's ``summary``.
     notices : tuple of Notice
@@ -51,6 +54,7 @@ class RunResult:
     numbers: tuple[int, ...]
     traces: tuple[Trace, ...]
     learned: Learned
+    ledger: Ledger
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: npt.NDArray[np.float64] | None = None
@@ -127,10 +131,12 @@ class Ready:
                 learned.models, workers=workers, run_map=run_map,
             )  # fmt: skip
             further["psi_split"] = asdict(split)
-        judged = judge(scenario, dataset, problem, traces, learned)
-        found = (scenario, dataset, problem, traces, learned, judged)
+        ledger = ledger_of(scenario, dataset, problem, traces)
+        judged = judge(scenario, dataset, problem, traces, learned, ledger)
+        said = summary(scenario, dataset, learned, judged, ledger)
         return RunResult(
-            scenario, dataset, problem, tuple(numbers), tuple(traces), learned,
-            summary=asdict(behaved) | summary(*found) | further,
-            notices=warnings(*found), alone=self.alone,
+            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger,
+            summary=asdict(behaved) | said | further,
+            notices=warnings(scenario, dataset, problem, traces, learned, judged),
+            alone=self.alone,
         )  # fmt: skip

@@ -58,7 +58,7 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
         if updates:
             writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
         writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-        owners = owner_columns(outcome.problem, outcome.dataset, traces, numbers, who)
+        owners = owner_columns(outcome.problem, outcome.ledger, traces, numbers, who)
         owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
         writer.table("owners.parquet", who.numbered(owners))
         writer.table("models.parquet", model_columns(outcome.learned.models, numbers))

@@ -23,6 +23,7 @@ def conflicts_within(scenario: Facts) -> list[Fault]:
     found += _accountant_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
     found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
+    found += scenario.privacy.listener.misfits(scenario)
     found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
     if scenario.acceptance is not None:
         found += scenario.acceptance.faults(scenario.privacy.mechanism.kind)

@@ -3,6 +3,7 @@
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.privacy.budget import MOST_ANSWERS
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.declared import Declared
 from asyncdp_sim.spec import Kind
@@ -48,9 +49,7 @@ class Facts(Declared):
         """The network part: all that a trace depends on, besides the seed."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
         return Network(
-            answers_allowed=self.privacy.answers_allowed(
-                self.owners.count, self.run.updates * self.protocol.answers_each
-            ),
+            answers_allowed=self._sent_at_most,
             updates=self.run.updates,
             answers_per_update=(
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
@@ -58,6 +57,7 @@ class Facts(Declared):
             until=self.run.until,
             withholds=self.withholds,
             stops=self.run.target is not None,
+            answers_once=self.algorithm.answers_once,
             ties=self.run.ties,
             clock=self.clock,
             availability=self.availability,
@@ -71,6 +71,14 @@ class Facts(Declared):
             compute=self.compute,
             protocol=self.protocol,
         )
+
+    @property
+    def _sent_at_most(self) -> tuple[int, ...]:
+        """How often each owner may send: K_i times, or, where all is worked out of one, always."""
+        count, updates = self.owners.count, self.run.updates
+        if self.algorithm.answers_once:
+            return (MOST_ANSWERS,) * count
+        return self.privacy.answers_allowed(count, updates * self.protocol.answers_each)
 
     @property
     def numbers(self) -> int:

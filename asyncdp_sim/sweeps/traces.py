@@ -19,6 +19,8 @@ _ONE_EACH = (
     "answers_per_update", "in_order",
 )  # fmt: skip
 """What a trace has one of."""
+_ONCE = "answers_once"
+"""What it has one of where it is so: files of other traces are as they always were."""
 
 
 def write_traces(
@@ -64,7 +66,7 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
             events=None,
             ending=Ending[said["ending"]],
             update_ticks=np.array(said["update_ticks"], dtype=np.int64),
-            **{name: said[name] for name in _ONE_EACH},
+            **{name: said[name] for name in (*_ONE_EACH, _ONCE) if name in said},
         )
         for said, asked, known in zip(runs, exchanges, accounts, strict=True)
     )
@@ -75,6 +77,8 @@ def _runs(traces: Sequence[Trace]) -> Columns:
 
     columns: dict[str, Any] = {"replicate": np.arange(1, len(traces) + 1, dtype=np.int32)}
     columns |= {name: pa.array([getattr(t, name) for t in traces]) for name in _ONE_EACH}
+    if any(trace.answers_once for trace in traces):
+        columns[_ONCE] = pa.array([trace.answers_once for trace in traces])
     columns["ending"] = pa.array([trace.ending.name for trace in traces])
     columns["update_ticks"] = pa.array([t.update_ticks for t in traces], pa.list_(pa.int64()))
     return columns

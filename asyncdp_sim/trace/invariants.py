@@ -98,7 +98,7 @@ def _check_events(trace: Tables, events: npt.NDArray[np.void]) -> None:
     arrived = ended[ExchangeOutcome.applied] + ended[ExchangeOutcome.buffered]
     tallies = {
         EventKind.request_refused: owners["refused"].sum(),
-        EventKind.answer_released: ended[list(RELEASED)].sum(),
+        EventKind.answer_released: trace.released.sum(),
         EventKind.answer_delivered: arrived,
         EventKind.answer_withheld: ended[ExchangeOutcome.withheld],
         EventKind.update_applied: trace.n_updates,

@@ -183,6 +183,7 @@ class Recorder:
         one_on_one: bool,
         one_each: bool,
         answers_per_update: int | None = 1,
+        answers_once: bool = False,
     ) -> Trace:
         """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
 
@@ -215,6 +216,7 @@ class Recorder:
             update_ticks=np.array(self.update_ticks, dtype=np.int64),
             answers_per_update=answers_per_update,
             in_order=self.in_order,
+            answers_once=answers_once,
         )
 
     def _exchanges(self) -> npt.NDArray[np.void]:

@@ -41,6 +41,8 @@ class Tables:
     in_order : bool
         Whether answers arrive in the order of the updates that they make. Those to several servers
         need not: while a slow one lacks answers to update k, others take some to later updates.
+    answers_once : bool
+        Whether an owner's first answer is its only one, and what it sends later comes of it.
     """
 
     end_tick: int
@@ -56,6 +58,7 @@ class Tables:
     update_ticks: npt.NDArray[np.int64]
     answers_per_update: int | None = 1
     in_order: bool = True
+    answers_once: bool = False
 
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:
@@ -79,7 +82,8 @@ class Tables:
     @cached_property
     def released(self) -> npt.NDArray[np.int64]:
         """Distinct answers released per owner: what the privacy ledger charges."""
-        return self.ended(*RELEASED)
+        sent = self.ended(*RELEASED)
+        return np.minimum(sent, 1) if self.answers_once else sent
 
     def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""

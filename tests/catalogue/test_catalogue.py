@@ -52,6 +52,7 @@ PROMISED = {
     "polar-convergence",
     "polar-min-wait",
     "polar-server-graphs",
+    "privacy-over-distance",
     "price-of-a-collision",
     "price-of-soundness",
     "owner-learner-collude",

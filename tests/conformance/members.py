@@ -29,6 +29,7 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.accountants.kind import Accounting
 from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
+from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import Kind, Spec, kind_of, members
 
@@ -77,6 +78,7 @@ FAMILIES = {
     "budget": Budget,
     "mechanism": Mechanism,
     "sensitivity": Sensitivity,
+    "observer": Observer,
 }
 
 
@@ -125,6 +127,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("table", "unit"): [None],
     ("gaussian", "labels"): [True],
     ("staircase", "gamma"): [None],
+    ("node", "colluding"): [None],
     **{("dirichlet", name): [None] for name in ("groups", "rows")},
     **{("empirical", name): [None] for name in ("path", "column", "unit")},
     **{("intervals", name): [None] for name in ("names", "unit", "origin", "period")},
@@ -443,6 +446,13 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"rho": 1.0, "judged": "mean"},
         {"rho": 1.0, "central_step": "text"},
     ],
+    "averaging": [
+        {"step": 0.0},
+        {"step": 1.0, "initial": "uniform"},
+        {"step": 1.0, "judged": "mean"},
+        {"step": 1.0, "rho": 1.0},
+    ],
+    "node": [{"colluding": bad} for bad in (2, [0], [1.5], ["1"])],
     "polar": _spoilt(
         _POLAR,
         [{"step": 0.0}, {"exponent": 0.5}, {"exponent": 1.1}, {"additive_bound": -0.1}],

@@ -146,6 +146,22 @@ def noisy_statistics(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: A
     return boxed(np.linalg.solve(gram, moment))
 
 
+def averaging(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: ARG001
+    """Gossip of owners without a learner: its first example, a complete graph."""
+    start = np.full(P, 0.0 if spec.initial == "zeros" else 1.0)
+    own = [start - spec.step * (SIGMA * start + N * SHARE[i] * slope(i, start)) for i in range(N)]
+    nodes = [start - spec.step * SIGMA * start for _ in range(N)]
+    fresh = set(range(N))
+    pairs = {(int(u["k"]), *sorted((int(u["owner"]), int(u["peer"])))) for u in trace.updates}
+    for _, a, b in sorted(pairs):
+        for i in (a - 1, b - 1):
+            if i in fresh:
+                nodes[i] = own[i]
+                fresh.discard(i)
+        nodes[a - 1] = nodes[b - 1] = (nodes[a - 1] + nodes[b - 1]) / 2
+    return boxed(nodes[0] if spec.judged == "owner" else np.mean(nodes, axis=0))
+
+
 REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
     "async-gossip": async_gossip,
     "collab-1": collab_1,
@@ -155,6 +171,7 @@ REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
     "fedbuff": fedbuff,
     "noisy-statistics": noisy_statistics,
     "dual-averaging": dual_averaging,
+    "averaging": averaging,
 }
 ELSEWHERE = {
     "gossip-graph": "tests/unit/learning/test_gossip_graph.py, row by row",

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
+from asyncdp_sim.learning.algorithms.averaging import Averaging, AveragingSteps
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
 from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
@@ -38,6 +39,7 @@ Algorithm = Annotated[
     | FedBuff
     | NoisyStatistics
     | GossipGraph
+    | Averaging
     | Polar
     | DualAveraging,
     FAMILY,
@@ -50,6 +52,8 @@ __all__ = [
     "Array",
     "Asks",
     "AsyncGossip",
+    "Averaging",
+    "AveragingSteps",
     "Collab1",
     "Collab1Steps",
     "Collab2",

@@ -22,6 +22,10 @@ class AlgorithmKind(Kind):
     """Answers depend on the model that was sent, so that it matters how old it is."""
     obfuscates: ClassVar[bool]
     """Answers are obfuscated by the algorithm itself, which is no differential privacy."""
+    answers_once: ClassVar[bool] = False
+    """An owner draws one noisy answer, and whatever it sends later is worked out from that one."""
+    averages_once: ClassVar[bool] = False
+    """And that is a mean of vectors, each linear in its owner's answer: nothing else is sent."""
     step_field: ClassVar[str] = "step"
     """The field that says how long steps are, which advice may choose."""
     xi: ClassVar[float | None] = None
@@ -107,6 +111,17 @@ class AlgorithmKind(Kind):
             return []
         allowed = "noise is scaled for all of an owner's records: allowed is nothing"
         return [Fault("algorithm.batch", str(self.sample), allowed)]
+
+    def answers_more_than_once(self, scenario: Any) -> list[Fault]:
+        """Return a fault where a budget is divided among more answers than an owner's only one."""
+        privacy, n_owners = scenario.privacy, scenario.owners.count
+        if len(privacy.faults(n_owners, scenario.model)) > 0:  # what it allows is not known then
+            return []
+        most = max(privacy.answers_allowed(n_owners, scenario.run.updates))
+        if most == 1:
+            return []
+        once = 'an owner answers once: allowed is { kind = "per-owner-cap", answers = 1 }'
+        return [Fault("privacy.budget", f"{most} answers", once)]
 
     @abstractmethod
     def steps(self, setting: Setting) -> Steps:

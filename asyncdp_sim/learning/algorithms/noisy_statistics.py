@@ -196,18 +196,14 @@ class NoisyStatistics(AlgorithmKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        model, privacy, n_owners = scenario.model, scenario.privacy, scenario.owners.count
-        if len(privacy.faults(n_owners, model)) > 0:  # what a budget allows is not known then
+        model, privacy = scenario.model, scenario.privacy
+        if len(privacy.faults(scenario.owners.count, model)) > 0:
             return []
         found = []
         if not model.quadratic:
             allowed = f"algorithm {self.kind} solves least squares: allowed is ridge"
             found.append(Fault("model.kind", repr(model.kind), allowed))
-        most = max(privacy.answers_allowed(n_owners, scenario.run.updates))
-        if most > 1:
-            once = 'an owner answers once: allowed is { kind = "per-owner-cap", answers = 1 }'
-            found.append(Fault("privacy.budget", f"{most} answers", once))
-        return found + self._unscaled(privacy)
+        return found + self.answers_more_than_once(scenario) + self._unscaled(privacy)
 
     def _unscaled(self, privacy: Any) -> list[Fault]:
         """Return what answers of second moments are not scaled for in a ``privacy``."""

@@ -107,6 +107,9 @@ class Steps(ABC):
     several_servers: bool = False
     """Each client answers by random streams of its own, and servers step one by one."""
 
+    answers_once: bool = False
+    """Each owner draws one answer and repeats it, whenever it is asked."""
+
     @property
     def answer_size(self) -> int:
         """How many numbers an answer has: those of a gradient."""
@@ -161,6 +164,7 @@ class Wrapped(Steps):
         self.answers_per_update = steps.answers_per_update
         self.apply_at = steps.apply_at
         self.several_servers = steps.several_servers
+        self.answers_once = steps.answers_once
 
     @property
     @override

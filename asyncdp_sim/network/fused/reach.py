@@ -30,7 +30,7 @@ def covers(network: Network) -> bool:
         return False
     if protocol.timeout is not None or protocol.own_tick != "drop" or not channel.lossless:
         return False
-    if network.withholds or network.stops or network.ties != "declared":
+    if network.answers_once or network.withholds or network.stops or network.ties != "declared":
         return False
     if network.topology is not None or acknowledged(network.latency.acknowledgement):
         return False

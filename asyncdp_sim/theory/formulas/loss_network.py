@@ -70,7 +70,7 @@ def loss_network(rates: Mapping[Edge, float], times: Mapping[Edge, float]) -> Lo
     nodes = max(max(edge) for edge in rates) + 1
     if nodes > MOST_NODES:
         return None
-    sums = _Sums(weights)
+    sums = _Sums({edge: weight for edge, weight in weights.items() if weight > 0})
     everybody = (1 << nodes) - 1
     try:
         total = fsum(sums.of(everybody))

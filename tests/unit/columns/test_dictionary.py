@@ -23,6 +23,15 @@ HELD_OUT = {"kind": "gaussian", "features": 3, "held_out": 0.3}
 CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.01, "loss": 0.2}
 TRIGGER = {"kind": "large-gradient", "threshold": 1.0}
 EDGES = {"kind": "edges", "between": [[1, 2], [2, 3]]}
+AVERAGING: dict[str, Any] = {
+    "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
+    "clock": {"kind": "poisson", "rate": 1.0},
+    "algorithm": {"kind": "averaging", "step": 0.1},
+    "privacy": {
+        "epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "sensitivity": CLIP,
+        "observer": {"kind": "node"}, "budget": {"kind": "per-owner-cap", "answers": 1},
+    },
+}  # fmt: skip
 RUNS: dict[str, dict[str, Any]] = {
     "plain": {},
     "held out, alone": {
@@ -42,6 +51,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "clock": {"kind": "poisson", "rate": 1.0},
         "algorithm": {"kind": "gossip-graph", "rho": 1.0},
     },
+    "averaging": AVERAGING,
 }  # fmt: skip
 
 
@@ -62,11 +72,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(**SHORT, sweep=swept), root / "sweep")
-    gather(root / "sweep", "", values)
-    for directory in (*(root / "sweep" / "traces").iterdir(), *(root / "sweep").glob("cell-*")):
-        gather(directory, "traces/" if directory.parent.name == "traces" else "", values)
+    sweep(scenario(**SHORT, **AVERAGING, sweep={"algorithm.step": [0.1, 0.2]}), root / "averages")
+    for name in ("sweep", "averages"):
+        gather(root / name, "", values)
+        for directory in (*(root / name / "traces").iterdir(), *(root / name).glob("cell-*")):
+            gather(directory, "traces/" if directory.parent.name == "traces" else "", values)
     values.directories = [page.parent for page in root.rglob("README.md")]
-    assert len(values.directories) == len(RUNS) + 5
+    assert len(values.directories) == len(RUNS) + 8
     return values
 
 

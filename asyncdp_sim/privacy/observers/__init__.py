@@ -1,0 +1,13 @@
+"""Whom an ε is against: the family of observers, one file each."""
+
+from typing import Annotated
+
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind
+from asyncdp_sim.privacy.observers.node import NodeObserver
+from asyncdp_sim.privacy.observers.transcript import TranscriptObserver
+
+Observer = Annotated[TranscriptObserver | NodeObserver, FAMILY]
+"""Every observer; a new one joins by its line here."""
+
+__all__ = ["Learned", "NodeObserver", "Observer", "ObserverKind", "TranscriptObserver"]

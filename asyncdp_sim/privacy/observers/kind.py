@@ -1,0 +1,54 @@
+"""The family of observers: against whom an ε is, and what the rest of the house asks of it."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.spec import Kind
+from asyncdp_sim.trace import Trace
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What has been learned of owners in R replicates.
+
+    Attributes
+    ----------
+    most : array (R, N)
+        ε of owner i against whoever learned most of it.
+    zcdp : array (R, N) or None
+        The same as ρ of zero-concentrated privacy; None of mechanisms that are not Gaussian.
+    median : array (R, N) or None
+        ε against the median of the other owners; None where all learn the same.
+    """
+
+    most: Array
+    zcdp: Array | None
+    median: Array | None = None
+
+
+class ObserverKind(Kind):
+    """Somebody who sees some of what owners send."""
+
+    hears_all: ClassVar[bool]
+    """It hears every answer itself, so that ε is what answers cost, whatever comes of them."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return who it is and what it sees, to stand behind "against"."""
+
+    @abstractmethod
+    def misfits(self, scenario: Any) -> list[Fault]:
+        """Return what keeps its ε from being known in a scenario."""
+
+    @abstractmethod
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        """Return what it has learned of each owner in these replicates."""

@@ -1,0 +1,101 @@
+"""Study of privacy over distance: each owner's record against each other owner of a gossip graph.
+
+``python -m scenarios.over_distance DIR`` simulates the networks of a sweep directory again and
+adds a figure to it. ``privacy-over-distance`` of the catalogue is such a sweep.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from analysis.over_distance import Pairs, over_distance
+from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.figures.draw import add
+from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.streams import Streams
+
+
+def pairs(scenario: Scenario, name: str) -> Pairs:
+    """Return what every owner has learned of every other, in all replicates of a scenario.
+
+    Raises
+    ------
+    SpecError
+        If its observer is no node.
+    """
+    observer, n_owners = scenario.privacy.listener, scenario.owners.count
+    if not isinstance(observer, NodeObserver):
+        given = f"{observer.kind!r}"
+        raise SpecError([Fault("privacy.observer.kind", given, "allowed is node")])
+    accountant = scenario.privacy.accountant_for(n_owners, scenario.run.updates)
+    multiplier = accountant.multiplier
+    if multiplier is None:
+        raise ValueError("an observer that is a node needs Gaussian noise")
+    streams = Streams(scenario.run.seed)
+    traces = [
+        simulate(scenario.network, streams.within("replicate", r + 1))
+        for r in range(scenario.run.replicates)
+    ]
+    squared = [observer.squared(multiplier, trace)[:, :n_owners] for trace in traces]
+    apart = ~np.eye(n_owners, dtype=np.bool_)
+    hops = distances(scenario)[apart]
+    return Pairs(
+        name,
+        np.tile(hops, len(traces)),
+        np.concatenate([each[apart] for each in squared]),
+        float(accountant.epsilon.max()),
+        accountant.delta,
+    )
+
+
+def distances(scenario: Scenario) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Return the hops between owners on the graph of a scenario's gossip, (N, N)."""
+    import networkx as nx
+
+    n_owners = scenario.owners.count
+    graph = scenario.protocol.graph.build(n_owners)  # type: ignore[union-attr]
+    found = dict(nx.all_pairs_shortest_path_length(graph))
+    owners = range(1, n_owners + 1)
+    return np.array([[found[a][b] for b in owners] for a in owners], dtype=np.int64)
+
+
+def main(arguments: list[str]) -> int:
+    """Add the figure to a sweep directory; return 0 done, 2 the input is wrong."""
+    try:
+        if len(arguments) != 1:
+            allowed = "allowed is a sweep directory: python -m scenarios.over_distance DIR"
+            raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
+        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
+    except InputError as error:
+        sys.stderr.write("\n".join(error.lines()) + "\n")
+        return 2
+    return 0
+
+
+def study(directory: Path) -> list[Path]:
+    """Simulate the networks of a sweep again; draw what owners learn by distance, return where.
+
+    Raises
+    ------
+    ResultError
+        If the directory is no sweep.
+    SpecError
+        If a cell has another observer.
+    """
+    sweep = open_directory(directory)
+    if not isinstance(sweep, Sweep):
+        raise not_a_result(directory, "a result without a sweep")
+    graphs = [
+        pairs(load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths))
+        for cell in sweep.cells
+    ]
+    results = [cell.result for cell in sweep.cells]
+    return add(directory, [(over_distance(graphs, results), results)], "distance")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""The study of privacy over distance: its numbers, its picture, and what its entry says of them."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.over_distance import Pairs
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.words import number
+from scenarios import entry, over_distance, studies
+
+NAME = "privacy-over-distance"
+
+
+@cache
+def whole(place: int) -> Pairs:
+    """Every pair of one cell of the entry, as it stands."""
+    scenario = entry(NAME).scenario()
+    chosen = list(scenario.grid())[place]
+    return over_distance.pairs(scenario.cell(chosen), str(place))
+
+
+def median(pairs: Pairs, hops: int) -> float:
+    steps, (_, middle, _) = pairs.quartiles()
+    return float(middle[list(steps).index(hops)])
+
+
+def test_the_entry_says_what_its_networks_give() -> None:
+    said = " ".join(entry(NAME).scenario().description.split())
+    ring, grid, near, complete = (whole(place) for place in range(4))
+    assert max(pairs.epsilon for pairs in (ring, grid, near, complete)) == 2
+    five, nine, eleven = (median(ring, hops) for hops in (5, 9, 11))
+    assert f"the median of ε is {five:.2g} five hops away, {nine:.2g} after nine, and" in said
+    assert eleven == 0
+    falls = f"it falls from {median(grid, 1):.2g} to {median(grid, 10):.2g} at ten hops"
+    assert falls in said
+    assert f"square from {median(near, 1):.2g} to {median(near, 7):.2g} at seven" in said
+    assert f"Where all may meet it is {median(complete, 1):.2g} against" in said
+    told = "where all may meet ε is two thirds of what it is against whoever hears all"
+    assert told in Path("docs/catalogue.md").read_text(encoding="utf-8")
+    assert median(complete, 1) / 2 == pytest.approx(2 / 3, abs=0.02)
+
+
+def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None:
+    for place in range(4):
+        pairs = whole(place)
+        _, found = pairs.quartiles()
+        assert np.all(np.diff(found[1]) <= 0)
+        assert found.max() <= pairs.epsilon
+
+
+def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
+    small = (
+        "owners.count=4",
+        "owners.records=50",
+        "run.updates=12",
+        "run.replicates=2",
+        'sweep.variant=[{ name = "ring" }, '
+        '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
+    )
+    sweep(entry(NAME).scenario(small), tmp_path / "s")
+    [drawn], said = studies.study(NAME, tmp_path / "s")
+    assert said == []
+    assert drawn.is_file()
+    captions = (tmp_path / "s" / "figures" / "captions-of-distance.md").read_text("utf-8")
+    assert "against another node of the graph that sees its own meetings" in captions
+    assert f"4 owners that put one noisy vector in each and average it in {number(12)}" in captions
+
+
+def test_another_observer_is_refused() -> None:
+    scenario = entry(NAME).scenario(('privacy.observer={ kind = "transcript" }',))
+    with pytest.raises(SpecError, match="allowed is node"):
+        over_distance.pairs(scenario.base(), "ring")
+
+
+def test_what_is_no_sweep_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert over_distance.main([]) == 2
+    assert over_distance.main([str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2

@@ -1,0 +1,189 @@
+"""Views of averaging, against the formula for all that was seen at once."""
+
+from fractions import Fraction
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from asyncdp_sim.privacy.observers import views
+from asyncdp_sim.privacy.observers.views import Round, all_at_once, leverages, meeting
+
+Rows = list[list[Fraction]]
+N = 24
+LOUDNESS = np.linspace(1.0, 3.0, N)
+GRAPHS = {
+    "ring": nx.cycle_graph(N),
+    "grid": nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 6)),
+    "geometric": nx.random_geometric_graph(N, 0.4, seed=2),
+    "complete": nx.complete_graph(N),
+}
+EACH = pytest.mark.parametrize("name", GRAPHS)
+
+
+def averaged(graph: nx.Graph) -> tuple[Any, int]:
+    """A node keeps what its neighbours do not take: all weights are 1 over the same number."""
+    parts = 1 + max(degree for _, degree in graph.degree)
+    taken = nx.to_numpy_array(graph, dtype=np.int64)
+    return taken + np.diag(parts - taken.sum(axis=1)), parts
+
+
+def at_once(rows: Any, noise: Any, pool: set[int]) -> Any:
+    """h of all nodes by the pseudo-inverse of everything that was seen."""
+    others = [node for node in range(len(noise)) if node not in pool]
+    seen = np.array(rows, dtype=float)[:, others] * noise[others]
+    found = np.zeros(len(noise))
+    found[others] = np.diag(np.linalg.pinv(seen, rcond=1e-12) @ seen)
+    return found
+
+
+def heard(rounds: list[Round], n_nodes: int, pool: set[int]) -> Rows:
+    """Every vector that somebody of a pool heard of others, in exact fractions of the first ones.
+
+    Written for all rounds alike: who hears whom, then who takes which part of whom.
+    """
+    vectors = [[Fraction(int(i == j)) for j in range(n_nodes)] for i in range(n_nodes)]
+    found: Rows = []
+    for each in rounds:
+        pairs = each.heard.tolist()
+        found += [vectors[b] for a, b in pairs if a in pool and b not in pool]
+        before = [vectors[source] for source in each.sources.tolist()]
+        for node, row in zip(each.nodes.tolist(), each.weights.tolist(), strict=True):
+            taken = [(w, b) for w, b in zip(row, before, strict=True) if w != 0]
+            vectors[node] = [
+                sum((w * b[j] for w, b in taken), Fraction(0)) / each.parts for j in range(n_nodes)
+            ]
+    return found
+
+
+def by_fractions(rows: Rows, noise: Any, pool: set[int]) -> Any:
+    """h by elimination without rounding; the reduced rows are far from dependent."""
+    others = [node for node in range(len(noise)) if node not in pool]
+    basis: list[tuple[int, list[Fraction]]] = []
+    for whole in rows:
+        row = [whole[node] for node in others]
+        for pivot, known in basis:
+            if row[pivot] != 0:
+                row = [x - row[pivot] * y for x, y in zip(row, known, strict=True)]
+        place = next((j for j, x in enumerate(row) if x != 0), None)
+        if place is None:
+            continue
+        row = [x / row[place] for x in row]
+        basis = [
+            (pivot, [x - known[place] * y for x, y in zip(known, row, strict=True)])
+            for pivot, known in basis
+        ]
+        basis.append((place, row))
+    found = np.zeros(len(noise))
+    if len(basis) > 0:
+        reduced = np.array([[float(x) for x in row] for _, row in basis]) * noise[others]
+        found[others] = (np.linalg.qr(reduced.T)[0] ** 2).sum(axis=1)
+    return found
+
+
+def random_meetings(graph: nx.Graph, count: int, seed: int, lost: float = 0.0) -> list[Round]:
+    rng, edges = np.random.default_rng(seed), list(graph.edges)
+    chosen = [edges[place] for place in rng.integers(len(edges), size=count)]
+    kept = rng.random((count, 2)) >= lost
+    return [
+        meeting(a, b, a_hears=bool(x), b_hears=bool(y))
+        for (a, b), (x, y) in zip(chosen, kept, strict=True)
+    ]
+
+
+def alone(n_nodes: int) -> Any:
+    return np.eye(n_nodes, dtype=bool)
+
+
+@EACH
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:
+    weights, parts = averaged(GRAPHS[name])
+    rounds = [all_at_once(weights, parts)] * steps
+    found = leverages(rounds, LOUDNESS, alone(N))
+    power, matrix = np.eye(N), weights / parts
+    powers = [power := matrix @ power if t else power for t in range(steps)]
+    for node in range(N):
+        seen = [each[w] for each in powers for w in GRAPHS[name].neighbors(node)]
+        assert np.abs(found[node] - at_once(seen, LOUDNESS, {node})).max() < 1e-8
+
+
+@EACH
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_random_meetings_and_lost_messages_give_what_fractions_do(name: str, lost: float) -> None:
+    rounds = random_meetings(GRAPHS[name], 10 * N, 5, lost)
+    pools = [{0}, {7}, {3, 11}, {0, 1, 2, 20}]
+    flags = np.array([[node in pool for node in range(N)] for pool in pools])
+    found = leverages(rounds, LOUDNESS, flags)
+    for pool, row in zip(pools, found, strict=True):
+        exact = by_fractions(heard(rounds, N, pool), LOUDNESS, pool)
+        assert np.abs(row - exact).max() < 1e-8
+    assert 0 <= found.min() <= found.max() <= 1
+
+
+def test_long_runs_are_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of rounding, added up as if none cancelled, a millionth is what comes of it."""
+    doubts: list[float] = []
+    project = views._Views._project
+
+    def noting(self: Any, pool: int, direction: Any, doubt: float) -> None:
+        doubts.append(doubt)
+        project(self, pool, direction, doubt)
+
+    monkeypatch.setattr(views._Views, "_project", noting)
+    rounds = random_meetings(GRAPHS["geometric"], 25 * N, 8)
+    found = leverages(rounds, LOUDNESS, alone(N)[:4])
+    exact = [by_fractions(heard(rounds, N, {v}), LOUDNESS, {v}) for v in range(4)]
+    assert np.abs(found - exact).max() < 1e-6 * max(doubts)
+    assert max(doubts) > 1e-9
+
+
+def test_where_rounding_hides_what_is_known_more_is_taken_for_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds = random_meetings(GRAPHS["geometric"], 10 * N, 8)
+    exact = leverages(rounds, LOUDNESS, alone(N))
+    monkeypatch.setattr(views, "_PRECISE", 1e-15)
+    careful = leverages(rounds, LOUDNESS, alone(N))
+    assert np.all(careful >= exact - 1e-12)
+    assert np.any(careful > exact + 0.1)
+    assert careful.max() == 1
+    assert np.array_equal(exact == 0, careful == 0)  # of whom nothing was heard, nothing is known
+
+
+def test_on_a_ring_whoever_is_as_many_hops_away_as_steps_were_made_is_known_exactly() -> None:
+    weights, parts = averaged(GRAPHS["ring"])
+    for steps in range(1, 9):
+        [found] = leverages([all_at_once(weights, parts)] * steps, np.ones(N), alone(N)[:1])
+        hops = np.minimum(np.arange(N), N - np.arange(N))
+        assert np.array_equal(found, np.where((hops > 0) & (hops <= steps), 1.0, 0.0))
+
+
+def test_a_number_that_is_nearly_hidden_counts_in_full() -> None:
+    """Node 0 hears 2⁻⁴⁰ of nodes 2 and 3 beside what it knows: that is as good as all of it."""
+    rounds = [meeting(0, 1), meeting(1, 2), meeting(2, 3), meeting(1, 2, b_hears=False)]
+    rounds += [meeting(0, 1, a_hears=False)] * 40 + [meeting(0, 1)]
+    [found] = leverages(rounds, np.ones(5), alone(5)[:1])
+    exact = by_fractions(heard(rounds, 5, {0}), np.ones(5), {0})
+    assert np.abs(found - exact).max() < 1e-8
+    assert exact[3] > 0.05
+
+
+def test_a_node_that_adds_no_noise_hides_nothing() -> None:
+    """A learner, which starts at a public vector, hands owner 0's vector on."""
+    rounds = [meeting(0, 2), meeting(1, 2)]
+    quiet, loud = (leverages(rounds, np.array([1.0, 1.0, s]), alone(3)) for s in (0.0, 1.0))
+    assert quiet[1].tolist() == [1, 0, 0]
+    assert loud[1] == pytest.approx([0.5, 0, 0.5])
+
+
+def test_colluders_know_more_than_each() -> None:
+    rounds = random_meetings(GRAPHS["ring"], 3 * N, 2)
+    single = leverages(rounds, LOUDNESS, alone(N))
+    pools = alone(N) | np.isin(np.arange(N), [4, 9])
+    together = leverages(rounds, LOUDNESS, pools)
+    others = ~pools
+    assert np.all(together[others] >= single[others] - 1e-12)
+    assert np.any(together[others] > single[others] + 0.1)
+    assert not together[pools].any()
