@@ -29,6 +29,29 @@ def test_start_runs_up_to_the_first_event_without_an_event() -> None:
     assert done == ["before", "after"]
 
 
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_tick_and_a_priority_happen_as_an_event_would(seed: int | None) -> None:
+    """In the same place among others, at shuffled ties too, however an activity says it."""
+    plans = [[(3, Priority.TURN), (5, Priority.TURN)], [(5, Priority.TURN), (5, Priority.TIMEOUT)]]
+    plans += [[(5, Priority.ANSWER_END), (9, Priority.TURN)], [(5, Priority.TURN)]]
+    orders = []
+    for events in (set(), {0, 2}, {1, 3}, {0, 1, 2, 3}):
+        kernel = Kernel(None if seed is None else np.random.default_rng(seed))
+        seen: list[tuple[int, int]] = []
+
+        def activity(number: int, kernel=kernel, seen=seen, events=events) -> Activity:
+            for tick, priority in plans[number]:
+                yield kernel.at(tick, priority) if number in events else (tick, priority)
+                seen.append((kernel.tick, number))
+
+        for number in range(len(plans)):
+            kernel.start(activity(number))
+        assert not kernel.run_before(9)
+        orders.append(seen)
+    assert orders == [orders[0]] * 4
+    assert [tick for tick, _ in orders[0]] == [3, 5, 5, 5, 5, 5]
+
+
 def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
     kernel = Kernel()
     done = []
