@@ -1,6 +1,6 @@
 """The columns of tables: made from what runs gave, and told in one dictionary."""
 
-from asyncdp_sim.columns.arrow import arrow_table
+from asyncdp_sim.columns.arrow import arrow_table, arrow_texts
 from asyncdp_sim.columns.dictionary import column, summary, tables
 from asyncdp_sim.columns.entry import Column, Table
 from asyncdp_sim.columns.from_runs import (
@@ -22,6 +22,7 @@ __all__ = [
     "Table",
     "alone_columns",
     "arrow_table",
+    "arrow_texts",
     "column",
     "event_columns",
     "model_columns",
