@@ -69,6 +69,12 @@ def arrow_texts(texts: Sequence[str | None]) -> Any:
     return pa.Array.from_buffers(pa.string(), len(letters), written)
 
 
+def from_arrow(column: Any) -> npt.NDArray[Any]:
+    """Return an Arrow table's column of numbers as NumPy's, null as NaN, without pandas."""
+    whole = column.combine_chunks()
+    return np.from_dlpack(whole if whole.null_count == 0 else whole.fill_null(np.nan))
+
+
 def _bits(values: npt.NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 

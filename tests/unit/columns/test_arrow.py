@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts
+from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
 from asyncdp_sim.columns.from_runs import summary_column, swept_column
 from tests.cli.scenes import SMALL
 from tests.together import together
@@ -46,6 +46,13 @@ def test_a_number_that_is_none_is_a_value_where_it_is_said_what_is_absent() -> N
     assert made.null_count == 1
     assert np.isnan(made[0].as_py())
     assert made[1:].to_pylist() == [None, 2.0]
+
+
+def test_numbers_come_back() -> None:
+    read = pa.table({"a": pa.chunked_array([[1, 2], [3]]), "b": [0.5, None, 2.0]})
+    assert from_arrow(read["a"]).tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(from_arrow(read["b"]), [0.5, np.nan, 2.0])
+    assert from_arrow(read["a"].slice(1, 0)).tolist() == []
 
 
 @together
