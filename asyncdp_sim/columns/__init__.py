@@ -1,6 +1,6 @@
 """The columns of tables: made from what runs gave, and told in one dictionary."""
 
-from asyncdp_sim.columns.arrow import arrow_table
+from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
 from asyncdp_sim.columns.dictionary import column, summary, tables
 from asyncdp_sim.columns.entry import Column, Table
 from asyncdp_sim.columns.from_runs import (
@@ -21,9 +21,12 @@ __all__ = [
     "Columns",
     "Table",
     "alone_columns",
+    "arrow_array",
     "arrow_table",
+    "arrow_texts",
     "column",
     "event_columns",
+    "from_arrow",
     "model_columns",
     "optimum_columns",
     "readme",

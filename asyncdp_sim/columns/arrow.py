@@ -1,9 +1,10 @@
 """Arrow tables whose fields say what their columns mean, and in which unit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from asyncdp_sim.columns.dictionary import column
 
@@ -23,14 +24,58 @@ def arrow_table(
     """
     import pyarrow as pa
 
-    arrays = {
-        key: pa.array(value, from_pandas=True) if isinstance(value, np.ndarray) else value
-        for key, value in columns.items()
-    }
-    table = pa.table(arrays)
-    entries = [column(name, field.name) for field in table.schema]
+    arrays = {key: arrow_array(value) for key, value in columns.items()}
+    entries = {key: column(name, key) for key in arrays}
     fields = [
-        field if entry is None else field.with_metadata(entry.metadata)
-        for field, entry in zip(table.schema, entries, strict=True)
+        pa.field(key, array.type, metadata=None if entry is None else entry.metadata)
+        for (key, array), entry in zip(arrays.items(), entries.values(), strict=True)
     ]
-    return table.cast(pa.schema(fields, metadata=metadata))
+    return pa.Table.from_arrays([*arrays.values()], schema=pa.schema(fields, metadata=metadata))
+
+
+def arrow_array(values: Any, absent: npt.NDArray[np.bool_] | None = None) -> Any:
+    """Return NumPy numbers as Arrow's, without the pandas that PyArrow loads to look at them.
+
+    Parameters
+    ----------
+    values : NDArray, Arrow array or sequence
+        What are not NumPy's numbers or truth values become what PyArrow makes of them.
+    absent : NDArray, optional
+        Which are null; by default NaN.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+        return pa.array(values, from_pandas=True, mask=absent)
+    if absent is None and values.dtype.kind == "f":
+        absent = np.isnan(values)
+    known = None if absent is None or not absent.any() else _bits(~absent)
+    data = _bits(values) if values.dtype.kind == "b" else pa.py_buffer(np.ascontiguousarray(values))
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [known, data])
+
+
+def arrow_texts(texts: Sequence[str | None]) -> Any:
+    """Return texts as an Arrow array, None as null, as :func:`arrow_array` does."""
+    import pyarrow as pa
+
+    letters = [b"" if text is None else text.encode() for text in texts]
+    known = np.array([text is not None for text in texts], dtype=bool)
+    ends = np.cumsum([0, *map(len, letters)], dtype=np.int32)
+    bits = None if known.all() else _bits(known)
+    written = [bits, pa.py_buffer(ends), pa.py_buffer(b"".join(letters))]
+    return pa.Array.from_buffers(pa.string(), len(letters), written)
+
+
+def from_arrow(column: Any) -> npt.NDArray[Any]:
+    """Return an Arrow table's column of numbers as NumPy's, null as NaN, without pandas."""
+    whole = column.combine_chunks()
+    return np.from_dlpack(whole if whole.null_count == 0 else whole.fill_null(np.nan))
+
+
+def _bits(values: npt.NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(values, bitorder="little"))

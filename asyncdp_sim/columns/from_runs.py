@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.columns.arrow import arrow_array, arrow_texts
 from asyncdp_sim.columns.dictionary import summary
 from asyncdp_sim.columns.entry import COUNT, NUMBER, TEXT, YES
 from asyncdp_sim.scenario import jsonable
@@ -45,19 +46,19 @@ def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     tables = [trace.events for trace in traces if trace.events is not None]
     joined = np.concatenate(tables)
     message, attempt = joined["message"], joined["attempt"]
-    kinds = pa.array([kind.name for kind in EventKind])
+    kinds = arrow_texts([kind.name for kind in EventKind])
     return {
         "replicate": _repeat(numbers, tables),
         "seq": np.concatenate([np.arange(len(t), dtype=np.int64) for t in tables]),
         "tick": joined["tick"],
         "time": to_units(joined["tick"]),
-        "kind": pa.DictionaryArray.from_arrays(pa.array(joined["kind"]), kinds),
+        "kind": pa.DictionaryArray.from_arrays(arrow_array(joined["kind"]), kinds),
         "owner": joined["owner"],
-        "message": pa.array(message, mask=message == 0),
-        "attempt": pa.array(attempt, mask=attempt == 0),
+        "message": arrow_array(message, message == 0),
+        "attempt": arrow_array(attempt, attempt == 0),
         "detail": pa.DictionaryArray.from_arrays(
-            pa.array(joined["detail"], mask=joined["detail"] == 0),
-            pa.array([detail.name.replace("_", "-") for detail in Detail]),
+            arrow_array(joined["detail"], joined["detail"] == 0),
+            arrow_texts([detail.name.replace("_", "-") for detail in Detail]),
         ),
     }
 
@@ -89,32 +90,31 @@ def alone_columns(theta: npt.NDArray[np.float64]) -> Columns:
 
 def summary_column(name: str, values: Sequence[Any]) -> Any:
     """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
-    import pyarrow as pa
-
     entry = summary().get(name)  # none of what another version wrote under another name
     domain = None if entry is None else entry.domain
-    if domain == YES:
-        return pa.array(values, pa.bool_())
     if domain == TEXT:
-        return pa.array(values, pa.string())
+        return arrow_texts(values)
+    absent = np.array([value is None for value in values], dtype=bool)
+    known = [0 if value is None else value for value in values]
+    if domain == YES:
+        return arrow_array(np.array(known, dtype=bool), absent)
     whole = domain in (COUNT, NUMBER) and name != "largest_staleness"  # a float, as it ever was
-    found = pa.array([None if value is None else float(value) for value in values])
-    return found.cast(pa.int64() if whole else pa.float64())
+    found = np.array(known, dtype=float)
+    return arrow_array(found.astype(np.int64) if whole else found, absent)
 
 
 def swept_column(values: Sequence[Any]) -> Any:
     """Return a column of swept values: as they are where all are alike, else as JSON texts."""
-    import pyarrow as pa
-
     if all(isinstance(value, str) for value in values):
-        return pa.array(values)
+        return arrow_texts(values)
     if all(type(value) is bool for value in values):
-        return pa.array(values, pa.bool_())
+        return arrow_array(np.array(values, dtype=bool))
     if all(type(value) is int and abs(value) < 2**63 for value in values):
-        return pa.array(values, pa.int64())
+        return arrow_array(np.array(values, dtype=np.int64))
     if all(type(value) in (int, float) for value in values):
-        return pa.array([float(value) for value in values])
-    return pa.array([json.dumps(jsonable(value)) for value in values])
+        found = np.array([float(value) for value in values])
+        return arrow_array(found, np.zeros(len(found), dtype=bool))
+    return arrow_texts([json.dumps(jsonable(value)) for value in values])
 
 
 def _repeat(numbers: Sequence[int], tables: Sequence[npt.NDArray[np.void]]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.watch import ANSWERED, Met
@@ -85,8 +86,6 @@ def owner_columns(
     Names are whole, as the table or the scenario has them; a column of them is there where owners
     have names.
     """
-    import pyarrow as pa
-
     n_owners, names = problem.task.objective.n_owners, participants.names
     tables = np.concatenate([trace.owners for trace in traces])
     used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
@@ -101,7 +100,7 @@ def owner_columns(
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
-        **({} if len(names) == 0 else {"name": pa.array(names * replicates, pa.string())}),
+        **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
         "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": np.tile(epsilon, replicates),
         "epsilon_spent": ledger.spent.ravel() if hidden else np.full(ledger.spent.size, np.nan),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.columns import README, readme, tables
+from asyncdp_sim.columns import README, arrow_texts, readme, tables
 from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
@@ -54,11 +54,13 @@ def close(
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
     for path, values in _swept(said, len(cells)):
         columns[path] = swept_column(values)
-    columns["status"] = ["failed" if cell.number in failed else "done" for cell in cells]
+    columns["status"] = arrow_texts(
+        ["failed" if cell.number in failed else "done" for cell in cells]
+    )
     if len(failed) > 0:
-        columns["error"] = [failed.get(cell.number) for cell in cells]
-    columns["seed"] = [cell.seed for cell in cells]
-    columns["network"] = [cell.network for cell in cells]
+        columns["error"] = arrow_texts([failed.get(cell.number) for cell in cells])
+    columns["seed"] = np.array([cell.seed for cell in cells])
+    columns["network"] = arrow_texts([cell.network for cell in cells])
     summaries = [{} if each is None else flat(each["summary"]) for each in known]
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.columns import Columns, update_columns
+from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
 from asyncdp_sim.provenance import VERSIONS, versions
 from asyncdp_sim.result import Writer
 from asyncdp_sim.scenario import Participants
@@ -56,7 +56,7 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     """Return the traces that :func:`write_traces` has written whole, of these owners."""
     import pyarrow.parquet as pq
 
-    runs = pq.read_table(directory / "runs.parquet").to_pylist()
+    runs = pq.ParquetFile(directory / "runs.parquet").read().to_pylist()
     exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
     accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
     return tuple(
@@ -76,11 +76,15 @@ def _runs(traces: Sequence[Trace]) -> Columns:
     import pyarrow as pa
 
     columns: dict[str, Any] = {"replicate": np.arange(1, len(traces) + 1, dtype=np.int32)}
-    columns |= {name: pa.array([getattr(t, name) for t in traces]) for name in _ONE_EACH}
+    columns |= {name: np.array([getattr(t, name) for t in traces]) for name in _ONE_EACH}
     if any(trace.answers_once for trace in traces):
-        columns[_ONCE] = pa.array([trace.answers_once for trace in traces])
-    columns["ending"] = pa.array([trace.ending.name for trace in traces])
-    columns["update_ticks"] = pa.array([t.update_ticks for t in traces], pa.list_(pa.int64()))
+        columns[_ONCE] = np.array([trace.answers_once for trace in traces])
+    columns["ending"] = arrow_texts([trace.ending.name for trace in traces])
+    ticks = [trace.update_ticks for trace in traces]
+    ends = np.cumsum([0, *map(len, ticks)], dtype=np.int32)
+    columns["update_ticks"] = pa.ListArray.from_arrays(
+        arrow_array(ends), arrow_array(np.concatenate(ticks))
+    )
     return columns
 
 
@@ -97,10 +101,10 @@ def _parts(
 ) -> list[npt.NDArray[np.void]]:
     import pyarrow.parquet as pq
 
-    read = pq.read_table(file)
+    read = pq.ParquetFile(file).read()
     table = np.empty(read.num_rows, dtype=dtype)
     for name in dtype.names or ():
-        table[name] = read[name].to_numpy()
+        table[name] = from_arrow(read[name])
     table["owner"] = owners.places(table["owner"])
-    ends = np.searchsorted(read["replicate"].to_numpy(), np.arange(1, count), side="right")
+    ends = np.searchsorted(from_arrow(read["replicate"]), np.arange(1, count), side="right")
     return [part.copy() for part in np.split(table, ends)]

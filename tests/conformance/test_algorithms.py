@@ -20,6 +20,7 @@ from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
+from tests.together import together
 
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
@@ -189,6 +190,7 @@ def test_live_equals_replay_on_each_of_its_protocols(
         assert np.array_equal(live.trajectory().models(0), trajectory.models(r))
 
 
+@together
 @EACH
 def test_the_traces_end_at_different_updates(algorithm: Algorithm) -> None:
     assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1

@@ -17,6 +17,7 @@ from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from tests.conformance.members import DATA, examples, said
+from tests.together import together
 
 KINDS = [kind_of(member) for member in members(Availability)]
 AVAILABILITIES = examples(Availability)
@@ -101,6 +102,7 @@ def no_long_run(availability: Availability) -> bool:
     return availability.online_share(N) is None
 
 
+@together
 @EACH
 def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availability) -> None:
     share = availability.online_share(N)
@@ -375,6 +377,7 @@ def test_what_does_not_fit_three_owners(fields: dict[str, Any], keys: list[str])
     assert [fault.key for fault in caught.value.faults] == found
 
 
+@together
 @EACH
 def test_what_fits_has_no_faults(availability: Availability) -> None:
     assert availability.faults(N) == []
@@ -392,6 +395,7 @@ def test_misfits_of_clock_and_availability_are_told_together() -> None:
     assert keys == ["clock.rate", "availability.probability"]
 
 
+@together
 @EACH
 def test_selection_shares_follow_rate_and_share(availability: Availability) -> None:
     online = availability.online_share(N)

@@ -11,6 +11,7 @@ from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
 from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from tests.conformance.members import examples, said
+from tests.together import together
 
 N, T = 3, 50
 NOISY = pytest.mark.parametrize(
@@ -29,6 +30,7 @@ def private(budget: Budget, mechanism: MechanismKind, overlap: int = 1) -> Priva
     )
 
 
+@together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
 def test_a_budget_allows_every_owner_a_whole_number_of_answers(
@@ -42,6 +44,7 @@ def test_a_budget_allows_every_owner_a_whole_number_of_answers(
     assert all(type(k) is int and k >= 1 for k in allowed)
 
 
+@together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
 def test_no_number_of_allowed_answers_costs_more_than_the_budget(
@@ -75,6 +78,7 @@ def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(
     assert noise[1].scale == pytest.approx(2 * noise[0].scale, rel=1e-12)
 
 
+@together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
 def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(
@@ -99,6 +103,7 @@ def test_traits_of_a_budget_are_what_it_does(budget: Budget) -> None:
     assert other.answers_allowed(N, T) == ((T,) * N if budget.follows_updates else (7,) * N)
 
 
+@together
 @pytest.mark.parametrize("sensitivity", examples(Sensitivity), ids=said)
 def test_traits_of_a_bound_are_what_it_does(sensitivity: Sensitivity) -> None:
     rows, targets = [np.full((4, 3), 100.0)], [np.full(4, 100.0)]
@@ -110,6 +115,7 @@ def test_traits_of_a_bound_are_what_it_does(sensitivity: Sensitivity) -> None:
     assert sensitivity.faults(Ridge(regularisation=1.0, theta_max=1.0)) == []
 
 
+@together
 @pytest.mark.parametrize("sensitivity", examples(Sensitivity), ids=said)
 def test_a_bound_is_positive_and_grows_with_nothing_but_theta_and_p(
     sensitivity: Sensitivity,

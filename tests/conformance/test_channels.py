@@ -17,6 +17,7 @@ from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import LAST_TICK, to_ticks
 from tests.conformance.members import examples, said
+from tests.together import together
 
 CHANNELS = examples(Channel)
 SHARED = [channel for channel in CHANNELS if channel.contended is not None]
@@ -139,6 +140,7 @@ def test_the_suite_is_complete() -> None:
     assert len(SHARED) > 12
 
 
+@together
 @EACH
 def test_a_lone_owner_never_collides_and_never_overlaps_itself(channel: Channel) -> None:
     station = Station(channel)
@@ -206,6 +208,7 @@ def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: 
         assert known(channel) or 0 < met < together
 
 
+@together
 @EACH
 def test_one_begins_as_another_ends(channel: Channel) -> None:
     """Asked for at the very tick at which the first ends, or at which it is no longer heard."""
@@ -224,6 +227,7 @@ def test_one_begins_as_another_ends(channel: Channel) -> None:
     assert one.interval[1] <= two.interval[0]
 
 
+@together
 @EACH
 def test_an_owner_that_thinks_better_of_it_leaves_nothing_on_the_air(channel: Channel) -> None:
     station = Station(channel, willing=False)
@@ -449,6 +453,7 @@ def test_what_does_not_fit_three_owners(fields: dict[str, Any], lines: list[str]
     assert caught.value.lines() == lines
 
 
+@together
 @pytest.mark.parametrize("channel", CHANNELS, ids=said)
 def test_what_fits_has_no_faults(channel: Channel) -> None:
     assert channel.faults(3) == []

@@ -10,6 +10,7 @@ from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.conformance.members import examples, said
+from tests.together import together
 
 CLOCKS = examples(Clock)
 EACH = pytest.mark.parametrize("clock", CLOCKS, ids=said)
@@ -22,6 +23,7 @@ def ticks(clock: Clock, owner: int, count: int, block: int = 256, seed: int = 1)
     return [] if found is None else list(islice(found, count))  # None: no clock to tick
 
 
+@together
 @EACH
 def test_ticks_are_integers_and_never_go_back(clock: Clock) -> None:
     """A drawn gap may round to no tick at all (gamma, cv = 2: one in a hundred), never to less."""
@@ -51,6 +53,7 @@ def test_the_long_run_rate_is_the_declared_one(clock: Clock) -> None:
         assert 4 * error < 0.1 / rate
 
 
+@together
 @EACH
 def test_a_list_of_rates_is_one_per_owner(clock: Clock) -> None:
     listed = getattr(clock, "rate", None)
@@ -72,6 +75,7 @@ def test_the_block_size_never_changes_the_ticks(clock: Clock) -> None:
             assert ticks(clock, owner, 1000, block=block) == whole
 
 
+@together
 @EACH
 def test_the_stream_decides_the_ticks(clock: Clock) -> None:
     assert ticks(clock, 0, 50) == ticks(clock, 0, 50)

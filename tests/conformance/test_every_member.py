@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.spec import Spec, kind_of, members, parse
 from tests.conformance.members import FAMILIES, bad_fields, examples
+from tests.together import together
 
 ALL = [
     pytest.param(union, spec, id=f"{family}-{spec.kind}-{number}")
@@ -22,6 +23,7 @@ BAD = {
 }
 
 
+@together
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
     union = FAMILIES[family]
@@ -31,6 +33,7 @@ def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
     assert all(len(member.examples()) > 0 for member in members(union))
 
 
+@together
 @pytest.mark.parametrize(("union", "spec"), ALL)
 def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(
     union: Any, spec: Spec
@@ -42,6 +45,7 @@ def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(
     assert hash(again) == hash(spec)  # sweeps keep what was made of it
 
 
+@together
 @pytest.mark.parametrize(("union", "spec"), ALL)
 def test_a_member_is_frozen(union: Any, spec: Spec) -> None:  # noqa: ARG001
     for name in type(spec).model_fields:
@@ -49,6 +53,7 @@ def test_a_member_is_frozen(union: Any, spec: Spec) -> None:  # noqa: ARG001
             setattr(spec, name, None)
 
 
+@together
 @pytest.mark.parametrize(("member", "bad"), BAD.values(), ids=BAD)
 def test_bad_parameters_are_refused_at_construction(
     member: type[Spec], bad: list[dict[str, Any]]
@@ -71,6 +76,7 @@ def refusal(member: type[Spec], fields: dict[str, Any]) -> Sequence[Fault]:
     return ()
 
 
+@together
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_wrong_kind_names_the_right_ones(family: str) -> None:
     union = FAMILIES[family]

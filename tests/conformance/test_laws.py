@@ -10,6 +10,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.conformance.members import examples, said
+from tests.together import together
 
 LAWS = examples(Law)
 EACH = pytest.mark.parametrize("law", [law for law in LAWS if not law.instant], ids=said)
@@ -78,6 +79,7 @@ def test_none_is_biased_to_nothing() -> None:
     assert NoTime().biased(Streams(1).generator("biased")) == 0
 
 
+@together
 @EACH
 def test_durations_are_integers_from_zero_on(law: Law) -> None:
     ticks = drawn(law, 5000, 512)
@@ -93,6 +95,7 @@ def test_the_block_size_never_changes_the_values(law: Law) -> None:
         assert drawn(law, 1000, block) == whole
 
 
+@together
 @EACH
 def test_the_stream_decides_the_values(law: Law) -> None:
     assert drawn(law, 50, 16) == drawn(law, 50, 16)
@@ -100,6 +103,7 @@ def test_the_stream_decides_the_values(law: Law) -> None:
         assert drawn(law, 50, 16) != drawn(law, 50, 16, seed=2)
 
 
+@together
 @EACH
 def test_the_stream_is_made_at_the_first_draw(law: Law) -> None:
     streams = Streams(1)

@@ -15,6 +15,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace
+from tests.together import together
 
 BURSTS = [
     GilbertElliott(to_bad=0.1, to_good=0.4),
@@ -118,6 +119,7 @@ def test_each_owner_has_its_own_probability() -> None:
     assert shares[2] == 1
 
 
+@together
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "loss",

@@ -31,6 +31,7 @@ from tests.conformance.test_algorithms import (
     steps_of,
     traces_of,
 )
+from tests.together import together
 
 Model = np.ndarray
 SILENT = LaplaceNoise(np.zeros(len(RECORDS[0])))
@@ -203,6 +204,7 @@ def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
         assert np.allclose(path.final[r], expected, rtol=0, atol=1e-12)
 
 
+@together
 @pytest.mark.parametrize("algorithm", members(Algorithm), ids=kind_of)
 @pytest.mark.parametrize("protocol", members(Protocol), ids=kind_of)
 def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> None:

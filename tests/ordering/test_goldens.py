@@ -19,6 +19,7 @@ from asyncdp_sim.units import to_ticks
 from tests.ordering.cases import CASES
 from tests.ordering.scene import USUAL, Case, Happening
 from tests.ordering.table import render
+from tests.together import together
 
 GOLDEN = Path(__file__).parent / "golden"
 DETAILS = {int(detail): [detail.name] for detail in set(Detail) - {Detail.none}}
@@ -55,6 +56,7 @@ def in_ticks(expected: tuple[Happening, ...]) -> list[tuple[int, int]]:
     return [(to_ticks(time), owner) for time, owner in expected]
 
 
+@together
 @EACH
 def test_what_the_rule_says(case: Case) -> None:
     trace = run(case)
@@ -95,6 +97,7 @@ def test_golden(case: Case, monkeypatch: pytest.MonkeyPatch, file_regression) ->
     file_regression.check(text, encoding="utf-8", fullpath=GOLDEN / f"{case.name}.txt")
 
 
+@together
 @EACH
 def test_tables_do_not_depend_on_keeping_events(case: Case) -> None:
     kept, bare = run(case), run(case, events=False)

@@ -8,8 +8,10 @@ import pytest
 
 from asyncdp_sim.scenario.setting_words import axis, words
 from scenarios import catalogue
+from tests.together import together
 
 
+@together
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [

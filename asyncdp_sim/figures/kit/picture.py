@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit.privacy_label import Label, put
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.kit.style import DPI, laid_out, style
 
 Table = dict[str, npt.NDArray[Any]]
 
@@ -78,7 +78,7 @@ def save(picture: Picture, folder: Path) -> Path:
         If they cannot be written.
     """
     drawn = io.BytesIO()
-    with style():
+    with style(), laid_out(picture.figure, DPI):
         picture.figure.savefig(drawn, format="png", metadata={"Software": None})
     write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
     path = folder / f"{picture.name}.png"

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.kit.style import laid_out, style
 
 RASTER_DPI = 150
 _PROLOGUE = re.compile(r"\A.*?(?=<svg\b)", re.S)
@@ -50,7 +51,12 @@ def inline(picture: Picture, prefix: str, largest: int) -> tuple[str, tuple[floa
 
 def _drawn(figure: Figure, salt: str) -> str:
     drawn = io.StringIO()
-    with style(), mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path"}):
+    FigureCanvasSVG(figure)  # whose letters the layout makes room for
+    with (
+        style(),
+        mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path"}),
+        laid_out(figure, RASTER_DPI),
+    ):
         figure.savefig(drawn, format="svg", dpi=RASTER_DPI, metadata={"Date": None})
     return drawn.getvalue()
 

@@ -7,6 +7,7 @@ from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from asyncdp_sim.errors import DataError
+from tests.together import together
 
 FEBRUARY_1970 = np.datetime64("1970-02-01")
 
@@ -150,6 +151,7 @@ def test_lines_that_are_no_loans_move_no_loan():
         loan_rows(frame().assign(int_rate="?"))
 
 
+@together
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -10,6 +10,7 @@ from asyncdp_sim.data.tables.encodings.money import amount
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
+from tests.together import together
 
 
 def codes(encoding, cells, public, decimal="."):
@@ -24,6 +25,7 @@ def codes(encoding, cells, public, decimal="."):
     return learned.names, filled
 
 
+@together
 @pytest.mark.parametrize(
     ("encoding", "cells", "public", "names", "columns"),
     [
@@ -52,6 +54,7 @@ def test_what_cells_become(encoding, cells, public, names, columns):
     assert values == columns
 
 
+@together
 @pytest.mark.parametrize(
     ("text", "decimal", "value"),
     [

@@ -12,6 +12,7 @@ from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.kit.source import Cell
 from asyncdp_sim.figures.sweeps.overview import FIGURE, Varied, varied
+from tests.together import together
 
 INF = float("inf")
 
@@ -71,6 +72,7 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
 ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(median)")
 
 
+@together
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [

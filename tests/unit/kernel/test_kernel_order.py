@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.units import LAST_TICK
+from tests.together import together
 
 
 def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
@@ -64,6 +65,7 @@ def test_priorities_have_the_order_that_the_network_needs() -> None:
     ]
 
 
+@together
 @pytest.mark.parametrize(("first", "second"), list(combinations(sorted(Priority), 2)))
 def test_at_one_tick_each_priority_goes_before_the_later_ones(
     first: Priority, second: Priority

@@ -29,6 +29,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.sweeps import sweep
+from tests.together import together
 
 NO_POINTS = np.zeros((1, 2))
 ONCE = {"kind": "per-owner-cap", "answers": 1}
@@ -295,6 +296,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@together
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
     changed, said = REFUSED[case]

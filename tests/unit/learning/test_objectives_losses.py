@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LogisticLoss, Squared
+from tests.together import together
 
 LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
 SMOOTH = [loss for loss in LOSSES if loss.curvature is not None]
@@ -22,6 +23,7 @@ def predictions(loss, count=400):
     return z, np.where(y < 0, -1.0, 1.0) if loss.classifies else y
 
 
+@together
 @pytest.mark.parametrize(
     ("loss", "z", "y", "value", "slope"),
     [

@@ -13,6 +13,7 @@ from asyncdp_sim.learning.algorithms.polar import (
     draw_masks,
     secure_consensus,
 )
+from tests.together import together
 
 
 def agreed(models, bound, seed=1):
@@ -52,6 +53,7 @@ def test_the_mean_is_exact_to_half_a_spacing(n_servers, bound, seed, edge):
     assert np.all(np.abs(mean) <= bound)
 
 
+@together
 @pytest.mark.parametrize("bound", [0.1, 1.0, 1e5 / 3])
 @pytest.mark.parametrize("n_servers", [2, 3, 5, 100])
 def test_all_servers_on_either_bound(n_servers, bound):

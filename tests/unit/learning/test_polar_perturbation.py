@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from tests.together import together
 
 FEW = settings(max_examples=40, deadline=None)
 SIZES = {"window": st.integers(1, 6), "n_servers": st.integers(2, 5), "seed": st.integers(0, 10**6)}
@@ -202,6 +203,7 @@ def test_a_client_draws_the_same_whoever_else_does():
     assert np.array_equal(alone, draw_additive(clients(3), 3, 2, 4, 1.0)[2:])
 
 
+@together
 @pytest.mark.parametrize(
     ("window", "n_servers", "total", "bound", "n_features"),
     [

@@ -12,6 +12,7 @@ from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, recorder
+from tests.together import together
 
 ON_OFF = OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
 SERVICE = Exponential(mean=0.05)
@@ -80,6 +81,7 @@ def test_an_owner_without_a_tick_has_no_share_online():
     assert (owners["online"][met] > 0).all()
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "key"),
     [

@@ -28,6 +28,7 @@ from asyncdp_sim.network.protocols import Gossip, Request
 from asyncdp_sim.network.topology import Star as Lines
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
+from tests.together import together
 
 K = EventKind
 LINE = Edges(between=[[2, 1], [2, 3], [4, 3], [4, 5]])
@@ -323,6 +324,7 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
     assert trace.ending is Ending.silent
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "line"),
     [

@@ -23,6 +23,7 @@ from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, spans
 from tests.ordering.rounds_cases import joins
+from tests.together import together
 
 SLOW = Exponential(mean=0.5)
 
@@ -214,6 +215,7 @@ SAID: dict[str, tuple[dict[str, Any], float | str]] = {
 }
 
 
+@together
 @pytest.mark.parametrize(("parts", "expected"), SAID.values(), ids=SAID)
 def test_theory_predicts_throughput_or_says_why_not(
     parts: dict[str, Any], expected: float | str

@@ -12,6 +12,7 @@ from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.topology.star import Star
 from asyncdp_sim.spec import parse
 from asyncdp_sim.trace import EventKind
+from tests.together import together
 from tests.unit.network.server_networks import READS, network, random_net, traced
 
 
@@ -128,6 +129,7 @@ MISFITS = [
 ]
 
 
+@together
 @pytest.mark.parametrize(("key", "part"), MISFITS)
 def test_what_is_not_synchronous_and_without_faults_is_refused_by_name(key, part):
     protocol = Servers(count=3, reach=2, read="minimum-wait", window=2)

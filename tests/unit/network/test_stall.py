@@ -15,6 +15,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
+from tests.together import together
 
 DEAF = Ideal(loss_query=(1.0, 0.0))
 """Owner 1 never hears a query; owner 2 hears all."""
@@ -77,6 +78,7 @@ def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:
     assert 10**5 <= trace.owners["attempts"][0] < 1.2 * 10**5
 
 
+@together
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
 def test_a_horizon_comes_first(fields: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from asyncdp_sim.network.topology import (
 from asyncdp_sim.network.topology.failures import Routes, links
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
+from tests.together import together
 
 UNIT = 10**9
 RANDOM = [
@@ -381,6 +382,7 @@ def test_a_random_graph_in_pieces_is_refused():
         assert said(spec, 20) == []
 
 
+@together
 @pytest.mark.parametrize(
     "raw",
     [

@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.privacy import Clip, Declared, Domain
+from tests.together import together
 
 ORDER = {"l1": 1, "l2": 2, "l2-as-published": 2}
 NORMS = list(ORDER)
@@ -18,6 +19,7 @@ def order_of_rows(domain: Domain) -> int:
     return ORDER[domain.norm if domain.rows is None else domain.rows]
 
 
+@together
 @pytest.mark.parametrize(("norm", "rows_in"), ROWS)
 @pytest.mark.parametrize("row_norm", [0.3, 1.0, 7.0])
 def test_confine_respects_the_norm_and_the_range(
@@ -60,6 +62,7 @@ def corner_search(domain: Domain, theta_max: float, p: int) -> float:
     return worst
 
 
+@together
 @pytest.mark.parametrize(("norm", "rows"), ROWS)
 @pytest.mark.parametrize("p", [1, 2, 5])
 @pytest.mark.parametrize("theta_max", [0.1, 3.0])

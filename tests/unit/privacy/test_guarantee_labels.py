@@ -11,6 +11,7 @@ from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multi
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
+from tests.together import together
 
 P, XI, T = 4, 5.0, 10
 EPSILON = [0.5, 2.0]
@@ -68,6 +69,7 @@ def named(found: Guarantee) -> set[str]:
     return {key for key, words in WORDS.items() if any(words in r for r in found.reasons)}
 
 
+@together
 @pytest.mark.parametrize(
     ("kind", "norm", "mechanism", "noise", "infinite", "exceeded", "overlap"),
     list(
@@ -167,6 +169,7 @@ def test_queries_that_were_not_looked_at_leave_the_claim_open() -> None:
     assert len(known.reasons) == 2
 
 
+@together
 @pytest.mark.parametrize("kind", ["declared", "clip", "domain"])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "discrete-laplace", "none"])
 def test_timing_that_nobody_pays_for_has_no_finite_epsilon(kind: str, mechanism: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.privacy.label import label, named_guarantee, record_unit
 from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
+from tests.together import together
 
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"
@@ -27,6 +28,7 @@ def made(
     }
 
 
+@together
 @pytest.mark.parametrize(
     ("manifests", "said"),
     [

@@ -8,6 +8,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Domain, Privacy
 from asyncdp_sim.privacy.budget import PerOwnerCap, UntilSpent
+from tests.together import together
 
 DECLARED = Declared(bound=5.0)
 GAUSSIAN = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian"}
@@ -16,6 +17,7 @@ DISCRETE = {"epsilon": 1.0, "mechanism": "discrete-laplace", "sensitivity": DECL
 NORM, PRICE = "privacy.sensitivity.norm", "privacy.budget.per_answer"
 
 
+@together
 @pytest.mark.parametrize(
     ("fields", "keys"),
     [

@@ -21,6 +21,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps import sweep
+from tests.together import together
 
 NAMES = ["A", "B", "C", "D", "E"]
 EXPONENTIAL = {"kind": "exponential", "mean": 0.05}
@@ -180,6 +181,7 @@ def test_all_of_them_is_the_scenario_without_the_question() -> None:
     assert digest(described(asked)) == digest(described(scenario(**parts)))
 
 
+@together
 @pytest.mark.parametrize(
     ("owners", "said"),
     [

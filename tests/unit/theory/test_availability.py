@@ -10,6 +10,7 @@ from asyncdp_sim.network.availability import Diurnal
 from asyncdp_sim.theory.formulas.clocks import merged
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 from tests.theory.clocks import merged_equal
+from tests.together import together
 
 
 def test_owners_who_always_listen_are_the_merged_clocks():
@@ -148,6 +149,7 @@ def test_bad_means_are_refused():
 GOOD = {"time": 1.0, "rates": [1.0], "phases": [0.0], "period": 2.0, "low": 0.2, "high": 0.8}
 
 
+@together
 @pytest.mark.parametrize(
     ("changed", "key"),
     [

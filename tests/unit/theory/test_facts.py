@@ -10,6 +10,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Unifo
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.star import Star
+from tests.together import together
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
 BROKEN = Star(latency=0.1, failures=LinkFailures(gap=SLOW, length=SLOW))
@@ -42,6 +43,7 @@ def test_services_add_all_stages_but_the_airtime_of_others():
     assert Facts(locked).services == pytest.approx([0.8] * 4)
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "constant", "instant", "eventless"),
     [
@@ -91,6 +93,7 @@ def test_what_is_no_poisson_process(parts, why):
     assert bool(Facts(network(**parts)).not_poisson) == bool(why)
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
@@ -124,6 +127,7 @@ def test_what_may_not_arrive(parts, why):
 ASKING = Aloha(airtime=0.1, request_airtime=0.1)
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "shared", "slow"),
     [
@@ -147,6 +151,7 @@ def test_who_shares_a_channel_and_how_requests_come(parts, shared, slow):
     assert facts.slow_requests == slow
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "per_update", "spent"),
     [

@@ -23,6 +23,7 @@ from asyncdp_sim.theory.predict.channel_curves import AccessCurve, access_curve,
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
+from tests.together import together
 from tests.unit.theory.spoken import (
     ALOHA,
     ANSWERS,
@@ -42,6 +43,7 @@ from tests.unit.theory.spoken import (
 )
 
 
+@together
 @pytest.mark.parametrize(
     ("parts", "law"),
     [

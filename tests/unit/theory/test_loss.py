@@ -6,10 +6,12 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.theory.formulas.packet_loss import GilbertElliott, delivered, mean_attempts
+from tests.together import together
 
 BURSTS = GilbertElliott(to_bad=0.1, to_good=0.3, loss_good=0.05, loss_bad=0.8)
 
 
+@together
 @pytest.mark.parametrize("loss", [0.0, 0.2, 0.9, 1.0])
 @pytest.mark.parametrize("attempts", [1, 2, 7])
 def test_by_summing_over_outcomes(loss, attempts):

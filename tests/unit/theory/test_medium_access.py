@@ -22,6 +22,7 @@ from asyncdp_sim.theory.formulas.channels.csma import (
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.formulas.channels.tdma import TimeDivision, tdma
 from tests.theory.aloha import capture_probability
+from tests.together import together
 from tests.verification.chains import flow, stationary
 
 
@@ -339,6 +340,7 @@ def test_csma_two_owners_by_hand():
     assert csma(2, rate, 1.0, a).success_probability == pytest.approx(late / (2 - late), rel=1e-14)
 
 
+@together
 @pytest.mark.parametrize(
     ("function", "arguments", "key"),
     [

@@ -8,6 +8,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.gossip_map import gossip_map, gossip_map_of
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments
+from tests.together import together
 
 
 def problem(n_owners=3, n_features=2, sigma=0.1, theta_max=None):
@@ -138,6 +139,7 @@ def test_divergence_is_infinite_not_an_error():
     assert not np.all(np.isfinite(noise_gain(process)))
 
 
+@together
 @pytest.mark.parametrize(
     ("changes", "key"),
     [

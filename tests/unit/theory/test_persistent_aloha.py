@@ -8,6 +8,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha
 from asyncdp_sim.theory.formulas.channels.persistent_aloha import persistent_aloha
+from tests.together import together
 from tests.verification.zscores import require, score, seen
 
 RUNS, WARM, SLOTS = 400, 200, 1000
@@ -98,6 +99,7 @@ def test_attempts_taken_for_independent_are_seen():
     assert seen([score("independent", survive, wrong)]) > 5
 
 
+@together
 @pytest.mark.parametrize("airtime", [None, 0.6, 0.0])
 @pytest.mark.parametrize("owners", [1, 2, 9, 300])
 def test_certain_transmission_is_slotted_aloha(owners, airtime):

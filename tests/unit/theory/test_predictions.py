@@ -9,12 +9,14 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import GammaClock
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.together import together
 from tests.unit.theory import predicted_alone, predicted_shared
 from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
 
 PREDICTED = predicted_alone.PREDICTED | predicted_shared.PREDICTED
 
 
+@together
 @pytest.mark.parametrize("case", PREDICTED.values(), ids=PREDICTED)
 def test_what_is_predicted(case):
     parts, quantity, expected = case

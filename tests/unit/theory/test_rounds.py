@@ -6,6 +6,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.theory.formulas.rounds import mean_gap, mean_round
 from tests.theory.rounds import mean_round_of
+from tests.together import together
 from tests.verification.chains import flow, stationary
 
 
@@ -35,6 +36,7 @@ def test_round_by_a_markov_chain():
     assert 1 / rounds == pytest.approx(mean_round(5, 0.7), rel=1e-13)
 
 
+@together
 @pytest.mark.parametrize("n_owners", [1, 2, 10, 1000])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
 def test_any_law_by_integration(n_owners, scale):

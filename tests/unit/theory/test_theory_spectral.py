@@ -18,6 +18,7 @@ from asyncdp_sim.theory.formulas import gossip_spectrum, lock
 from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
 from tests.theory.gossip_spectrum import disagreement
+from tests.together import together
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
@@ -64,6 +65,7 @@ class TestSpectrum:
         n_nodes, edges = placed(Star(), n)
         assert np.allclose(gossip_spectrum.mean_update(n_nodes, edges, uniform(edges)), known)
 
+    @together
     @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
     def test_closed_forms(self, graph: GossipGraph, n_owners: int) -> None:
@@ -109,6 +111,7 @@ class TestSpectrum:
         assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
         assert left != pytest.approx(gossip_spectrum.ring(4))
 
+    @together
     @pytest.mark.parametrize(
         ("ask", "key"),
         [
