@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.objectives import MLP, SVM, Huber, Logistic, Model, Ridge
 from asyncdp_sim.learning.trigger import LargeGradient
-from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.privacy.observers import NodeObserver, Observer
 
 MOMENTS = "asyncdp_sim.theory.moments"
 REPLAYED = "live = replay"
@@ -192,6 +192,14 @@ OF_ALGORITHMS = (
             "most_of_these_views_are_neither_nothing_nor_all",
         ),
         (Averaging, NodeObserver),
+    ),
+    Oracle(
+        "ε of every owner against an observer",
+        "at most that of whoever hears every answer, and no other run",
+        "post-processing",
+        "six owners with budgets of their own, three graphs",
+        tests("conformance/test_observers", "nobody_learns_more_than_who_hears_all"),
+        every(Observer),
     ),
     Oracle(
         "what a neighbour works out of answers",

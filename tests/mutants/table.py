@@ -148,8 +148,8 @@ MUTANTS = (
     # network
     Mutant(
         "asyncdp_sim/network/spec.py",
-        'for name in ("withholds", "stops"):',
-        'del parts["until"]\n        for name in ("withholds", "stops"):',
+        'for name in ("withholds", "stops", "answers_once"):',
+        'del parts["until"]\n        for name in ("withholds", "stops", "answers_once"):',
         "networks that end at different times share traces",
         ("tests/unit/network/test_network_digest.py",),
     ),
@@ -522,9 +522,23 @@ MUTANTS = (
         ("tests/cli/test_other_commands.py",),
     ),
     Mutant(
+        "asyncdp_sim/privacy/observers/node.py",
+        "np.eye(nodes, dtype=np.bool_) | colluding).T",
+        "np.eye(nodes, dtype=np.bool_)).T",
+        "a node forgets who colludes with it",
+        ("tests/verification/test_gossip_views.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/observers/views.py",
+        "if alone is not None:",
+        "if False:",
+        "what is known exactly is taken from rounded numbers",
+        ("tests/unit/privacy/test_views.py",),
+    ),
+    Mutant(
         "asyncdp_sim/describe.py",
-        "if int(allowed.sum()) < scenario.run.updates * per_update:",
-        "if int(allowed.sum()) <= scenario.run.updates * per_update:",
+        "if not once and int(allowed.sum()) < scenario.run.updates * per_update:",
+        "if not once and int(allowed.sum()) <= scenario.run.updates * per_update:",
         "budgets that just last are said to end runs early",
         ("tests/cli/test_other_commands.py",),
     ),
