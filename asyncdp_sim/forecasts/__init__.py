@@ -69,6 +69,9 @@ class Forecast:
     unsound : str, optional
         Why private records have a say in what is made of others, or had one in the settings: no
         finite ε either.
+    against : str, optional
+        Whom ε is against, where the scenario names an observer; what was spent is told as against
+        whoever hears every answer, which is never less.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
     """
@@ -93,6 +96,7 @@ class Forecast:
     not_for_release: bool
     timing: str | None = None
     unsound: str | None = None
+    against: str | None = None
     may_be_off: MayBeOff | None = None
 
     @property
@@ -162,7 +166,10 @@ def forecast(
         which: Moments = "own" if not known.common else "common"
         how: Any = {"redraws": redraws, "workers": workers, "progress": progress}
         off = may_be_off(known, which, heterogeneity, **how)
-    return replace(said, unsound="; ".join(scenario.unsound) or None, may_be_off=off)
+    observer = scenario.privacy.observer
+    against = None if observer is None else observer.words()
+    unsound = "; ".join(scenario.unsound) or None
+    return replace(said, unsound=unsound, against=against, may_be_off=off)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:

@@ -60,6 +60,11 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
         rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
+    if found.against is not None:
+        rows += [
+            ("ε is against", found.against),
+            ("ε spent", "below, against whoever hears every answer: never less"),
+        ]
     return [
         *rows,
         ("method", found.method),
@@ -130,6 +135,8 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
 def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
     """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
     raw = asdict(found)
+    if found.against is None:  # as it was said before there were observers to name
+        del raw["against"]
     if errors is not None:
         raw["errors"] = errors
     raw["cost_of_privacy"] = found.cost_of_privacy

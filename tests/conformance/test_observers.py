@@ -1,12 +1,18 @@
 """Every observer: it says who it is, and never learns more than whoever hears every answer."""
 
+import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import as_json
+from asyncdp_sim.forecasts.words import figures as in_words
 from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
@@ -71,6 +77,20 @@ def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: Obs
     assert f", against {words}" in label([told]).text
     assert f", against {words}" in named_guarantee([told])
     assert ("ε is against", words) in figures(told)
+
+
+@EACH
+def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
+    asked = scenario(observer)
+    assert f"observer: ε is against {observer.words()}" in describe(asked)
+    later = "what it learns is known after a run, and never costs more than whoever hears all"
+    assert (later in describe(asked)) is not observer.hears_all
+    found = forecast(asked)
+    assert dict(in_words(found))["ε is against"] == observer.words()
+    assert json.loads(as_json(found))["against"] == observer.words()
+    silent = replace(found, against=None)
+    assert "ε is against" not in dict(in_words(silent))
+    assert "against" not in json.loads(as_json(silent))
 
 
 def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
