@@ -103,7 +103,9 @@ class Check:
         side = "≥" if event.above else "≤"
         return (
             f"{event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "
-            f"{finding.unlikely:.4g} of {self.runs} runs each"
+            f"{finding.unlikely:.4g} of {self.runs} runs each; so a cry is right in ≥ "
+            f"{finding.rightly:.3g} and false in ≤ {finding.falsely:.3g}, where at most "
+            f"{self.claim.most_true(finding.falsely):.3g} are allowed"
         )
 
 
