@@ -13,6 +13,7 @@ from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
+from asyncdp_sim.privacy.accountants.charges import charge_of
 from asyncdp_sim.privacy.accountants.losses import together
 from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair
 from asyncdp_sim.privacy.attack import Claim
@@ -22,6 +23,7 @@ from asyncdp_sim.scenario import load
 from tests.reproducibility.runs import scenario
 from tests.verification.test_audit_faults import SCENE
 
+PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "accountants.md"
 DELTA = 1e-6
 F = 0.01
 CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilon": 1.0}
@@ -44,6 +46,16 @@ def test_a_laplace_answer_is_told_by_the_known_curve() -> None:
         power, advantage = of_losses(together(((LaplacePair(epsilon), 1),), DELTA))
         assert power == pytest.approx(min(exp(epsilon) * F, 1.0), rel=2e-3)
         assert advantage == pytest.approx(1 - exp(-epsilon / 2), rel=2e-3)
+
+
+def test_the_figures_of_the_page() -> None:
+    charge = charge_of(LaplacePair, 1.0, DELTA, 63)
+    power, advantage = of_losses(together(((LaplacePair(charge), 63),), DELTA))
+    pure = of_pure(np.array(1.0))
+    for said, value in (("2.72 %", 100 * pure.power), ("0.462", pure.advantage),
+                        ("1.85 %", 100 * power), ("0.097", advantage)):  # fmt: skip
+        assert float(said.split()[0]) == pytest.approx(float(value), rel=5e-3)
+        assert said in PAGE.read_text("utf-8")
 
 
 def test_gaussian_losses_have_the_gaussian_curve() -> None:
@@ -154,7 +166,10 @@ def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
     assert answer.finding.rightly > answer.finding.falsely  # it tells something
     less = replace(answer.claim, epsilon=answer.claim.epsilon / 3)
     assert answer.finding.rightly > less.most_true(answer.finding.falsely)  # and would be across
-    assert "are allowed" in answer.words()
+    [said] = [line for line in found.lines() if line.startswith("one answer") and "cries" in line]
+    assert said.endswith(
+        f"at most {answer.claim.most_true(answer.finding.falsely):.3g} may be right then"
+    )
 
 
 def test_a_claims_curve() -> None:
