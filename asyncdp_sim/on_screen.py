@@ -8,8 +8,15 @@ from typing import Any
 
 from asyncdp_sim.faults import show
 from asyncdp_sim.measures.scores import SCORES
+from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
-from asyncdp_sim.privacy.manifest_facts import claims, observer_words, reasons, stated_delta
+from asyncdp_sim.privacy.manifest_facts import (
+    claims,
+    observer_words,
+    of_summary,
+    reasons,
+    stated_delta,
+)
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned, number
@@ -102,6 +109,9 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if against is not None:
         yield "ε is against", against
     yield from (("because", why) for why in reasons(manifest))
+    power, advantage = (of_summary(manifest, f"attacker_{e}") for e in ("power", "advantage"))
+    if power is not None and advantage is not None:
+        yield "an attacker", attacker_words(power, advantage)
     if alone is not None:
         each, together = alone.split("; ")
         yield "that is", each

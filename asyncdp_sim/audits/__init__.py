@@ -93,6 +93,7 @@ class Audit:
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
+            *(check.beside() for check in self.checks if check.finding.epsilon > 0),
             *(fact.words() for fact in self.facts),
             *shared,
             self.verdict,

@@ -96,6 +96,16 @@ class Check:
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         return (f"{self.what} of owner {self.owner}", *(f"{x:.4g}" for x in figures), verdict)
 
+    def beside(self) -> str:
+        """Return what the event measures of the trade-off curve, beside what the claim allows."""
+        finding = self.finding
+        allowed = self.claim.most_true(finding.falsely)
+        return (
+            f"{self.what} of owner {self.owner}: whoever cries at that event is right in ≥ "
+            f"{finding.rightly:.3g} and false in ≤ {finding.falsely:.3g}; at most {allowed:.3g} "
+            "may be right then"
+        )
+
     def _event(self) -> str:
         event, finding = self.finding.event, self.finding
         if finding.epsilon == 0:

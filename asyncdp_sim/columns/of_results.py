@@ -136,6 +136,20 @@ OWNERS = Table(
             domain=SIZE + OR_INFINITE,
         ),
         Column(
+            "attacker_power",
+            "Largest true-positive rate, at 1 % false positives, of whoever tells by all answers "
+            "released which of two records the owner holds; 1 where its records are public",
+            domain=SHARE,
+            null="answers carry no noise: records may be told for sure",
+        ),
+        Column(
+            "attacker_advantage",
+            "Largest difference of an attacker's true- and false-positive rates, by all answers "
+            "released; 1 where the owner's records are public",
+            domain=SHARE,
+            null="answers carry no noise: records may be told for sure",
+        ),
+        Column(
             "answers_released",
             "Distinct noisy answers whose first transmission began: what is charged",
             "answers",
@@ -222,6 +236,21 @@ ALONE = Table(
     (OWNER, COORDINATE, Column("theta", "θ_i*, without noise and without others' records", MODEL)),
 )
 
+SPENDING = Table(
+    "spending",
+    "One row per owner and ε, where answers are composed by an accountant: the least δ, at most",
+    (
+        OWNER,
+        Column(
+            "answers", "Answers released, in the replicate with the most of them", "answers", NUMBER
+        ),
+        Column(
+            "epsilon", "ε, from 0 to twice what the answers cost at the scenario's δ", domain=SIZE
+        ),
+        Column("delta", "δ at which the answers cost ε, an upper bound", domain=SHARE),
+    ),
+)
+
 EVENTS = Table(
     "events",
     "One row per event, by replicate, in the order of happening (--events)",
@@ -259,4 +288,4 @@ EVENTS = Table(
     ),
 )
 
-OF_RESULTS = (UPDATES, CURVE, OWNERS, EVENTS, MODELS, OPTIMUM, ALONE)
+OF_RESULTS = (UPDATES, CURVE, OWNERS, SPENDING, EVENTS, MODELS, OPTIMUM, ALONE)

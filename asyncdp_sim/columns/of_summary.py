@@ -272,6 +272,20 @@ _PRIVACY = (
         null="nothing is hidden",
     ),
     Column(
+        "attacker_power",
+        "Largest true-positive rate, at 1 % false positives, of whoever tells by all answers that "
+        "an owner may release which of two records it holds; by epsilon_true where the run is not "
+        "private as claimed",
+        domain=SHARE,
+        null="nothing is hidden",
+    ),
+    Column(
+        "attacker_advantage",
+        "Largest difference of such an attacker's true- and false-positive rates",
+        domain=SHARE,
+        null="nothing is hidden",
+    ),
+    Column(
         "bound_exceeded",
         "Whether a record's gradient was longer than the declared bound",
         domain=YES,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
+from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_pure
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -48,6 +49,15 @@ class Claim:
             return np.asarray(np.maximum(ndtri(likely) - ndtri(unlikely), 0.0))
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(np.maximum(likely - self.delta, 0.0) / unlikely), 0.0)
+
+    def most_true(self, false_positives: float) -> float:
+        """Return the largest true-positive rate that the claim allows at a false-positive one."""
+        if false_positives <= 0 or false_positives >= 1:
+            return 1.0 if false_positives >= 1 else self.delta
+        if self.gaussian:
+            mu = np.array(mu_of(self.epsilon, self.delta))
+            return float(of_gaussian(mu, false_positives).power)
+        return float(of_pure(np.array(self.epsilon), self.delta, false_positives).power)
 
     def stated(self, shown: float) -> float:
         """Return the ε at δ that what is shown amounts to."""
@@ -94,12 +104,17 @@ class Finding:
     likely, unlikely : float
         Share of the measured runs that are in the event, on the dataset that makes it likely and
         on the other one.
+    rightly, falsely : float
+        With the same confidence, a test that cries where the event happens is right at least so
+        often, and wrong at most so often: a point under the trade-off curve.
     """
 
     epsilon: float
     event: Event
     likely: float
     unlikely: float
+    rightly: float = 0.0
+    falsely: float = 1.0
 
 
 def clopper_pearson(count: npt.ArrayLike, runs: int, doubt: float) -> tuple[Array, Array]:
@@ -147,9 +162,9 @@ def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
     likely, unlikely = (second, first) if event.second else (first, second)
     counts = event.count(likely), event.count(unlikely)
     runs = len(likely), len(unlikely)
-    shown = claim.shown(*_limits(*counts, runs, doubt))
+    limits = _limits(*counts, runs, doubt)
     shares = counts[0] / runs[0], counts[1] / runs[1]
-    return Finding(claim.stated(float(shown)), event, *shares)
+    return Finding(claim.stated(float(claim.shown(*limits))), event, *shares, *map(float, limits))
 
 
 def most_shown(claim: Claim, runs: int, doubt: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers import ObserverKind, TranscriptObserver
 from asyncdp_sim.trace import Trace
@@ -57,6 +58,16 @@ class Ledger:
         if len(public) > 0:
             charged = np.where(np.array(public) > 0, np.inf, charged)
         return cls(accountant, released, charged, learned.zcdp, learned.median)
+
+    @property
+    def attacker(self) -> Attacker:
+        """What an attacker may do with what it hears, (R, N); anything where ε is infinite."""
+        found = self.accountant.attacker(self.released)
+        if self.zcdp is not None:  # of what the observer hears, not of all that was released
+            found = of_gaussian(np.sqrt(2 * self.zcdp))
+        bare = np.isinf(self.spent)
+        power, advantage = (np.where(bare, 1.0, each) for each in (found.power, found.advantage))
+        return Attacker(power, advantage)
 
     def ratio(self) -> float | None:
         """Return the largest share of a budget that was spent; None where none is finite."""

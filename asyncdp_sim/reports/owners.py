@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.reports.key_numbers import shown
@@ -22,6 +23,7 @@ class OwnerRow:
     records: str
     epsilon: str
     spent: str
+    power: str
     released: str
     used: str
     online: str
@@ -52,6 +54,7 @@ def owners(result: Result) -> Owners:
     names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
     epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
     claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
+    power = _powers(result, len(charged))
     means = {
         name: result.of_owners(name).astype(float).mean(axis=0)
         for name in ("records", "answers_released", "updates", "online_fraction")
@@ -68,6 +71,7 @@ def owners(result: Result) -> Owners:
             records=shown(means["records"][at]),
             epsilon=shown(claimed[at]),
             spent=shown(charged[at]),
+            power=shown(power[at]),
             released=shown(means["answers_released"][at]),
             used=shown(means["updates"][at]),
             online=shown(means["online_fraction"][at]),
@@ -76,3 +80,10 @@ def owners(result: Result) -> Owners:
     )
     told = any(row.name not in ("", str(row.number)) for row in rows)
     return Owners(rows, len(share), told)
+
+
+def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:
+    """Return each owner's largest attacker's power; NaN where an older result has none."""
+    if "attacker_power" not in result.names("owners"):
+        return np.full(count, np.nan)
+    return np.asarray(result.of_owners("attacker_power").astype(float).max(axis=0))

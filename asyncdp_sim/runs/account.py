@@ -10,7 +10,9 @@ from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.watch import ANSWERED, Met
-from asyncdp_sim.privacy import Guarantee, Ledger, Look, guarantee
+from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, Look, guarantee
+from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_pure
+from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario
@@ -93,7 +95,7 @@ def owner_columns(
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
-    median = ledger.median
+    median, attacker = ledger.median, ledger.attacker
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
     withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
@@ -103,9 +105,11 @@ def owner_columns(
         **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
         "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": np.tile(epsilon, replicates),
-        "epsilon_spent": ledger.spent.ravel() if hidden else np.full(ledger.spent.size, np.nan),
+        "epsilon_spent": _where(ledger.spent.ravel(), hidden=hidden),
         **zcdp,
         **({} if median is None else {"epsilon_median": median.ravel()}),
+        "attacker_power": _where(attacker.power.ravel(), hidden=hidden),
+        "attacker_advantage": _where(attacker.advantage.ravel(), hidden=hidden),
         "answers_released": ledger.released.ravel().astype(np.int32),
         "updates": np.concatenate(used).astype(np.int32),
         "attempts": tables["attempts"].astype(np.int32),
@@ -115,6 +119,29 @@ def owner_columns(
         "online_fraction": tables["online"],
         **({} if problem.task.trigger is None else {"withheld": withheld.astype(np.int32)}),
     }
+
+
+def _where(values: npt.NDArray[np.float64], *, hidden: bool) -> npt.NDArray[np.float64]:
+    """Return values where anything is hidden, NaN else."""
+    return values if hidden else np.full(values.size, np.nan)
+
+
+def attacked(accountant: Accountant, judged: Guarantee) -> dict[str, float | None]:
+    """Return what an attacker may do with all that the observer hears of one owner, at most.
+
+    By the answers' own trade-off curve; where they are not as private as claimed, by the true ε
+    at δ. Of Gaussian answers that ε tells the curve.
+    """
+    if judged.delta is None:
+        return {"attacker_power": None, "attacker_advantage": None}
+    if accountant.multiplier is not None:
+        every = of_gaussian(np.array([mu_of(judged.epsilon_true, judged.delta)]))
+    elif judged.private is False:
+        every = of_pure(np.array([judged.epsilon_true]), judged.delta)
+    else:
+        every = accountant.attacker(accountant.answers)
+    power, advantage = float(every.power.max()), float(every.advantage.max())
+    return {"attacker_power": power, "attacker_advantage": advantage}
 
 
 def summary(
@@ -138,6 +165,7 @@ def summary(
         "epsilon_true": judged.epsilon_true,
         "epsilon_at_least": judged.at_least,
         "delta": judged.delta,
+        **attacked(ledger.accountant, judged),
         "bound_exceeded": judged.bound_exceeded,
         "queries_unseen": judged.unseen,
         "timing_accounted": scenario.timing_unaccounted is None,

@@ -8,6 +8,7 @@ from typing import Any
 from asyncdp_sim.columns import README, readme
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.learning.objectives import Quadratic, constants
+from asyncdp_sim.privacy.accountants.spending import spending_columns
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import (
     cpu_features,
@@ -63,6 +64,9 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
         writer.table("owners.parquet", who.numbered(owners))
         writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
         writer.table("optimum.parquet", optimum_columns(optimum))
+        spending = spending_columns(outcome.problem.accountant, traces)
+        if spending is not None:
+            writer.table("spending.parquet", who.numbered(spending))
         if outcome.alone is not None:
             writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
         if all(trace.events is not None for trace in traces):

@@ -61,6 +61,7 @@ PROMISED = {
     "sync-or-async",
     "unlike-owners",
     "value-of-collaboration",
+    "value-of-composition",
     "vary-availability",
     "vary-owners",
 }
@@ -122,6 +123,7 @@ BESIDES = {
         'sweep."privacy.epsilon"=[0.3, 3.0]',
         "privacy.budget.answers=3",
     ),
+    "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""

@@ -1,5 +1,7 @@
 """Promises of the entries on budgets and soundness, at fewer replicates."""
 
+import numpy as np
+
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset
@@ -46,3 +48,18 @@ def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
     assert abs(declared["epsilon_true"] / (largest / 5.0) - 1) < 1e-3
     assert clipped["private"] is True
     assert clipped["epsilon_true"] == 1.0
+
+
+def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
+    settings = ("run.replicates=4", "run.record_every=1000", 'sweep."privacy.epsilon"=[1.0]')
+    found = of_cells("value-of-composition", 1.0, *settings)
+    pure, composed, gaussian = found.values()
+    ratio = pure.problem.noise.scale / composed.problem.noise.scale
+    assert np.round(ratio, 1).tolist() == [4.4] * 3
+    psi = [each.summary["psi_final"]["mean"] for each in (pure, composed, gaussian)]
+    assert 12 < psi[0] / psi[1] < 24
+    assert 1.5 < psi[1] / psi[2] < 4
+    for outcome, delta in ((pure, 0), (composed, 1e-6), (gaussian, 1e-6)):
+        assert outcome.summary["private"] is True
+        assert 0.999 < outcome.summary["epsilon_true"] <= 1
+        assert outcome.summary["delta"] == delta

@@ -28,6 +28,7 @@ TABLES = {
     },
     "owners": {
         "replicate": I4, "owner": I4, "records": I8, "epsilon": F8, "epsilon_spent": F8,
+        "attacker_power": F8, "attacker_advantage": F8,
         "answers_released": I4, "updates": I4, "attempts": I4, "refused": I4, "collided": I4,
         "lost": I4, "online_fraction": F8,
     },
@@ -45,7 +46,8 @@ SUMMARY = {
     "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
     "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
     "updates_until_all", "p_repeat", "p_repeat_uniform", "intervals", "clip_count", "psi_final",
-    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded",
+    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta",
+    "attacker_power", "attacker_advantage", "bound_exceeded",
     "queries_unseen", "timing_accounted",
     "not_for_release",
 }  # fmt: skip

@@ -32,7 +32,8 @@ FIGURES = [
     "updates_until_all", "p_repeat", "p_repeat_uniform",
     *(f"{name}_{end}" for name in WITH_INTERVALS for end in ("low", "high")),
     "clip_count", "psi_final.mean", "psi_final.median", "psi_final.q25", "psi_final.q75",
-    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded",
+    "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta",
+    "attacker_power", "attacker_advantage", "bound_exceeded",
     "queries_unseen", "timing_accounted",
     "not_for_release",
 ]  # fmt: skip

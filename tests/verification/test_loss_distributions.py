@@ -15,11 +15,14 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 from scipy.integrate import quad
 
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy.accountants import gaussian_law, pure_law
 from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
 from asyncdp_sim.privacy.accountants.losses import together
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair, PurePair
+from asyncdp_sim.runs import run
+from tests.reproducibility.runs import scenario
 from tests.verification.optimism import forgotten, rounded_down
 
 DELTA = 1e-6
@@ -213,6 +216,32 @@ def test_a_vector_is_dominated_by_one_coordinates_full_shift() -> None:
                 assert split <= laplace_delta(epsilon, total) + 1e-4
         inside = product_delta(total / 2, [total / 2, total / 2])
         assert inside < 0.99 * laplace_delta(total / 2, total)  # and most are well below
+
+
+def test_a_forecast_has_the_noise_that_composition_leaves() -> None:
+    """Exact moments, where gradients are bounded by their domain, against runs."""
+    composed = {"accountant": "pld", "delta": DELTA, "epsilon": 3.0}
+    bound = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
+    asked = scenario(
+        run={"seed": 5, "replicates": 400, "updates": 200, "record_every": 200},
+        owners__records=400,
+        model__theta_max=100.0,
+        clock={"kind": "poisson"},
+        latency={}, compute={"kind": "none"},
+        protocol={"kind": "request"},
+        algorithm={"kind": "async-gossip", "rho": 60.0},
+        privacy={**composed, "sensitivity": bound},
+    )  # fmt: skip
+    expected = forecast(asked)
+    assert expected.method.startswith("exact moments")
+    made = run(asked)
+    curve = made.learned.curve
+    psi = curve["relative_fitness"][curve["k"] == 200]
+    z = (psi.mean() - expected.psi) / (psi.std(ddof=1) / len(psi) ** 0.5)
+    assert abs(z) <= 4
+    pure = forecast(asked.replace(privacy={"accountant": None, "delta": None}))
+    less = (200 * charge_of(LaplacePair, 3.0, DELTA, 200) / 3.0) ** 2
+    assert expected.cost_of_privacy == pytest.approx(pure.cost_of_privacy / less, rel=1e-9)
 
 
 def test_nothing_costs_nothing_and_no_noise_has_no_end() -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.pairs import PurePair
@@ -85,6 +86,21 @@ class ByLosses:
         """Return ε of K_i answers that cost so much each, shape (N,)."""
         counts = self.answers.tolist()
         return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
+
+    def attacker(self, released: Counts) -> Attacker:
+        """Return what the losses of so many answers of each owner allow, shape (..., N)."""
+        power, advantage = np.empty(released.shape), np.empty(released.shape)
+        for owner in range(released.shape[-1]):
+            counts, places = np.unique(released[..., owner], return_inverse=True)
+            each = np.array([self._told(owner, count) for count in counts.tolist()])
+            told = each[places].reshape(*released.shape[:-1], 2)
+            power[..., owner], advantage[..., owner] = told[..., 0], told[..., 1]
+        return Attacker(power, advantage)
+
+    def _told(self, owner: int, count: int) -> tuple[float, float]:
+        if count == 0:
+            return FALSE_POSITIVES, 0.0
+        return of_losses(self.losses(owner, count)) if np.isfinite(self.charges[owner]) else (1, 1)
 
     def losses(self, owner: int, count: int) -> Losses:
         """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite."""

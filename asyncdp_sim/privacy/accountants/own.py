@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
+
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 TOLERANCE = 1e-16
@@ -62,6 +64,9 @@ class Accountant(Protocol):
 
     def whole(self, charges: Array) -> Array:
         """Return ε of K_i answers, each of which costs ε₀ = ``charges`` (N,) alone, shape (N,)."""
+
+    def attacker(self, released: Counts) -> Attacker:
+        """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +121,10 @@ class Pure:
         """Return K_i times the charge."""
         return self.answers * charges
 
+    def attacker(self, released: Counts) -> Attacker:
+        """Return what ε of so many answers allows, whatever the mechanism is."""
+        return of_pure(self.spent(released))
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -163,6 +172,10 @@ class Gaussian:
         each = np.array([gaussian_multiplier(e, self.delta) for e in charges.tolist()])
         with np.errstate(divide="ignore"):
             return self._epsilon(self.answers / (2 * np.square(each)))
+
+    def attacker(self, released: Counts) -> Attacker:
+        """Return what N(0, 1) against N(√m/z, 1) allows."""
+        return of_gaussian(np.sqrt(2 * self.zcdp(released)))
 
     def _epsilon(self, rho: Array) -> Array:
         values, places = np.unique(rho, return_inverse=True)

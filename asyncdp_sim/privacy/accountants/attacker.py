@@ -1,0 +1,117 @@
+"""ε in words: how well whoever hears all of an owner's answers tells which of two records is in.
+
+A test that cries "replaced" falsely with probability f does so rightly with at most T(f), the
+trade-off curve of the answers: whatever is done with them, and whatever else is known.
+"""
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.privacy.accountants.losses import Losses
+
+Array = npt.NDArray[np.float64]
+FALSE_POSITIVES = 0.01
+"""f at which the true-positive rate is told."""
+_LINES = 401
+"""Of the form δ(ε) + e^ε f, each of which is above T(f)."""
+_LEAST = 40.0
+"""The smallest slope that is looked at is e^−40."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """What the best attacker of each owner's answers can do, at most.
+
+    Attributes
+    ----------
+    power : array (..., N)
+        The true-positive rate at :data:`FALSE_POSITIVES`; that itself where nothing is told.
+    advantage : array (..., N)
+        The largest difference of the true- and false-positive rates, 0 to 1.
+    """
+
+    power: Array
+    advantage: Array
+
+
+def of_pure(
+    epsilon: Array, delta: float = 0.0, false_positives: float = FALSE_POSITIVES
+) -> Attacker:
+    """Return what (ε, δ) allows: T(f) = min(e^ε f + δ, 1 − e^−ε (1 − f − δ)), advantage at δ = 0.
+
+    Parameters
+    ----------
+    epsilon : array
+        ε ≥ 0, possibly infinite.
+    delta : float
+        δ in [0, 1).
+    false_positives : float
+        f in (0, 1).
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath (2015), The composition theorem for differential privacy: the
+    advantage is (e^ε − 1 + 2δ)/(e^ε + 1).
+    """
+    f = false_positives
+    with np.errstate(over="ignore"):
+        steep, flat = np.exp(epsilon) * f + delta, 1 - np.exp(-epsilon) * max(1 - f - delta, 0.0)
+    half = np.exp(-epsilon)
+    advantage = (1 - half + 2 * delta * half) / (1 + half)
+    return Attacker(np.minimum(np.minimum(steep, flat), 1.0), np.minimum(advantage, 1.0))
+
+
+def of_gaussian(mu: Array, false_positives: float = FALSE_POSITIVES) -> Attacker:
+    """Return what μ-GDP allows: T(f) = Φ(Φ⁻¹(f) + μ), and the advantage 2Φ(μ/2) − 1.
+
+    Parameters
+    ----------
+    mu : array
+        μ ≥ 0, possibly infinite.
+    false_positives : float
+        f in (0, 1).
+
+    References
+    ----------
+    Dong, Roth and Su (2022), Gaussian differential privacy.
+    """
+    from scipy.special import ndtr, ndtri
+
+    return Attacker(np.asarray(ndtr(ndtri(false_positives) + mu)), np.asarray(2 * ndtr(mu / 2) - 1))
+
+
+def of_losses(losses: Losses, false_positives: float = FALSE_POSITIVES) -> tuple[float, float]:
+    """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
+
+    Parameters
+    ----------
+    losses : Losses
+    false_positives : float
+        f in (0, 1).
+    """
+    reach = min(losses.pure, _LEAST)
+    slopes = np.linspace(-reach, min(reach, -log(false_positives)), _LINES)
+    lines = [losses.delta(e) + exp(e) * false_positives for e in slopes.tolist()]
+    pure = of_pure(np.array(losses.pure), false_positives=false_positives)
+    power = min(1.0, *lines, float(pure.power))
+    return power, min(losses.delta(0.0), float(pure.advantage))
+
+
+def words(power: float, advantage: float) -> str:
+    """Return both in a sentence."""
+    if advantage >= 1:
+        return "may tell for sure which of two records an owner holds"
+    return (
+        f"that cries falsely in {_percent(FALSE_POSITIVES)} of cases cries rightly in at most "
+        f"{_percent(power)}; its advantage is at most {advantage:.3g}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+__all__ = ["FALSE_POSITIVES", "Attacker", "of_gaussian", "of_losses", "of_pure", "words"]

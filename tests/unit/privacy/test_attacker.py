@@ -1,0 +1,179 @@
+"""ε in words: trade-off curves of answers, and tests that reach them and never cross them."""
+
+from dataclasses import replace
+from math import exp, inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from asyncdp_sim.audits import audit
+from asyncdp_sim.on_screen import figures
+from asyncdp_sim.privacy import Gaussian, Pure
+from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
+from asyncdp_sim.privacy.accountants.by_losses import ByLosses
+from asyncdp_sim.privacy.accountants.charges import charge_of
+from asyncdp_sim.privacy.accountants.losses import together
+from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair
+from asyncdp_sim.privacy.attack import Claim
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.scenario import load
+from tests.reproducibility.runs import scenario
+from tests.verification.test_audit_faults import SCENE
+
+PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "accountants.md"
+DELTA = 1e-6
+F = 0.01
+CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilon": 1.0}
+
+
+def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
+    for epsilon in (0.1, 1.0, 3.0):
+        wrong = 1 / (1 + exp(epsilon))
+        found = of_pure(np.array(epsilon), 0.0, wrong)
+        assert found.power == pytest.approx(1 - wrong)
+        assert found.advantage == pytest.approx(1 - 2 * wrong)
+        assert of_losses(together(((GenericPair(epsilon), 1),), DELTA)) == pytest.approx(
+            (float(of_pure(np.array(epsilon)).power), 1 - 2 * wrong), rel=1e-3
+        )
+
+
+def test_a_laplace_answer_is_told_by_the_known_curve() -> None:
+    """Below f = e^−ε/2 the best test is right in e^ε f; its advantage is 1 − e^(−ε/2)."""
+    for epsilon in (0.1, 1.0, 3.0):
+        power, advantage = of_losses(together(((LaplacePair(epsilon), 1),), DELTA))
+        assert power == pytest.approx(min(exp(epsilon) * F, 1.0), rel=2e-3)
+        assert advantage == pytest.approx(1 - exp(-epsilon / 2), rel=2e-3)
+
+
+def test_the_figures_of_the_page() -> None:
+    charge = charge_of(LaplacePair, 1.0, DELTA, 63)
+    power, advantage = of_losses(together(((LaplacePair(charge), 63),), DELTA))
+    pure = of_pure(np.array(1.0))
+    for said, value in (("2.72 %", 100 * pure.power), ("0.462", pure.advantage),
+                        ("1.85 %", 100 * power), ("0.097", advantage)):  # fmt: skip
+        assert float(said.split()[0]) == pytest.approx(float(value), rel=5e-3)
+        assert said in PAGE.read_text("utf-8")
+
+
+def test_gaussian_losses_have_the_gaussian_curve() -> None:
+    for mu in (0.1, 1.0, 4.0):
+        found, exact = of_losses(together(((GaussianPair(mu), 1),), DELTA)), of_gaussian(mu)
+        assert found[0] == pytest.approx(float(exact.power), rel=2e-2)
+        assert found[1] == pytest.approx(float(exact.advantage), rel=2e-2)
+        assert found[0] >= exact.power * (1 - 1e-9)
+        assert found[1] >= exact.advantage * (1 - 1e-9)
+        assert exact.power == pytest.approx(norm.sf(norm.isf(F) - mu))
+
+
+def test_nothing_is_told_by_nothing_and_everything_by_exact_answers() -> None:
+    counts = np.array([[0, 1]])
+    pure = Pure(np.array([4, 4]), np.array([1.0, inf]), np.array([1.0, inf]))
+    gaussian = Gaussian(np.array([4, 4]), np.array([1.0, inf]), np.array([5.0, 0.0]), DELTA)
+    for accountant in (pure, gaussian, ByLosses(pure, LaplacePair, DELTA)):
+        found = accountant.attacker(counts)
+        assert found.power == pytest.approx(np.array([[F, 1.0]]))
+        assert found.advantage == pytest.approx(np.array([[0.0, 1.0]]))
+
+
+def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_it() -> None:
+    """The likelihood ratio of 40 Laplace answers, moved by all that a record may move them."""
+    charge, answers, runs = 0.3, 40, 200_000
+    generator = np.random.default_rng(7)
+    scores = [
+        sum(
+            np.abs(x) - np.abs(x - charge)
+            for x in (generator.laplace(size=runs) + shift for _ in range(answers))
+        )
+        for shift in (0.0, charge)
+    ]
+    power, advantage = of_losses(together(((LaplacePair(charge), answers),), DELTA))
+    threshold = np.quantile(scores[0], 1 - F)
+    rightly = np.mean(scores[1] > threshold)
+    best = np.mean(scores[1] > 0) - np.mean(scores[0] > 0)
+    assert rightly == pytest.approx(power, rel=0.03)
+    assert rightly <= power + 4 * np.sqrt(power / runs + F / runs * exp(4))
+    assert best == pytest.approx(advantage, rel=0.02)
+    assert best <= advantage + 4 / np.sqrt(runs)
+
+
+def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one() -> None:
+    same = {"privacy__delta": 1e-6, "privacy__accountant": "pld"}
+    many = {"privacy__budget": {"kind": "per-owner-cap", "answers": 200}}
+    pure, composed = (run(scenario(**many, **CLIP, **more)).summary for more in ({}, same))
+    assert composed["attacker_power"] < 0.8 * pure["attacker_power"]
+    assert composed["attacker_advantage"] < 0.4 * pure["attacker_advantage"]
+    assert pure["attacker_power"] == pytest.approx(exp(1) * F)
+
+
+def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon() -> None:
+    loose = {"privacy__sensitivity": {"kind": "declared", "bound": 1e-3}}
+    found = run(scenario(**loose))
+    assert found.summary["private"] is False
+    assert found.summary["attacker_power"] == 1
+    assert found.summary["attacker_advantage"] == 1
+    said = dict(figures(manifest(found)))
+    assert said["an attacker"] == "may tell for sure which of two records an owner holds"
+    bare = run(scenario(privacy={"mechanism": "none"}))
+    assert bare.summary["attacker_power"] is None
+    assert "an attacker" not in dict(figures(manifest(bare)))
+
+
+def test_the_screen_says_what_an_attacker_can_do() -> None:
+    said = dict(figures(manifest(run(scenario(**CLIP)))))
+    assert said["an attacker"] == words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1))
+    assert said["an attacker"] == (
+        "that cries falsely in 1 % of cases cries rightly in at most 2.72 %; "
+        "its advantage is at most 0.462"
+    )
+
+
+def test_owners_curves_are_written_where_answers_are_composed(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    made = run(scenario(privacy__delta=1e-6, privacy__accountant="pld"))
+    write(made, tmp_path / "out")
+    table = pq.read_table(tmp_path / "out" / "spending.parquet").to_pandas()
+    owners = pq.read_table(tmp_path / "out" / "owners.parquet").to_pandas()
+    for owner, rows in table.groupby("owner"):
+        assert np.all(np.diff(rows["epsilon"]) > 0)
+        assert np.all(np.diff(rows["delta"]) <= 0)
+        his = owners[owners["owner"] == owner]
+        most = his.loc[his["answers_released"].idxmax()]
+        assert rows["answers"].unique().tolist() == [most["answers_released"]]
+        above = rows[rows["epsilon"] >= most["epsilon_spent"]]
+        assert above["delta"].max() <= 1e-6 * (1 + 1e-9)
+        assert rows["delta"].iloc[0] == pytest.approx(his["attacker_advantage"].max(), rel=1e-9)
+    write(run(scenario()), tmp_path / "plain")
+    assert not (tmp_path / "plain" / "spending.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [(), ("privacy.mechanism=gaussian", "privacy.delta=1e-5")],
+    ids=["laplace", "gaussian"],
+)
+def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
+    settings: tuple[str, ...],
+) -> None:
+    found = audit(load(SCENE, settings)[0], answers=20_000, runs=20, confidence=0.999)
+    for check in found.checks:
+        finding = check.finding
+        assert finding.rightly <= check.claim.most_true(finding.falsely)
+    answer = found.checks[0]
+    assert answer.finding.rightly > answer.finding.falsely  # it tells something
+    less = replace(answer.claim, epsilon=answer.claim.epsilon / 3)
+    assert answer.finding.rightly > less.most_true(answer.finding.falsely)  # and would be across
+    [said] = [line for line in found.lines() if line.startswith("one answer") and "cries" in line]
+    assert said.endswith(
+        f"at most {answer.claim.most_true(answer.finding.falsely):.3g} may be right then"
+    )
+
+
+def test_a_claims_curve() -> None:
+    assert Claim(1.0).most_true(0.01) == pytest.approx(exp(1) * 0.01)
+    assert Claim(1.0, 0.1).most_true(0.0) == 0.1
+    assert Claim(inf).most_true(0.01) == 1
+    assert Claim(1.0).most_true(1.0) == 1
