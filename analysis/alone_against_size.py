@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import not_a_result
@@ -58,8 +59,7 @@ def by_size(
     gains = alone > means[:, None]
     with style():
         figure, axes = canvas(height=4.2)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axis(axes, "xy")
         look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
         rest = ~gains[-1]
         axes.plot(

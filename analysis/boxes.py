@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.lines import key, legend, scale
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -36,7 +37,7 @@ def by_iteration(lines: Sequence[Line], *, name: str = "boxes") -> Picture:
     found = [quartiles(line.result, "k") for line in lines]
     with style():
         figure, axes = canvas(height=4.0)
-        axes.set_yscale("log")
+        log_axis(axes)
         for (k, (low, middle, high)), shade in zip(found, shades, strict=True):
             axes.vlines(k, low, high, color=shade, alpha=0.6, linewidth=2.2)
             axes.plot(k, middle, color=THEORY, linewidth=1.0)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from asyncdp_sim.figures.kit.lines import key, legend, looks
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -112,8 +113,7 @@ def averaging(epsilons: Sequence[float], results: Sequence[Result]) -> Picture:
             axes.axhline(advantage_bound(epsilon), color=shade, linestyle="--", linewidth=0.9)
             table |= {f"advantage_{epsilon:g}": found}
             table |= {f"bound_{epsilon:g}": np.full(len(counts), advantage_bound(epsilon))}
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axis(axes, "xy")
         axes.set_xlim(1, MOST_ANSWERS)
         axes.set_xlabel("answers $K$ that share the budget $\\epsilon$, all seen")
         axes.set_ylabel("the test's advantage\n(true − false positive rate)")
@@ -157,8 +157,7 @@ def _scale(panels: Sequence[Axes], rows: Sequence[Learned]) -> None:
         place: number(row.epsilon) for row, place in zip(rows, _places(rows).tolist(), strict=True)
     }
     for axes in panels:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axis(axes, "xy")
         axes.xaxis.set_major_locator(FixedLocator(sorted(names)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: names.get(place, "")))
         axes.xaxis.set_minor_locator(NullLocator())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import Label
 from asyncdp_sim.figures.kit.style import BAND, MARKERS, OKABE_ITO, small_panels, style
@@ -151,8 +152,7 @@ def _draw(axes: Axes, panel: Panel, looks: dict[str, tuple[str, str]]) -> None:
         level = np.exp(np.log(scaled[len(each.sizes) // 2 :]).mean())
         where.plot(upper, level * (upper / middle) ** fit.value, color=look["color"], linewidth=0.9)
     for each_axes in (axes, right):
-        each_axes.set_xscale("log")
-        each_axes.set_yscale("log")
+        log_axis(each_axes, "xy")
     _roomy(axes, [g.costs for g in panel.growths if g.part != MEMORY])
     _roomy(right, [g.costs / 2**20 for g in panel.growths if g.part == MEMORY])
     _references(axes, panel)

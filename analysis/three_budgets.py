@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from asyncdp_sim.figures.kit.lines import scale
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number, numbers
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -48,7 +49,7 @@ def psi_against_time(sweep: Sweep, *, name: str = "three-budgets") -> Picture:
         draw_quartiles(axes, found, shades)
         for line, (time, psi), shade in zip(lines, found, shades, strict=True):
             _say(axes, line, float(time[-1]), float(psi[1, -1]), shade)
-        axes.set_xscale("log")
+        log_axis(axes, "x")
         scale(
             axes, ylabel="loss above the best model's\n($\\psi$: 1 is twice the least loss)",
         )  # fmt: skip

@@ -11,9 +11,11 @@ from asyncdp_sim.cli.screen import keeping, note
 STUDIES = {
     "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
     "collab-11": "ψ over owner 1's records and budget, beside four kinds of others",
+    "data-market": "the market of data: who buys what, and at which prices",
     "lending-convergence": "the points that the paper publishes, beside ψ",
     "lending-three-budgets": "ψ against time for three budgets in one picture",
     "owner-learner-collude": "what coalitions learn of the others' answers",
+    "privacy-over-distance": "what a record costs over the hops from its owner",
 }
 """Pictures of the project's own studies, by entry; they are no part of the package."""
 

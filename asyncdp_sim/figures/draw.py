@@ -19,6 +19,7 @@ from asyncdp_sim.figures.sweeps import (
     coalition,
     collaboration,
     collision_price,
+    crossed,
     fairness,
     graphs,
     guarantees,
@@ -33,6 +34,8 @@ from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 Shown = tuple[Picture, Sequence[Result]]
 MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone
+CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
+"""Pictures of what changes with the settings."""
 BEYOND: tuple[SweepFigure[Any], ...] = (
     collaboration.FIGURE,
     coalition.FIGURE,
@@ -146,8 +149,9 @@ def pictures(
     entries: list[Shown] = []
     if isinstance(opened, Sweep):
         changes = _drawn(opened, (overview.FIGURE,)) or _drawn(opened, (settings.FIGURE,))
+        changes += _drawn(opened, (crossed.FIGURE,))
         if len(changes) == 0:
-            reasons = (overview.FIGURE.why_not(opened), settings.FIGURE.why_not(opened))
+            reasons = [each.why_not(opened) for each in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += changes + _drawn(opened, (graphs.FIGURE,))
         entries += _of_channels(opened, notes) + _of_liars(opened, notes)

@@ -30,7 +30,7 @@ def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
     assert [f"r/figures/{name}.png" for name in OF_A_RUN] == names(ran)[:2]
     assert ran.out.splitlines()[-1] == "to make it again: asyncdp replay r"
     assert all((here / name).exists() for name in names(ran))
-    assert "note: r: not drawn: staleness: no answer was stale in r" in ran.lines
+    assert "note: r: not drawn: staleness: no answer was stale" in ran.lines
     told = command.done("forecast", "small.toml", "--json").out
     (here / "f.json").write_text(told, encoding="utf-8")
     drawn = command.done("plot", "f.json")

@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.lines import key, legend, scale
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import columns, wrapped
 from asyncdp_sim.figures.kit.picture import Picture, save, write
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -68,7 +69,7 @@ def psi_ratio(lines: Sequence[Line]) -> Picture | None:
         figure, axes = canvas(height=3.4)
         draw_quartiles(axes, quartiles, shades)
         axes.axhline(1.0, color=THEORY, linewidth=0.8, linestyle="--")
-        axes.set_yscale("log")
+        log_axis(axes)
         axes.set_xlim(0, max(grid[-1] for grid, _ in quartiles))
         scale(axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name}")
         keys: list[Artist] = [

@@ -4,14 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from asyncdp_sim.data import SYNTHETIC
+from asyncdp_sim.figures.kit.log_axis import leaves_frame
 from asyncdp_sim.figures.kit.numbers import as_float, listed, numbers
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result
 
+BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that has diverged."
+
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
-    return f"Figure {number}. {picture.caption} {settings(results)} {picture.label.text}"
+    said = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    return f"Figure {number}. {said} {settings(results)} {picture.label.text}"
 
 
 def settings(results: Sequence[Result]) -> str:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.style import MARKERS, colours, plain_numbers
 
@@ -55,7 +56,8 @@ def draw_line(axes: Axes, x: Any, ends: npt.NDArray[np.float64], **look: Any) ->
 
 def scale(axes: Axes, log: str = "y", **named: str) -> None:
     """Make axes that are drawn on logarithmic in x, y or both, rule them, and name them."""
-    axes.set(**{f"{each}scale": "log" for each in log}, **named)
+    log_axis(axes, log)
+    axes.set(**named)
     if "y" in log:
         plain_numbers(axes)
         _end_at_frame(axes)

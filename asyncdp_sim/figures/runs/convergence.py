@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.lines import key, legend, scale
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -188,7 +189,7 @@ def _drawn(
         names = [wrapped(line.name) for line in lines]
         rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
         figure, axes = canvas(height=3.8 + 0.2 * rows)
-        axes.set_yscale("log")
+        log_axis(axes)
         draw_quartiles(axes, found, shades)
         _mark_published(axes, lines, found, shades)
         elsewhere = why if any(line.published is not None for line in lines) else ""
@@ -196,7 +197,7 @@ def _drawn(
             told = wrapped(f"Published points: {elsewhere}.", 105, 3)
             axes.set_title(told, loc="left", fontsize=7, color="#444444")
         if since is not None:
-            axes.set_xscale("log")
+            log_axis(axes, "x")
             caption += f", on a logarithmic axis from t = {number(since)} on"
         axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
         if since is not None:

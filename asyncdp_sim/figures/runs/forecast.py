@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import Label
@@ -76,7 +77,8 @@ def over_time(found: dict[str, Any]) -> Picture:
             )  # fmt: skip
         if np.isfinite(known(found.get("target"))):
             axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
-        axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$", yscale="log")
+        axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$")
+        log_axis(axes)
         axes.legend(loc="best")
     caption = (
         f"The expected relative fitness over time ({found['method']}; {found['moments']}), and "
@@ -110,7 +112,7 @@ def owners(found: dict[str, Any]) -> Picture:
                     ha="center", fontsize=7,
                 )  # fmt: skip
         axes.set(xlabel="records of the owner $n_i$", ylabel="relative fitness $\\psi$")
-        axes.set(xscale="log", yscale="log")
+        log_axis(axes, "xy")
         axes.legend(loc="best")
     caption = (
         f"What owners would have of joining: {int(gains.sum())} of {len(each)} end with a smaller "

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
@@ -56,7 +57,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     longer = np.searchsorted(np.sort(observed), t, side="right")
     table: Table = {"t": t, "survival": 1 - longer / len(observed)}
     said = f"{len(observed):,} gaps"
-    axes.set_yscale("log")
+    log_axis(axes)
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
         _draw_law(axes, table)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.lines import key, legend
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -47,7 +48,7 @@ def curves(lines: Sequence[Line]) -> Picture:
     with style():
         figure, both = panels((1.0, 1.3), height=5.2)
         for axes, found in zip(both, (trained, unseen), strict=True):
-            axes.set_yscale("log")
+            log_axis(axes)
             axes.grid(axis="y")
             draw_quartiles(axes, found, shades)
             axes.set_xlim(0, max(grid[-1] for grid, _ in found))

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.lines import key
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
@@ -65,7 +66,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
     with style():
         figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)
         top = shown[0]
-        top.set_yscale("log")
+        log_axis(top)
         top.set_xlim(0.4, n_owners + 0.6)
         top.plot(owners, alone, label="" if both else OWN, **ALONE)
         for mean, shade in zip(means, shades, strict=True):
@@ -114,7 +115,7 @@ def _unseen(
     axes.plot(owners - 0.15, alone / together, label=OWN, **ALONE)
     private = [line.result.of_owners("held_out_loss").mean(axis=0) for line in lines]
     if np.nanmax(np.stack(private) / together) > WIDE:
-        axes.set_yscale("log")
+        log_axis(axes)
     for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
         at = owners + 0.35 * place / len(lines)
         mark = MARKERS[place % len(MARKERS)]

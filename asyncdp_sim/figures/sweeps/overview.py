@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.source import Sweep
@@ -147,7 +148,7 @@ def _horizontal(axes: Axes, x: Array) -> None:
     """Scale the axis of the swept number, and put ∞ at its end if it takes that value."""
     finite = x[np.isfinite(x)]
     if _is_wide(finite):
-        axes.set_xscale("log")
+        log_axis(axes, "x")
         ticks = LogLocator(subs=(1.0,)).tick_values(finite[0], finite[-1])
         inside = [tick for tick in ticks if finite[0] <= tick <= finite[-1]]
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks
+from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import known
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
@@ -99,7 +100,7 @@ def panels(found: Sequence[RivalSeries], rows: Sequence[Table]) -> Figure:
         draw_line(above, some["epsilon"], ends(some, PSI), **lines[each.name])
         below.plot(some["epsilon"], some["time"], **lines[each.name])
     for axes in grid.flat:
-        axes.set(xscale="log", yscale="log")
+        log_axis(axes, "xy")
         number_ticks(axes, [epsilon for each in found for epsilon in each.at])
         axes.grid(axis="y")
     for (above, below), count in zip(grid.T, counts, strict=True):

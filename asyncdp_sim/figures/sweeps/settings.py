@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.lines import strokes
+from asyncdp_sim.figures.kit.log_axis import arrows, beyond, log_axis
 from asyncdp_sim.figures.kit.numbers import numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
 from asyncdp_sim.figures.kit.source import Result, Sweep
@@ -55,16 +56,21 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
 
 
 def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -> None:
-    value, low, high = np.where(np.isfinite(values), values, np.nan)
-    known = values[np.isfinite(values)]
+    diverged = beyond(values[0])
+    value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
+    known = values[np.isfinite(values) & ~diverged]
     bars = strokes(value, low, high)
     axes.errorbar(
         value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2,
         clip_on=False,
     )  # fmt: skip
+    if diverged.any():
+        arrows(axes, places[diverged], color=BLUE, markersize=5)
     middle = value[np.isfinite(value)]
-    if middle.min() > 0 and middle.max() > WIDE * middle.min():
-        axes.set_xscale("log")
+    if len(middle) == 0:
+        axes.set_xticks([])
+    elif middle.min() > 0 and middle.max() > WIDE * middle.min():
+        log_axis(axes, "x")
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif what != "psi_final_median":
         axes.set_xlim(0, 1.1 * known.max())

@@ -1,0 +1,140 @@
+"""ψ over three settings that are crossed: a row, a panel and a marker for each value of one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from asyncdp_sim.figures.kit.lines import key, legend, looks, strokes
+from asyncdp_sim.figures.kit.log_axis import arrows, beyond, log_axis
+from asyncdp_sim.figures.kit.numbers import wrapped
+from asyncdp_sim.figures.kit.outcomes import psi_at_end
+from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+
+MOST_ROWS = 16
+MOST_PANELS = 4
+MOST_MARKERS = 5
+APART = 0.56  # from the first marker of a row to its last, in rows
+NAME = 30  # letters of a row's or a panel's name in one line
+PSI = "psi_final_median"
+
+
+@dataclass(frozen=True)
+class Marked(Series):
+    """The cells of one panel that share a marker, each at the place of its row.
+
+    Attributes
+    ----------
+    panel : str
+        In words.
+    rows_of_all : tuple of str
+        The rows in words, from the uppermost.
+    crossed : tuple of str
+        The paths of rows, panels and markers.
+    """
+
+    panel: str
+    rows_of_all: tuple[str, ...]
+    crossed: tuple[str, str, str]
+
+
+def select(sweep: Sweep) -> list[Marked] | str:
+    """Return a series for each panel and marker, or in words why there are none."""
+    values = sweep.varying
+    if len(values) != 3 or "run.seed" in values:
+        return f"{len(values)} settings are swept, and 3 can be crossed"
+    # The path of most values has the rows; of the others a number has the markers, if there is one.
+    row, *others = sorted(values, key=lambda path: -len(values[path]))
+    panel, marker = sorted(others, key=lambda path: all(map(_is_number, values[path])))
+    for path, most in ((row, MOST_ROWS), (panel, MOST_PANELS), (marker, MOST_MARKERS)):
+        if len(values[path]) > most:
+            return f"{path} has {len(values[path])} values, more than {most}"
+    rows = tuple(dict.fromkeys(cell.label([row]) for cell in sweep.cells))
+    named = dict.fromkeys(cell.label([panel]) for cell in sweep.cells)
+    return [
+        series
+        for name in named
+        for series in Marked.grouped(
+            [cell for cell in sweep.cells if cell.label([panel]) == name],
+            lambda cell: cell.label([marker]),
+            lambda cell: rows.index(cell.label([row])),
+            panel=name,
+            rows_of_all=rows,
+            crossed=(row, panel, marker),
+        )
+    ]
+
+
+def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
+    """Draw the median of ψ at the end in all rows, with its interval, on one scale."""
+    names = list(dict.fromkeys(each.panel for each in found))
+    marks = list(dict.fromkeys(each.name for each in found))
+    lines = found[0].rows_of_all
+    shift = np.linspace(-APART / 2, APART / 2, len(marks)) if len(marks) > 1 else np.zeros(1)
+    look = looks(len(marks), markersize=3.8, linestyle="none")
+    figure = sheet(7.6, 0.34 * len(lines) + 1.5)
+    several = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
+    for each, some in zip(found, rows, strict=True):
+        place = marks.index(each.name)
+        axes = several[names.index(each.panel)]
+        _draw(axes, np.array(each.at) + shift[place], ends(some, PSI), look[place])
+    for axes, name in zip(several, names, strict=True):
+        axes.set_title(wrapped(name, NAME), fontsize=8)
+        axes.set_yticks(range(len(lines)), [wrapped(line, NAME) for line in lines])
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("$\\psi$ at the end (median)")
+        axes.grid(axis="x")
+        for line in np.arange(len(lines) - 1) + 0.5:
+            axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)
+    log_axis(several[0], "x")
+    several[0].set_ylim(len(lines) - 0.5, -0.5)
+    keys = [key(name, **each) for name, each in zip(marks, look, strict=True)]
+    legend(figure, keys, len(keys))
+    return figure
+
+
+def _draw(
+    axes: Axes, places: npt.NDArray[Any], values: npt.NDArray[Any], look: dict[str, Any]
+) -> None:
+    diverged = beyond(values[0])
+    value, low, high = np.where(np.isfinite(values) & (values > 0) & ~diverged, values, np.nan)
+    bars = strokes(value, low, high)
+    axes.errorbar(value, places, xerr=bars, elinewidth=1.0, capsize=0, **look)
+    if diverged.any():
+        arrows(axes, places[diverged], **look)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _rows(each: Marked) -> Table:
+    row, panel, marker = each.crossed
+    table: Table = {row: np.array([each.rows_of_all[place] for place in each.at])}
+    table |= {name: np.repeat([said], len(each.at)) for name, said in
+              ((panel, each.panel), (marker, each.name))}  # fmt: skip
+    numbers = each.rows(marker, "place", **{PSI: psi_at_end})
+    return table | {name: numbers[name] for name in (PSI, f"{PSI}_low", f"{PSI}_high")}
+
+
+def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:
+    row, panel, marker = found[0].crossed
+    psi = np.concatenate([some[PSI] for some in rows])
+    said = (
+        f"Median of ψ at the end, for each {row} (rows), {panel} (panels) and {marker} (markers); "
+        "strokes: 95 % intervals over replicates (exact ones, and of fewer than six replicates "
+        "their whole range)"
+    )
+    left = int(np.count_nonzero(~(psi > 0)))
+    if left > 0:
+        said += f"; {left} of {len(psi)} cells without a positive one are left out"
+    return said + "."
+
+
+FIGURE = SweepFigure("crossed", select, _rows, panels, _caption)

@@ -1,0 +1,98 @@
+"""Three settings that are crossed, such as every algorithm over α and availability."""
+
+from pathlib import Path
+
+import numpy as np
+
+from asyncdp_sim.figures.draw import CHANGES
+from asyncdp_sim.figures.sweeps import crossed
+from scenarios import entry
+from tests.unit.figures.made import curve, finished, made
+
+ALPHA = (0.3, 1e6)
+ONLINE = ('{"kind": "always"}', '{"kind": "bernoulli", "probability": 0.2}')
+VARIANTS = ("fedbuff", "collab-1", "dual-averaging")
+
+
+def swept(folder: Path, psi):
+    """Return a sweep of α, availability and variant, with ψ by their places."""
+    places = list(np.ndindex(len(ALPHA), len(ONLINE), len(VARIANTS)))
+    for number, place in enumerate(places):
+        curve(made(folder / f"cell-{number:04d}"), psi(place))
+    columns = {
+        "data.split.dirichlet": [ALPHA[a] for a, _, _ in places],
+        "availability": [ONLINE[b] for _, b, _ in places],
+        "variant": [VARIANTS[c] for _, _, c in places],
+    }
+    return finished(folder, columns)
+
+
+def at(place):
+    a, b, c = place
+    return 10.0 ** (a - 2 * b + 3 * c)
+
+
+def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_path):
+    found = swept(tmp_path, lambda place: [0.5 * at(place), at(place), 4 * at(place)])
+    picture = crossed.FIGURE.picture(found)
+    panels = picture.figure.axes
+    assert [axes.get_title() for axes in panels] == ["always online", "online 20 % of the time"]
+    assert [each.get_text() for each in panels[0].get_yticklabels()] == list(VARIANTS)
+    [legend] = picture.figure.legends
+    names = [each.get_text() for each in legend.get_texts()]
+    assert names == ["Dirichlet α = 0.3", "Dirichlet α = 1,000,000"]
+    for b, axes in enumerate(panels):
+        assert axes.get_xscale() == "log"
+        for a, drawn in enumerate(axes.containers):
+            psi, rows = drawn.lines[0].get_data()
+            assert psi.tolist() == [at((a, b, c)) for c in range(3)]
+            assert np.rint(rows).tolist() == [0, 1, 2]
+            [ends] = drawn.lines[2]
+            assert [each[:, 0].tolist() for each in ends.get_segments()] == [
+                [0.5 * middle, 4 * middle] for middle in psi
+            ]
+    assert len(picture.table["psi_final_median"]) == 12
+    rows = zip(*(picture.table[each] for each in (*found.paths, "psi_final_median")), strict=True)
+    told = {(alpha, online, variant): psi for alpha, online, variant, psi in rows}
+    assert told[names[1], "always online", "collab-1"] == at((1, 0, 1))
+    assert "each variant (rows), availability (panels) and data.split.dirichlet" in picture.caption
+
+
+def test_what_diverged_is_an_arrow_at_the_end_and_told(tmp_path):
+    found = swept(tmp_path, lambda place: [np.inf if place == (0, 1, 2) else at(place)])
+    always, sometimes = crossed.FIGURE.picture(found).figure.axes
+    assert "beyond-axis" not in [line.get_gid() for line in always.lines]
+    [arrow] = [line for line in sometimes.lines if line.get_gid() == "beyond-axis"]
+    assert np.rint(arrow.get_ydata()).tolist() == [2]
+    assert "of 12 cells" not in crossed.FIGURE.picture(found).caption
+
+
+def test_it_joins_the_pictures_of_what_changes_with_the_settings(tmp_path):
+    found = swept(tmp_path, lambda place: [at(place)])
+    able = [each.name for each in CHANGES if each.why_not(found) is None]
+    assert able == ["settings", "crossed"]
+
+
+def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
+    curve(made(tmp_path / "two" / "cell-0000"), [1.0])
+    two = finished(tmp_path / "two", {"privacy.epsilon": [1.0]})
+    assert crossed.FIGURE.why_not(two) == "0 settings are swept, and 3 can be crossed"
+    several = [f"of {n}" for n in range(6)]
+    for number, _ in enumerate(several * 8):
+        curve(made(tmp_path / "many" / f"cell-{number:04d}"), [1.0])
+    columns = {
+        "variant": several * 8,
+        "protocol": [f"p{n // 6 % 5}" for n in range(48)],
+        "channel": [f"c{n % 2}" for n in range(48)],
+    }
+    why = crossed.FIGURE.why_not(finished(tmp_path / "many", columns))
+    assert why == "protocol has 5 values, more than 4"
+
+
+def test_the_entry_of_every_algorithm_is_one():
+    swept_paths = entry("unlike-owners").scenario().sweep
+    counts = sorted(len(values) for values in swept_paths.values())
+    assert counts == [3, 3, 11]
+    assert counts[0] <= crossed.MOST_MARKERS
+    assert counts[1] <= crossed.MOST_PANELS
+    assert counts[2] <= crossed.MOST_ROWS
