@@ -1,4 +1,4 @@
-"""What right guesses of fair coins show of ε (Steinke, Nasr and Jagielski 2023, for δ = 0).
+"""Lower bounds on ε from right guesses of fair coins (Steinke, Nasr and Jagielski 2023).
 
 Each of m coins decides which of two values a record has. From what a mechanism released, the
 coins of some are guessed. However the guesses are made, of r of them no more are right than of r
