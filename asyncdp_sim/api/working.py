@@ -201,6 +201,8 @@ def audit(
     answers: int = 1_000_000,
     runs: int = 1000,
     confidence: float = 0.999,
+    one_run: bool = False,
+    canaries: int | None = None,
     workers: int = 1,
     progress: Progress | bool = False,
 ) -> Audit:
@@ -214,6 +216,11 @@ def audit(
         Single answers, and whole runs, on each of two neighbouring datasets, ≥ 100.
     confidence : float
         Of all bounds together, in (0, 1).
+    one_run : bool
+        Whether to train once instead, with canaries: records that coins decide, and that are
+        guessed from all answers. ``answers``, ``runs`` and ``workers`` are not used then.
+    canaries : int, optional
+        How many of them; absent, as many as there is room for, up to 1000. With ``one_run`` only.
 
     Raises
     ------
@@ -225,6 +232,8 @@ def audit(
     >>> scenario = ad.load("vary-availability").replace(run={"updates": 3}, owners={"records": 9})
     >>> ad.audit(scenario, answers=1000, runs=100).exceeded
     False
+    >>> ad.audit(scenario, one_run=True, canaries=10).guessed.canaries
+    10
     """
     from asyncdp_sim import audits
 
@@ -233,8 +242,14 @@ def audit(
             raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
     if not 0 < confidence < 1:
         raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
+    if canaries is not None and not one_run:
+        raise SpecError([Fault("canaries", str(canaries), "allowed is with one_run=True")])
     given = as_scenario(scenario)
     with told(progress) as hears:
+        if one_run:
+            return audits.audit_one_run(
+                given, canaries=canaries, confidence=confidence, progress=hears
+            )
         return audits.audit(
             given,
             answers=answers,

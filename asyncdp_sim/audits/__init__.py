@@ -10,6 +10,7 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.composition import noise_composes
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
 from asyncdp_sim.audits.neighbours import neighbours
+from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.audits.whole_run import audit_run
 from asyncdp_sim.audits.worst import made_up
@@ -37,6 +38,8 @@ class Audit:
         κ, owners that may share a record.
     facts : tuple of Fact
         What needs no confidence.
+    guessed : Guessed, optional
+        What canaries in one run showed, where that was asked for.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class Audit:
     confidence: float
     overlap: int = 1
     facts: tuple[Fact, ...] = ()
+    guessed: Guessed | None = None
 
     @property
     def exceeded(self) -> bool:
@@ -61,7 +65,8 @@ class Audit:
 
     @property
     def _found(self) -> tuple[Checked, ...]:
-        return (*self.checks, *self.facts)
+        once = () if self.guessed is None else (self.guessed,)
+        return (*self.checks, *once, *self.facts)
 
     def to_frame(self) -> Any:
         """Return a row per attack and per fact, as pandas; a fact has no figures."""
@@ -94,7 +99,8 @@ class Audit:
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
-            *(fact.words() for fact in self.facts),
+            *(each.words() for each in self._found[len(self.checks) :]),
+            *([] if self.guessed is None else self.guessed.limits()),
             *shared,
             self.verdict,
         ]
@@ -137,13 +143,8 @@ def audit(
     DataError
         If a data file is not what the scenario says, or an optimum is not found.
     """
-    scenario = scenario.base()
-    privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
-    if not privacy.hides:
-        given = repr(privacy.mechanism.kind)
-        raise SpecError([Fault("privacy.mechanism", given, f"{allowed} claimed without noise")])
-    if np.isinf(privacy.epsilons(scenario.owners.count)).all():
-        raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
+    scenario = _claiming(scenario)
+    privacy = scenario.privacy
     beginning(progress, "choosing records that differ")
     pairs = [neighbours(scenario)]
     if pairs[0].error is not None:  # nothing is left to be drawn
@@ -179,8 +180,57 @@ def audit(
     return Audit(checks, words, confidence, privacy.overlap, facts)
 
 
+def audit_one_run(
+    scenario: Scenario,
+    *,
+    canaries: int | None,
+    confidence: float,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack a scenario in one training, whose data hold canaries: records that coins decide.
+
+    Parameters
+    ----------
+    scenario, confidence, progress
+        As for :func:`audit`.
+    canaries : int or None
+        How many, ≥ 1; None is as many as there is room for, up to 1000.
+
+    Raises
+    ------
+    SpecError
+        If the scenario claims no finite ε, if its bound is only declared, or if there is no room
+        for so many canaries.
+    DataError
+        As :func:`audit`.
+    """
+    scenario = _claiming(scenario)
+    beginning(progress, "training once with canaries")
+    guessed = audit_once(scenario, canaries, 1 - confidence)
+    told = f"each of {guessed.canaries} records, encoded, is one of two by a fair coin"
+    return Audit((), told, confidence, scenario.privacy.overlap, guessed=guessed)
+
+
+def _claiming(scenario: Scenario) -> Scenario:
+    """Return the base cell of a scenario.
+
+    Raises
+    ------
+    SpecError
+        If it claims no finite ε.
+    """
+    scenario = scenario.base()
+    privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
+    if not privacy.hides:
+        given = repr(privacy.mechanism.kind)
+        raise SpecError([Fault("privacy.mechanism", given, f"{allowed} claimed without noise")])
+    if np.isinf(privacy.epsilons(scenario.owners.count)).all():
+        raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
+    return scenario
+
+
 _RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
 """What attacks on runs are called, and their random streams."""
 
 
-__all__ = ["Audit", "Check", "Fact", "audit"]
+__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "audit_one_run"]

@@ -14,6 +14,10 @@ COLUMNS = {
     "epsilon_most": ("none", "the largest ε that so many runs can show"),
     "runs": ("runs", "runs on each of the two datasets"),
     "exceeded": ("none", "whether the claim is refuted by it"),
+    "canaries": ("records", "records that coins decided, in one run"),
+    "guesses": ("records", "canaries whose coins were guessed"),
+    "right": ("records", "guesses that are right"),
+    "epsilon_tight": ("none", "what so many guesses show of a mechanism tight at its claim"),
 }
 """Columns of an audit's frame, with unit and meaning."""
 

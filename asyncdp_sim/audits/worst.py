@@ -6,6 +6,7 @@ pairs one is taken whose gradients are as far apart as the bound allows, and by 
 other queries: what moves all answers alike drops out of their differences.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -21,6 +22,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
+Record = tuple[Array, float]
+"""Features (p,) and a target."""
 SIZES = (0.1, 1.0, 10.0, 1000.0, -0.1, -1.0, -10.0, -1000.0)
 """What a direction of unit length is multiplied by."""
 TARGETS = (0.0, 1.0, -1.0, 1000.0, -1000.0)
@@ -62,17 +65,18 @@ def made_up(scenario: Scenario) -> MadeUp | None:
         return None
     dataset = build_dataset(scenario)
     owner = dearest(scenario, dataset)
-    queries = _queries(scenario, prepare(scenario, dataset))
-    records = list(_made_up(scenario))
-    x, y = [each[None] for each, _ in records], [np.array([value]) for _, value in records]
-    gradients = single_gradients(scenario, x, y, queries)
+    queries = asked(scenario, prepare(scenario, dataset))
+    p = scenario.data.features
+    directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
+    records = along(scenario, [*directions, np.full(p, 1 / p)])
+    gradients = gradients_of(scenario, records, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    one, other, query = _far(gradients, order, varied=False)
-    sides = [_with(scenario, dataset, owner, *records[j]) for j in (one, other)]
+    one, other, query = far(gradients, order, _at_one_query)
+    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
     at = np.array([owner]), queries[[query]]
     answers = [each.task.reply.gradients.gradient(*at)[0] for each in sides]
-    one, other, _ = _far(gradients, order, varied=True)
-    sides = [_with(scenario, dataset, owner, *records[j]) for j in (one, other)]
+    one, other, _ = far(gradients, order, _varied)
+    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
     told = " or ".join(_said(*records[j]) for j in (one, other))
     row, called = dataset.row_name(dataset.rows[owner][0]), scenario.owners.participants[owner]
     pair = Neighbours(owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {told}")
@@ -86,56 +90,72 @@ def dearest(scenario: Scenario, dataset: Dataset) -> int:
     return max(finite, key=lambda owner: (*price[owner], -owner))
 
 
-def _queries(scenario: Scenario, problem: Problem) -> Array:
+def asked(scenario: Scenario, problem: Problem) -> Array:
     """Return what a few runs ask, none twice."""
     talkative = scenario.model_copy(update={"trigger": None})
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
-    asked = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
-    return np.unique(np.concatenate(asked), axis=0)[:_QUERIES]
+    points = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
+    return np.unique(np.concatenate(points), axis=0)[:_QUERIES]
 
 
-def _made_up(scenario: Scenario) -> list[tuple[Array, float]]:
-    """Return records: features and a target."""
-    p = scenario.data.features
-    directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
-    directions.append(np.full(p, 1 / p))
+def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
+    """Return records along these directions, short and long, with small and large targets."""
     targets = (1.0, -1.0) if scenario.model.classifies else TARGETS
-    return [(size * along, y) for along, size, y in product(directions, SIZES, targets)]
+    return [(size * each, y) for each, size, y in product(directions, SIZES, targets)]
 
 
-def _far(gradients: Array, order: int, *, varied: bool) -> tuple[int, int, int]:
+def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
+    """Return gradients (queries, records, p) of single records, bounded."""
+    x, y = [each[None] for each, _ in records], [np.array([value]) for _, value in records]
+    return single_gradients(scenario, x, y, queries)
+
+
+def far(gradients: Array, order: int, worth: Callable[[Array, int], Array]) -> tuple[int, int, int]:
     """Return two records whose gradients (queries, records, p) are far apart, and where most.
 
-    By their distance where it is largest; or, ``varied``, by its mean over queries and by how much
-    the difference itself varies.
+    ``worth`` says of differences (queries, m, p) how far apart, in the norm of that order, (m,).
     """
     best, found = 0.0, (0, 1, 0)
     for one in range(gradients.shape[1] - 1):
         apart = gradients[:, one + 1 :] - gradients[:, [one]]
-        length = np.linalg.norm(apart, ord=order, axis=2)
-        value = length.max(axis=0)
-        if varied:
-            changes = np.linalg.norm(apart - apart.mean(axis=0), ord=order, axis=2)
-            value = length.mean(axis=0) + changes.mean(axis=0)
+        value = worth(apart, order)
         other = int(np.argmax(value))
         if value[other] > best * _BETTER:
             best = float(value[other])
-            found = (one, one + 1 + other, int(np.argmax(length[:, other])))
+            most = int(np.argmax(np.linalg.norm(apart[:, other], ord=order, axis=1)))
+            found = (one, one + 1 + other, most)
     return found
 
 
-def _with(scenario: Scenario, dataset: Dataset, owner: int, x: Array, y: float) -> Problem:
+def _at_one_query(apart: Array, order: int) -> Array:
+    """Judge by the distance where it is largest."""
+    return np.asarray(np.linalg.norm(apart, ord=order, axis=2).max(axis=0))
+
+
+def on_average(apart: Array, order: int) -> Array:
+    """Judge by the mean distance over queries."""
+    return np.asarray(np.linalg.norm(apart, ord=order, axis=2).mean(axis=0))
+
+
+def _varied(apart: Array, order: int) -> Array:
+    """Judge by the mean distance over queries, and by how much the difference itself varies."""
+    return on_average(apart, order) + on_average(apart - apart.mean(axis=0), order)
+
+
+def _with(scenario: Scenario, dataset: Dataset, owner: int, record: Record) -> Problem:
     """Return the scenario with this record as the owner's first."""
-    features, targets = dataset.features[owner].copy(order="F"), dataset.targets[owner].copy()
-    features[0], targets[0] = x, y
-    return prepare(
-        scenario,
-        replace(
-            dataset,
-            features=(*dataset.features[:owner], features, *dataset.features[owner + 1 :]),
-            targets=(*dataset.targets[:owner], targets, *dataset.targets[owner + 1 :]),
-        ),
-    )
+    return prepare(scenario, replaced(dataset, {(owner, 0): record}))
+
+
+def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dataset:
+    """Return the records of a scenario, some replaced after encoding, by owner and place."""
+    features, targets = list(dataset.features), list(dataset.targets)
+    for owner in {owner for owner, _ in records}:
+        features[owner] = features[owner].copy(order="F")
+        targets[owner] = targets[owner].copy()
+    for (owner, place), (x, y) in records.items():
+        features[owner][place], targets[owner][place] = x, y
+    return replace(dataset, features=tuple(features), targets=tuple(targets))
 
 
 def _said(x: Array, y: float) -> str:

@@ -12,6 +12,7 @@ from asyncdp_sim.cli.options import (
     attack_count,
     load_scenario,
     open_share,
+    positive_count,
 )
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import blaming
@@ -19,6 +20,7 @@ from asyncdp_sim.progress.line import drawn
 
 
 def audit_command(
+    context: typer.Context,
     file: File,
     answers: Annotated[
         int,
@@ -31,26 +33,55 @@ def audit_command(
         float,
         typer.Option("--confidence", parser=open_share, help="Of all bounds together, in (0, 1)."),
     ] = 0.999,
+    one_run: Annotated[
+        bool,
+        typer.Option("--one-run", help="Train once, with records that coins decide, and guess."),
+    ] = False,
+    canaries: Annotated[
+        int | None,
+        typer.Option(
+            "--canaries",
+            parser=positive_count,
+            help="With --one-run, how many such records. Default: as many as fit, up to 1000.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
     """Attack a scenario's privacy, for lower bounds on its ε."""
-    from asyncdp_sim.audits import audit
+    from asyncdp_sim.audits import audit, audit_one_run
 
+    _refuse_the_other_kind(context, one_run)
     scenario, said = load_scenario(file, settings, allow_code)
     if len(scenario.sweep) > 0:
         said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     with blaming(file), drawn() as progress:
-        found = audit(
-            scenario,
-            answers=answers,
-            runs=runs,
-            confidence=confidence,
-            workers=workers,
-            progress=progress,
-        )
+        if one_run:
+            found = audit_one_run(
+                scenario, canaries=canaries, confidence=confidence, progress=progress
+            )
+        else:
+            found = audit(
+                scenario,
+                answers=answers,
+                runs=runs,
+                confidence=confidence,
+                workers=workers,
+                progress=progress,
+            )
     show(found.lines())
     note_all(said)
     if found.exceeded:
         raise typer.Exit(3)
+
+
+def _refuse_the_other_kind(context: typer.Context, one_run: bool) -> None:
+    """Refuse options that say nothing of the audit that is asked for."""
+    others = ("answers", "runs", "workers") if one_run else ("canaries",)
+    for name in others:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            allowed = "allowed is without --one-run" if one_run else "allowed is with --one-run"
+            raise typer.BadParameter(f"given; {allowed}", param_hint=f"--{name}")

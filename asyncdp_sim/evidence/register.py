@@ -35,6 +35,7 @@ NOT_OF_A_KIND = {
     "comparisons": "differences between two results",
     "fitted": "fits of measured traces",
     "forecast": "forecasts, which replays and networks are held against",
+    "one_run": "audits in one run: what guesses of coins show, whatever the mechanism",
     "reasons": "reasons for no prediction",
     "sentences": "doubts of forecasts",
     "spread": "all scores together",

@@ -53,10 +53,30 @@ def test_a_refuted_claim_exits_with_3(command: Command) -> None:
     assert "Traceback" not in said.err
 
 
+def test_an_audit_in_one_run_says_what_it_stands_beside(command: Command) -> None:
+    said = command.done("audit", "sound.toml", "--one-run", "--canaries", "4")
+    pair, guessed, limits, complements, verdict = said.out.splitlines()
+    told = "neighbouring datasets: each of 4 records, encoded, is one of two by a fair coin"
+    assert pair == told
+    assert guessed.startswith("one run with 4 canaries: ε ≥ 0 shown, 1 claimed: cannot be exceeded")
+    assert guessed.endswith("of 2 guesses are right)")
+    assert limits.startswith("so many guesses show at most ε = 0, all right; a mechanism tight at")
+    assert "complements the audit in many runs" in complements
+    assert verdict.startswith("claim not refuted, not proven")
+
+
 AUDITS = {
     "no noise": (("--set", "privacy.mechanism=none"), "privacy.mechanism: given 'none'; "),
     "no claim": (("--set", "privacy.epsilon=inf"), "privacy.epsilon: given inf; "),
     "too few": (("--runs", "9"), "given 9; allowed is a whole number ≥ 100"),
+    "of many runs": (("--one-run", "--runs", "100"), "--runs: given; allowed is without --one-run"),
+    "of one run": (("--canaries", "4"), "--canaries: given; allowed is with --one-run"),
+    "no room": (("--one-run", "--canaries", "999"), "canaries: given 999; allowed is 1 to "),
+    "none": (("--one-run", "--canaries", "0"), "given 0; allowed is a whole number ≥ 1"),
+    "made up": (
+        ("--one-run", "--set", 'privacy.sensitivity={kind="declared",bound=1.0}'),
+        "privacy.sensitivity: given 'declared'; allowed in one run is a bound that is enforced",
+    ),
     "sure": (("--confidence", "1"), "given '1'; allowed is a number in (0, 1)"),
 }
 

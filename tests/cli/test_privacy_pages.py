@@ -10,7 +10,7 @@ from tests.cli.command import Command
 from tests.cli.pages import FOLDER, Shown, agrees, fenced, missing, pages, scenario, shown
 
 ROOT = FOLDER.parents[1]
-SCENE = ROOT / "tests" / "verification" / "scenes" / "three-records.toml"
+SCENES = ROOT / "tests" / "verification" / "scenes"
 SHOWN = [
     pytest.param(each, id=f"{each.page}-{number}", marks=[pytest.mark.nightly] * each.nightly)
     for number, each in enumerate(shown())
@@ -21,7 +21,8 @@ SHOWN = [
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(scenario(), encoding="utf-8")
-    shutil.copy(SCENE, tmp_path)
+    for name in ("three-records.toml", "canaries.toml"):
+        shutil.copy(SCENES / name, tmp_path)
     return tmp_path
 
 

@@ -272,6 +272,20 @@ def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
     assert "not refuted, not proven" in page
 
 
+def test_an_audit_in_one_run_is_a_row_of_its_frame() -> None:
+    found = ad.audit(small(owners={"records": 9}), one_run=True, canaries=4)
+    guessed = found.guessed
+    assert guessed is not None
+    [row] = found.to_frame().to_dict("records")
+    assert row["canaries"] == guessed.canaries == 4
+    assert (row["guesses"], row["right"]) == (guessed.guesses, guessed.right)
+    assert row["epsilon_shown"] == guessed.epsilon
+    assert row["epsilon_most"] == guessed.most
+    assert row["epsilon_tight"] == guessed.tight
+    assert bool(row["exceeded"]) is found.exceeded is False
+    assert "one run with 4 canaries" in found._repr_html_()
+
+
 def test_what_a_notebook_shows_is_escaped() -> None:
     """Names of owners are of others."""
     scenario = small(owners={"names": NASTY, "count": 3}, title=NASTY[0])
@@ -301,6 +315,8 @@ def test_what_a_notebook_shows_is_escaped() -> None:
         ({"answers": 50}, "answers: given 50"),
         ({"runs": 1}, "runs"),
         ({"confidence": 1.0}, "in (0, 1)"),
+        ({"canaries": 4}, "allowed is with one_run=True"),
+        ({"canaries": 0, "one_run": True}, "canaries: given 0; allowed is 1 to "),
     ],
 )
 def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:

@@ -1,0 +1,109 @@
+"""Canaries: made-up records in a scenario's data, each one of two by a fair coin.
+
+One moves its owner's answers along a coordinate that no other one of that owner does, by as much as
+a bound that is enforced allows: so that they hide each other as little as they can.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.audits.overheard import View
+from asyncdp_sim.audits.worst import Record, along, asked, far, gradients_of, on_average, replaced
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.runs.problem import Problem, prepare
+from asyncdp_sim.scenario import Scenario
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Coins = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Canaries:
+    """Records that coins decide.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    dataset : Dataset
+        The other records.
+    owners, places : array of int (m,)
+        Whose record, and which: the j-th of an owner lies along coordinate j.
+    pairs : tuple
+        By place, the two records of which one is there.
+    """
+
+    scenario: Scenario
+    dataset: Dataset
+    owners: Indices
+    places: Indices
+    pairs: tuple[tuple[Record, Record], ...]
+
+    def problem(self, coins: Coins) -> Problem:
+        """Return the scenario with what coins (m,) decide.
+
+        Raises
+        ------
+        DataError
+            As :func:`asyncdp_sim.runs.run`.
+        """
+        where = zip(self.owners.tolist(), self.places.tolist(), coins.tolist(), strict=True)
+        records = {(owner, place): self.pairs[place][coin] for owner, place, coin in where}
+        return prepare(self.scenario, replaced(self.dataset, records))
+
+    def scores(self, view: View) -> Array:
+        """Return for each how much more the answers look like its second record, (m,).
+
+        Of an owner's answers, the sum of ⟨answer − middle, d⟩/σ²: d is what its second record
+        adds to the answer in place of its first, the middle that of all coins undecided, and σ²
+        the variance of the noise. 0 where nothing was answered.
+        """
+        heads = np.zeros(len(self.owners), dtype=np.bool_)
+        noise, owners = self.problem(heads).noise, view.owners
+        first = self._answers(heads, view)
+        adds = [self._answers(self.places == at, view) - first for at in range(len(self.pairs))]
+        rest = view.answers - first - sum(adds, np.zeros_like(first)) / 2
+        found = np.zeros(len(self.owners))
+        for place, difference in enumerate(adds):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = (rest * difference).sum(axis=1) / noise.variance[owners]
+                total = np.bincount(owners, each, minlength=len(noise.scale))
+            here = self.places == place
+            found[here] = np.nan_to_num(total, nan=0.0)[self.owners[here]]
+        return found
+
+    def _answers(self, coins: Coins, view: View) -> Array:
+        """Return what these coins would have had answered to the same queries, without noise."""
+        gradients = self.problem(coins).task.reply.gradients
+        return np.asarray(gradients.gradient(view.owners, view.points))
+
+
+def canaries(
+    scenario: Scenario, dataset: Dataset, count: int | None, owners: Sequence[int], most: int
+) -> Canaries:
+    """Return as many canaries of these owners, one of each, then a second; None is up to ``most``.
+
+    Raises
+    ------
+    SpecError
+        If there is no room for so many: an owner has room for one per feature and record.
+    """
+    p = scenario.data.features
+    room = [(at, i) for at in range(p) for i in owners if at < dataset.records[i]]
+    if count is not None and not 1 <= count <= len(room):
+        allowed = f"allowed is 1 to {len(room)}: one per feature and record of each owner"
+        raise SpecError([Fault("canaries", str(count), allowed)])
+    taken = room[: most if count is None else count]
+    queries = asked(scenario, prepare(scenario, dataset))
+    order = 1 if scenario.privacy.norm == "l1" else 2
+    pairs = []
+    for at in range(taken[-1][0] + 1):
+        records = along(scenario, [np.eye(1, p, at)[0]])
+        one, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
+        pairs.append((records[one], records[other]))
+    places, held = np.array(taken, dtype=np.int64).T
+    return Canaries(scenario, dataset, held, places, tuple(pairs))

@@ -1,0 +1,248 @@
+"""The audit in one run: its bound against randomised response, sound scenarios, planted faults."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+from asyncdp_sim.audits import guesses as bounds
+from asyncdp_sim.audits import one_run
+from asyncdp_sim.audits.one_run import Guessed, audit_once, judged
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.spec import parse
+from tests.cli.command import Command
+
+pytestmark = pytest.mark.oracle
+
+SCENE = Path(__file__).parent / "scenes" / "canaries.toml"
+DOUBT, REPEATS, COINS = 0.05, 4000, 100
+CPU_SECONDS = 60
+ROUNDING = 1e-12
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+def size(chance: float, epsilon: float, guesses: int, doubt: float) -> float:
+    """Return how often guesses, right with this chance each, show more than ε: exactly."""
+    right = np.arange(guesses + 1)
+    over = bounds.shown(right, guesses, doubt) > epsilon + ROUNDING
+    return float(binom.pmf(right, guesses, chance) @ over)
+
+
+def false_alarms(epsilon: float) -> int:
+    """Return how many of so many audits of randomised response show more than its ε."""
+    rng, count = np.random.default_rng(1), 0
+    for _ in range(REPEATS):
+        coins = rng.random(COINS) < 0.5
+        honest = rng.random(COINS) < expit(epsilon)
+        scores = np.where(coins == honest, 1.0, -1.0)
+        guessed, right = judged(scores, coins)
+        count += float(bounds.shown(right, guessed, DOUBT)) > epsilon
+    return count
+
+
+def too_many(count: int) -> bool:
+    return bool(binom.sf(count - 1, REPEATS, DOUBT) < 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_randomised_response_is_refuted_no_more_often_than_stated(epsilon: float) -> None:
+    assert not too_many(false_alarms(epsilon))
+
+
+def test_randomised_response_is_refuted_about_as_often_as_stated() -> None:
+    """Where a bound is tight: at the ε that 40 of 50 show, no less than the doubt is used up."""
+    epsilon = float(bounds.shown(40, 50, DOUBT))
+    assert size(float(expit(epsilon)), epsilon - 1e-6, 50, DOUBT) == pytest.approx(DOUBT, rel=1e-4)
+    assert false_alarms(epsilon - 1e-6) == pytest.approx(
+        DOUBT * REPEATS, abs=5 * (DOUBT * REPEATS) ** 0.5
+    )
+
+
+@pytest.mark.parametrize("fault", ["one guess more is right", "the share itself"])
+def test_a_bound_that_says_too_much_is_seen(fault: str, monkeypatch: Patch) -> None:
+    """Planted: an off-by-one, and the estimate in place of the limit."""
+    right = bounds.shown
+
+    def more(count: int, guesses: int, doubt: float) -> Any:
+        if fault == "one guess more is right":
+            return right(min(count + 1, guesses), guesses, doubt)
+        with np.errstate(divide="ignore"):
+            return np.log(count / np.float64(guesses - count))
+
+    epsilon = float(bounds.shown(40, 50, DOUBT)) - 1e-6
+    monkeypatch.setattr(bounds, "shown", more)
+    assert too_many(false_alarms(epsilon))
+
+
+def test_choosing_what_is_guessed_by_the_coins_is_seen(monkeypatch: Patch) -> None:
+    """Planted: abstains, now and then, where the guess would be wrong."""
+
+    def peeked(scores: Any, coins: Any) -> tuple[int, int]:
+        wrong = np.flatnonzero((scores > 0) != coins)
+        kept = np.delete(np.arange(len(coins)), wrong[: len(wrong) // 4])
+        return len(kept), int(np.count_nonzero((scores[kept] > 0) == coins[kept]))
+
+    assert not too_many(false_alarms(1.0))
+    monkeypatch.setitem(globals(), "judged", peeked)
+    assert too_many(false_alarms(1.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
+def test_whatever_abstention_all_outcomes_together_keep_the_confidence(epsilon: float) -> None:
+    """All 2⁷ · 2⁷ coins and responses, and for each response any coins that are guessed."""
+    rng, m = np.random.default_rng(3), 7
+    every = np.array(list(product([False, True], repeat=m)))
+    for doubt in (0.05, 0.3):
+        chosen = rng.random((len(every), m)) < rng.random((len(every), 1))
+        wrong = 0.0
+        for response, those in zip(every, chosen, strict=True):
+            same = every == response
+            chance = np.where(same, expit(epsilon), expit(-epsilon)).prod(axis=1) / len(every)
+            right = (same & those).sum(axis=1)
+            shown = bounds.shown(right, int(those.sum()), doubt)
+            wrong += float(chance[shown > epsilon + ROUNDING].sum())
+        assert wrong <= doubt
+
+
+def test_delta_costs_what_is_stated() -> None:
+    """A coin is told with probability δ, else answered by randomised response: (ε, δ)."""
+    m, delta = 100, 4e-4
+    left = bounds.doubt_left(DOUBT, delta, m)
+    assert 0 < left < DOUBT
+    for right in range(70, m):
+        epsilon = float(bounds.shown(right, m, left)) - 1e-9
+        leaky = delta + (1 - delta) * float(expit(epsilon))
+        assert size(leaky, epsilon - 1e-9, m, left) <= DOUBT
+    epsilon = float(bounds.shown(80, m, DOUBT)) - 1e-9  # planted: no correction
+    assert size(delta + (1 - delta) * float(expit(epsilon)), epsilon - 1e-9, m, DOUBT) > DOUBT
+    assert bounds.doubt_left(1e-3, 1e-5, 1000) < 0
+    assert bounds.shown(500, 500, bounds.doubt_left(1e-3, 1e-5, 1000)) == 0
+
+
+def test_what_a_tight_mechanism_shows_is_the_mean_of_many() -> None:
+    rng = np.random.default_rng(5)
+    right = rng.binomial(50, expit(2.0), 200_000)
+    due = bounds.shown(right, 50, 1e-3)
+    error = 5 * due.std() / len(due) ** 0.5
+    assert bounds.shown_if_tight(2.0, 50, 1e-3) == pytest.approx(due.mean(), abs=error)
+
+
+def scene(*settings: str) -> Scenario:
+    return load(SCENE, settings)[0]
+
+
+def test_the_attack_comes_near_what_a_tight_mechanism_shows() -> None:
+    """One Laplace answer an owner, and canaries each along a coordinate of its own."""
+    for epsilon in (1.0, 4.0):
+        found = audit_once(scene(f"privacy.epsilon={epsilon}"), 1000, 1e-3)
+        assert (found.canaries, found.guesses) == (1000, 500)
+        assert found.epsilon > 0.6 * found.tight > 0
+        assert not found.exceeded
+        assert found.epsilon < found.most
+    assert audit_once(scene(), 100, 1e-3) == audit_once(scene(), 100, 1e-3)
+
+
+def half_the_noise(patch: Patch) -> None:
+    right = laplace_mechanism.laplace_scale
+    patch.setattr(laplace_mechanism, "laplace_scale", lambda *given: 0.5 * right(*given))
+
+
+def no_noise(patch: Patch) -> None:
+    right = LaplaceNoise.rows
+    patch.setattr(LaplaceNoise, "rows", lambda *given: 0.0 * right(*given))
+
+
+@pytest.mark.parametrize(("plant", "most"), [(half_the_noise, 2.0), (no_noise, np.inf)])
+def test_less_noise_is_caught_in_one_run_within_a_minute(
+    plant: Any, most: float, monkeypatch: Patch, command: Command
+) -> None:
+    plant(monkeypatch)
+    found = audit_once(scene(), None, 1e-3)
+    assert 1.0 < found.epsilon <= most
+    assert found.exceeded
+    said = command("audit", SCENE, "--one-run")
+    assert said.code == 3
+    assert "claim EXCEEDED: the claim is refuted" in said.out
+    assert said.seconds <= CPU_SECONDS
+
+
+MANY, FEW, FAMILY = 200, 10, 1e-3
+MECHANISMS = ("laplace", "gaussian", "discrete-laplace", "staircase")
+
+
+def drawn(number: int) -> Scenario:
+    """Return a sound scenario with room for 60 canaries or more, by chance."""
+    rng = np.random.default_rng(number)
+    mechanism = MECHANISMS[int(rng.integers(len(MECHANISMS)))]
+    model = ("ridge", "logistic", "svm")[int(rng.integers(3))]
+    bounded = [
+        {"kind": "clip", "bound": 1.0},
+        {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
+    ][int(rng.integers(2))]
+    owners = int(rng.integers(30, 60))
+    fields: dict[str, Any] = {
+        "id": f"canaries-{number}",
+        "run": {"seed": number, "updates": 6 * owners, "until": 100.0},
+        "owners": {"count": owners, "records": rng.integers(2, 9, owners).tolist()},
+        "data": {
+            "kind": "gaussian",
+            "features": int(rng.integers(2, 6)),
+            "labels": model != "ridge",
+        },
+        "model": {"kind": model, "regularisation": 0.1, "theta_max": 10.0},
+        "channel": [
+            {"kind": "ideal"},
+            {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
+            {"kind": "ideal", "loss": 0.4, "retransmissions": 1, "resend": "same"},
+        ][int(rng.integers(3))],
+        "protocol": [{"kind": "request"}, {"kind": "push"}][int(rng.integers(2))],
+        "algorithm": {"kind": "async-gossip", "rho": 10.0},
+        "privacy": {
+            "epsilon": float(rng.choice([0.3, 1.0, 3.0])),
+            "mechanism": mechanism,
+            "sensitivity": bounded,
+            "budget": {"kind": "per-owner-cap", "answers": int(rng.integers(1, 4))},
+        },
+    }  # fmt: skip
+    if mechanism == "gaussian":
+        fields["privacy"]["delta"] = 1e-9
+    return parse(Scenario, fields)
+
+
+def not_refuted(number: int) -> Guessed:
+    found = audit_once(drawn(number), None, FAMILY / MANY)
+    assert found.guesses >= 30
+    assert not found.exceeded, found.words()
+    return found
+
+
+@pytest.mark.parametrize("number", range(FEW))
+def test_a_random_sound_scenario_is_not_refuted_in_one_run(number: int) -> None:
+    not_refuted(number)
+
+
+@pytest.mark.nightly
+def test_no_sound_scenario_of_many_is_refuted_in_one_run() -> None:
+    """Each at a 200th of the doubt, so that all together keep 99.9 %."""
+    found = [not_refuted(number) for number in range(MANY)]
+    shown = [each.epsilon / each.claim.epsilon for each in found]
+    print(f"ε shown over claimed, at most {max(shown):.3g}")
+    assert max(shown) > 0.1  # the attack does see something
+
+
+def test_guesses_are_of_owners_that_answered() -> None:
+    """The rest has no score: it is never guessed."""
+    found = audit_once(scene("run.updates=20"), 100, 1e-3)
+    assert 0 < found.guesses <= 10
+    assert one_run.judged(np.zeros(5), np.ones(5, dtype=np.bool_)) == (0, 0)
