@@ -37,8 +37,8 @@ GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 COMPOSING = (
     "privacy.accountant=pld",
     "privacy.delta=1e-5",
-    "privacy.budget.answers=40",
-    "run.updates=60",
+    "privacy.budget.answers=20",
+    "run.updates=30",
 )
 CPU_SECONDS = 60
 MANY, FEW = (200_000, 10), (100, 100)
