@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import asyncdp_sim as ad
-from asyncdp_sim.audits import audit
+from asyncdp_sim.audits import audit, audit_one_run
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
@@ -86,6 +86,9 @@ def test_audits_forecasts_and_searches_tell(small):
     [(total, done)] = told.counts().values()
     assert (done[0], done[-1]) == (0, total)
     assert total % 16 == 0
+    told.clear()
+    audit_one_run(small, canaries=2, confidence=0.9, progress=told)
+    assert told.stages == ["training once with canaries"]
     told.clear()
     forecast(small, progress=told)
     assert "simulating runs" in told.stages

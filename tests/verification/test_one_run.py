@@ -153,6 +153,25 @@ def test_the_attack_comes_near_what_a_tight_mechanism_shows() -> None:
     assert audit_once(scene(), 100, 1e-3) == audit_once(scene(), 100, 1e-3)
 
 
+def test_several_answers_and_gaussian_ones_show_less() -> None:
+    one = audit_once(scene("privacy.epsilon=4.0"), 1000, 1e-3)
+    four = audit_once(scene("privacy.epsilon=4.0", "privacy.budget.answers=4"), 1000, 1e-3)
+    gaussian = ("privacy.mechanism=gaussian", "privacy.delta=1e-9")
+    assert 0 < four.epsilon < one.epsilon
+    assert audit_once(scene("privacy.epsilon=4.0", *gaussian), 1000, 1e-3).epsilon < one.epsilon
+
+
+def test_delta_leaves_half_of_the_doubt_and_too_many_canaries_none() -> None:
+    gaussian = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
+    found = audit_once(scene(*gaussian), None, 1e-3)
+    assert found.canaries == 100
+    assert bounds.doubt_left(1e-3, 1e-5, found.canaries) == pytest.approx(0.5e-3)
+    many = audit_once(scene(*gaussian), 200, 1e-3)
+    assert many.epsilon == many.most == many.tight == 0
+    assert "cannot be exceeded: 200 times δ is too much for the confidence" in many.words()
+    assert "1 claimed, δ = 1e-05" in many.words()
+
+
 def half_the_noise(patch: Patch) -> None:
     right = laplace_mechanism.laplace_scale
     patch.setattr(laplace_mechanism, "laplace_scale", lambda *given: 0.5 * right(*given))
