@@ -14,7 +14,7 @@ from asyncdp_sim.audits.overheard import View
 from asyncdp_sim.audits.worst import Record, along, asked, far, gradients_of, on_average, replaced
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.runs.problem import Problem, prepare
+from asyncdp_sim.runs.problem import Problem, Task, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
@@ -51,21 +51,20 @@ class Canaries:
         DataError
             As :func:`asyncdp_sim.runs.run`.
         """
-        where = zip(self.owners.tolist(), self.places.tolist(), coins.tolist(), strict=True)
-        records = {(owner, place): self.pairs[place][coin] for owner, place, coin in where}
-        return prepare(self.scenario, replaced(self.dataset, records))
+        return prepare(self.scenario, self._placed(coins))
 
-    def scores(self, view: View) -> Array:
+    def scores(self, view: View, task: Task) -> Array:
         """Return for each how much more the answers look like its second record, (m,).
 
         Of an owner's answers, the sum of ⟨answer − middle, d⟩/σ²: d is what its second record
         adds to the answer in place of its first, the middle that of all coins undecided, and σ²
-        the variance of the noise. 0 where nothing was answered.
+        the variance of the noise. 0 where nothing was answered. Of the task, whose noise and
+        algorithm know no records, those two are used.
         """
-        heads = np.zeros(len(self.owners), dtype=np.bool_)
-        noise, owners = self.problem(heads).noise, view.owners
-        first = self._answers(heads, view)
-        adds = [self._answers(self.places == at, view) - first for at in range(len(self.pairs))]
+        noise, owners = task.reply.noise, view.owners
+        first = self._answers(np.zeros_like(self.places, dtype=np.bool_), view, task)
+        places = range(len(self.pairs))
+        adds = [self._answers(self.places == at, view, task) - first for at in places]
         rest = view.answers - first - sum(adds, np.zeros_like(first)) / 2
         found = np.zeros(len(self.owners))
         for place, difference in enumerate(adds):
@@ -76,10 +75,15 @@ class Canaries:
             found[here] = np.nan_to_num(total, nan=0.0)[self.owners[here]]
         return found
 
-    def _answers(self, coins: Coins, view: View) -> Array:
+    def _answers(self, coins: Coins, view: View, task: Task) -> Array:
         """Return what these coins would have had answered to the same queries, without noise."""
-        gradients = self.problem(coins).task.reply.gradients
+        gradients = exact_answers(self.scenario, self._placed(coins), task.steps)
         return np.asarray(gradients.gradient(view.owners, view.points))
+
+    def _placed(self, coins: Coins) -> Dataset:
+        where = zip(self.owners.tolist(), self.places.tolist(), coins.tolist(), strict=True)
+        records = {(owner, place): self.pairs[place][coin] for owner, place, coin in where}
+        return replaced(self.dataset, records)
 
 
 def canaries(

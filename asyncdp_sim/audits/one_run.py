@@ -138,8 +138,9 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
     placed = canaries(scenario, build_dataset(scenario), count, owners, most)
     scope = Streams(scenario.run.seed).within("audit", "one-run")
     coins = scope.generator("coins").random(len(placed.owners)) < 0.5
-    view = overhear(scenario.network, placed.problem(coins).task, scope.within("run"))
-    guessed, right = judged(placed.scores(view), coins)
+    task = placed.problem(coins).task
+    view = overhear(scenario.network, task, scope.within("run"))
+    guessed, right = judged(placed.scores(view, task), coins)
     claim = max((claims[i] for i in placed.owners), key=lambda claim: claim.epsilon)
     return Guessed(len(coins), guessed, right, claim, doubt)
 

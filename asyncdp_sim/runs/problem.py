@@ -139,7 +139,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     size = scenario.answer_numbers
     noise = privacy.noise_for(objective.records, updates, 0.0 if xi is None else xi, size)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
-    gradients = steps.answered_with(objective if clip is None else records)
+    gradients = _answered(steps, objective, records, clip)
     unseen, unseen_of_all = held_out(dataset, model, sensitivity, privacy.norm)
     task = Task(
         objective=judge,
@@ -155,6 +155,26 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     )
     accountant = privacy.accountant_for(objective.n_owners, updates)
     return Problem(task, records, accountant, xi, (*rows.notes, *notes), held_out=unseen)
+
+
+def exact_answers(scenario: Scenario, dataset: Dataset, steps: Steps) -> Gradients:
+    """Return what owners answer before noise, on these data; no optimum is looked for.
+
+    Raises
+    ------
+    DataError
+        If the targets are no labels of a model that classifies.
+    """
+    model, privacy = scenario.model, scenario.privacy
+    rows, clip = prepared(scenario, dataset).trained_on, privacy.clip_bound
+    return _answered(steps, model.objective(*rows), model.records(*rows, clip, privacy.norm), clip)
+
+
+def _answered(
+    steps: Steps, objective: Objective, records: Records, clip: float | None
+) -> Gradients:
+    """Return what owners answer with: second moments do, where nothing is clipped."""
+    return steps.answered_with(objective if clip is None else records)
 
 
 def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Setting:
