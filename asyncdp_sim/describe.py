@@ -140,6 +140,11 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         yield f"observer: ε is against {privacy.observer.words()}"
     if not privacy.listener.hears_all:
         yield "what it learns is known after a run, and never costs more than whoever hears all"
+    if privacy.sampling is not None:
+        yield (
+            f"sampling: each record is in an answer with probability {privacy.sampling:g}, who was "
+            "drawn is hidden, and sums are over q n_i, which is public"
+        )
     if privacy.learner is not None:
         yield (
             f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "

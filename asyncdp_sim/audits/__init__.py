@@ -173,7 +173,9 @@ def audit(
         ledger_holds(max(each.short for each in attacked), called),
         own_noise(sum(each.shared for each in attacked)),
         same_noise(scenario, problem),
-        *noise_composes(problem, dataset, owed(scenario), Streams(scenario.run.seed), called),
+        *noise_composes(
+            problem, dataset, owed(scenario), Streams(scenario.run.seed), called, privacy.sampling
+        ),
     )
     checks = (answer, *(each.check for each in attacked))
     words = "; ".join(pair.words for pair in pairs)

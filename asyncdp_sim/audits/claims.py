@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accountants import pure_law
+from asyncdp_sim.privacy.accountants import pure_law, sampled_law
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
@@ -96,6 +96,24 @@ class Composed(Owed):
         return pure_law.epsilon_of(self.each, answers, self.delta, laplace=self.laplace)
 
 
+@dataclass(frozen=True)
+class Sampled(Owed):
+    """What is claimed of one owner whose Gaussian answers are over samples; ``each`` is μ.
+
+    Attributes
+    ----------
+    probability : float
+        q.
+    """
+
+    probability: float
+    slack: ClassVar[float] = 1e-3
+
+    @override
+    def cost(self, answers: int) -> float:
+        return sampled_law.epsilon_of(self.each, self.probability, answers, self.delta)
+
+
 def owed(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a scenario claims of every owner.
 
@@ -106,6 +124,8 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     privacy = scenario.privacy
     rule = privacy.mechanism.composition
     gaussian = rule == "gaussian"
+    if gaussian and privacy.sampling is not None:
+        return _sampled(scenario, privacy.sampling)
     if privacy.accountant is not None and not gaussian:
         return _composed(scenario)
     if rule == "own":
@@ -131,7 +151,8 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
     asked, shared = _of_a_copy(scenario), privacy.overlap
     budgets = asked if shared == 1 else (_part(min(asked), shared),) * n_owners
-    delta, laplace = (privacy.delta or 0.0) / shared, privacy.mechanism.pair is LaplacePair
+    laplace = privacy.mechanism.pair is LaplacePair and privacy.sampling is None
+    delta = (privacy.delta or 0.0) / shared
     prices = getattr(privacy.budget, "per_answer", None)
     found = []
     for owner, whole in enumerate(budgets):
@@ -143,6 +164,23 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
             each = float(per_owner(prices, n_owners)[owner])
             answers = pure_law.answers_of(each, whole, delta, laplace=laplace)
         found.append(Composed(answers, each, whole, delta, gaussian=False, laplace=laplace))
+    return tuple(found)
+
+
+def _sampled(scenario: Scenario, probability: float) -> tuple[Sampled, ...]:
+    """Return what is claimed of Gaussian answers over samples."""
+    privacy, n_owners, found = scenario.privacy, scenario.owners.count, []
+    delta, prices = privacy.delta or 0.0, getattr(privacy.budget, "per_answer", None)
+    for owner, whole in enumerate(_of_a_copy(scenario)):
+        if prices is None:
+            named = getattr(privacy.budget, "answers", scenario.run.updates)
+            answers = per_owner(named, n_owners)[owner]
+            each = sampled_law.mu_for(whole, probability, answers, delta)
+        else:
+            price = float(per_owner(prices, n_owners)[owner])
+            each = sampled_law.mu_for(price, probability, 1, delta)
+            answers = sampled_law.answers_of(each, probability, whole, delta)
+        found.append(Sampled(answers, each, whole, delta, gaussian=False, probability=probability))
     return tuple(found)
 
 

@@ -6,11 +6,12 @@ its noise, and as many answers as a budget holds are composed without the accoun
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import expm1, log1p
 
 import numpy as np
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.claims import Composed, Owed
+from asyncdp_sim.audits.claims import Composed, Owed, Sampled
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem
@@ -22,7 +23,7 @@ _DRAWS = 256
 
 def noise_composes(
     problem: Problem, dataset: Dataset, claims: Sequence[Owed], streams: Streams,
-    called: Sequence[int],
+    called: Sequence[int], sampling: float | None = None,
 ) -> tuple[Fact, ...]:  # fmt: skip
     """Judge the owner whose answers cost the most of what is claimed; nothing is judged else.
 
@@ -40,18 +41,40 @@ def noise_composes(
         Of the scenario's seed.
     called : sequence of int
         The owners' numbers.
+    sampling : float, optional
+        q, where answers are over samples.
     """
     found = []
     for owner, claim in enumerate(claims):
-        if isinstance(claim, Composed) and np.isfinite(claim.whole):
-            seen = _seen(problem, owner, float(dataset.records[owner]), streams)
+        if isinstance(claim, Composed | Sampled) and np.isfinite(claim.whole):
+            records = float(dataset.records[owner])
+            if isinstance(claim, Sampled):
+                seen = _multiplier(problem, owner, claim.probability * records)
+                told = f"noise of multiplier {1 / seen:.4g} on each"
+            elif sampling is not None:
+                bare = _seen(problem, owner, sampling * records, streams)
+                seen = log1p(sampling * expm1(bare / 2)) - log1p(sampling * expm1(-bare / 2))
+                told = f"ε₀ = {seen:.4g} each by their noise"
+            else:
+                seen = _seen(problem, owner, records, streams)
+                told = f"ε₀ = {seen:.4g} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             said = (
-                f"{claim.answers} answers of owner {called[owner]}, ε₀ = {seen:.4g} each by their "
-                f"noise, compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
+                f"{claim.answers} answers of owner {called[owner]}, {told}, "
+                f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
             found.append((cost / claim.whole, Fact(said, cost > claim.whole)))
     return tuple(fact for _, fact in sorted(found, key=lambda each: -each[0])[:1])
+
+
+def _multiplier(problem: Problem, owner: int, drawn: float) -> float:
+    """Return μ = 1/z of Gaussian noise: μ²/2 is the log-likelihood ratio of the middle of a law."""
+    noise, size = problem.task.reply.noise, problem.task.steps.answer_size
+    first, second = np.zeros((2, 1, size))
+    second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / drawn
+    owners, still = np.array([owner]), np.zeros((1, noise.width(size)))
+    middle = noise.hide(owners, second.copy(), still)
+    return float(np.sqrt(2 * ratio(noise, owners, middle, first, second)[0]))
 
 
 def _seen(problem: Problem, owner: int, records: float, streams: Streams) -> float:

@@ -17,8 +17,9 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.streams import Scope, Streams
 
+Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 RUNS = 8
 """Runs whose every answer and model is compared."""
@@ -120,6 +121,18 @@ def same_noise(scenario: Scenario, problem: Problem) -> Fact:
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)
 
 
+def _exact(
+    scenario: Scenario, problem: Problem, owners: Counts, points: Array, scope: Scope
+) -> Array:
+    """Return what answers of a run hide: gradients, or those over what its stream says is in."""
+    probability = scenario.privacy.sampling
+    if probability is None:
+        return problem.task.reply.gradients.gradient(owners, points)
+    most = max(len(targets) for targets in problem.records.targets)
+    draws = scope.generator("sample").random((len(owners), most))
+    return problem.records.included(owners, points, draws, probability)
+
+
 def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
     """Return what is not as it should be in a run."""
     task = problem.task
@@ -132,7 +145,7 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
     noise, size, used = task.reply.noise, task.steps.answer_size, slice(0, view.used)
     if view.used > 0:
         owners = view.owners[used]
-        exact = task.reply.gradients.gradient(owners, view.points[used])
+        exact = _exact(scenario, problem, owners, view.points[used], streams().within(*name))
         [source] = task.reply.noise_of([streams().within(*name)])
         due = noise.hide(owners, exact, noise.rows(source, view.used, size))
         with np.errstate(invalid="ignore"):

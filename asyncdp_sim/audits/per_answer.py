@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check
 from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.sampled import sampled_scores
 from asyncdp_sim.audits.worst import MadeUp, dearest
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.answers import Noise
@@ -24,7 +25,9 @@ def audit_answer(
 ) -> Check:  # fmt: skip
     """Attack one answer of the owner that pays the most for one.
 
-    Two gradients differ by all that one record can move them, 2Ξ/n_i in the norm that the
+    Over samples the record is in an answer or is not, nobody else's gradient being any; see
+    :mod:`~asyncdp_sim.audits.sampled`. Else two gradients differ by all that one record can move
+    them, 2Ξ/n_i in the norm that the
     scenario's bound is stated in: along one coordinate, and along all of them alike; and by what a
     made-up record does move them. Each is hidden ``runs`` times by the scenario's own mechanism,
     and scored by its exact log-likelihood ratio. n_i is counted in the owner's records.
@@ -47,18 +50,24 @@ def audit_answer(
     claim = owed(scenario)[owner].of_one()
     size = problem.task.steps.answer_size
     xi = 0.0 if problem.xi is None else problem.xi
-    reach = 2 * xi / dataset.records[owner]
+    probability = scenario.privacy.sampling
+    reach = 2 * xi / (dataset.records[owner] * (1.0 if probability is None else probability))
     start = xi / size * np.cos(np.arange(1.0, size + 1))
-    pairs = {
-        name: (start, start + shift)
-        for name, shift in _directions(reach, size, scenario.privacy.norm).items()
-    }
-    if made is not None:
-        pairs["likelihood, a record"] = made.farthest
+    shifts = _directions(reach, size, scenario.privacy.norm)
     scope = Streams(scenario.run.seed).within("audit", "answer")
-    scores = {
-        name: _scores(noise, owner, *pair, runs, scope.within(name)) for name, pair in pairs.items()
-    }
+    if probability is None:
+        pairs = {name: (start, start + shift) for name, shift in shifts.items()}
+        if made is not None:
+            pairs["likelihood, a record"] = made.farthest
+        scores = {
+            name: _scores(noise, owner, *pair, runs, scope.within(name))
+            for name, pair in pairs.items()
+        }
+    else:
+        scores = {
+            name: sampled_scores(noise, owner, shift, probability, runs, scope.within(name))
+            for name, shift in shifts.items()
+        }
     found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[owner]
     return Check("one answer", called, claim, found, runs, most)

@@ -51,6 +51,8 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         found.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
         found.append(CLIPPED)
+    if scenario.privacy.sampling is not None:
+        found.append(SAMPLED)
     if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     if scenario.adversary is not None or scenario.acceptance is not None:
@@ -60,6 +62,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     return found
 
 
+SAMPLED = "answers are over samples of records, whose spread depends on the model"
 CLIPPED = "clipped gradients are not linear in the model"
 
 

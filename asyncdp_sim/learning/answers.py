@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -20,6 +20,26 @@ class Batches(Protocol):
 
     def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
         """Return the gradients over records ⌊u n_i⌋, u in ``uniforms`` (r, b), shape (r, p)."""
+
+    def included(
+        self, owners: Indices, points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return Σ ∇ℓ/(q n_i) over records j with uniforms[:, j] < q, shape (r, p)."""
+
+
+class Sampling(Protocol):
+    """Answers over some of an owner's records, drawn for each answer."""
+
+    @property
+    def stream(self) -> str:
+        """The stream that they are drawn from."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers are drawn for an answer."""
+
+    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+        """Return gradients over the records that rows of ``draws`` (r, size) say, (r, p)."""
 
 
 class Noise(Protocol):
@@ -65,17 +85,45 @@ class AcceptanceRule(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Answers over some of an owner's records.
+    """So many records for each answer, drawn with replacement.
 
     Attributes
     ----------
     records : Batches
     size : int
-        Records of each answer, ≥ 1, drawn with replacement.
+        Records of each answer, ≥ 1.
     """
 
     records: Batches
     size: int
+    stream: ClassVar[str] = "batch"
+
+    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋, u in ``draws``."""
+        return self.records.sampled(owners, points, draws)
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonSample:
+    """Every record is in an answer with the same probability, whoever else is.
+
+    Attributes
+    ----------
+    records : Batches
+    size : int
+        The most records that an owner has: a number is drawn for each.
+    probability : float
+        q in (0, 1). The sum of gradients is divided by q n_i, however many are drawn.
+    """
+
+    records: Batches
+    size: int
+    probability: float
+    stream: ClassVar[str] = "sample"
+
+    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+        """Return the sum of gradients of records j with ``draws``[:, j] < q, over q n_i."""
+        return self.records.included(owners, points, draws, self.probability)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +150,7 @@ class Reply:
 
     gradients: Gradients
     noise: Noise
-    sample: Sample | None = None
+    sample: Sampling | None = None
     factors: Array | None = None
     acceptance: AcceptanceRule | None = None
     copy: int = 0
@@ -117,7 +165,7 @@ class Answers:
     """The answers of a run's replicates, one after another.
 
     The noise of a replicate's j-th answer is row j of its stream ``noise``, its batch row j of
-    ``batch``.
+    ``batch``, its Poisson sample row j of ``sample``.
 
     Parameters
     ----------
@@ -137,7 +185,7 @@ class Answers:
         )
         self._picks: _Rows | None = None
         if reply.sample is not None:
-            sources = [scope.generator("batch") for scope in replicates]
+            sources = [scope.generator(reply.sample.stream) for scope in replicates]
             width = reply.sample.size
             self._picks = _Rows(sources, lambda g, count: g.random((count, width)), width)
 
@@ -156,7 +204,7 @@ class Answers:
             answers = reply.gradients.gradient(owners, points)
         else:
             picks = self._picks.following(turn.rows)
-            answers = reply.sample.records.sampled(owners, points, picks)
+            answers = reply.sample.gradient(owners, points, picks)
         return reply.noise.hide(owners, answers, self._noise.following(turn.rows))
 
     def unused(self, owners: Indices, points: Array, source: np.random.Generator) -> Array:
@@ -165,7 +213,11 @@ class Answers:
         Learning never asks for them. Each has noise of its own, from a stream of their own, so
         that what was lost moves no other answer's noise.
         """
-        exact = self._reply.gradients.gradient(owners, points)
+        sample = self._reply.sample
+        if sample is None:
+            exact = self._reply.gradients.gradient(owners, points)
+        else:
+            exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
         return self._reply.noise.hide(owners, exact, rows)
 
@@ -232,4 +284,15 @@ class _Rows:
             self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
 
 
-__all__ = ["AcceptanceRule", "Answers", "Batches", "Gradients", "Noise", "OnceAnswers", "Reply"]
+__all__ = [
+    "AcceptanceRule",
+    "Answers",
+    "Batches",
+    "Gradients",
+    "Noise",
+    "OnceAnswers",
+    "PoissonSample",
+    "Reply",
+    "Sample",
+    "Sampling",
+]

@@ -31,7 +31,37 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
         found += _unaffordable(privacy, n_owners) + _half_private(privacy, n_owners)
     if privacy.accountant is not None:
         found += privacy.accountant.faults(privacy)
+    if privacy.sampling is not None:
+        found += _unsampled(privacy, privacy.sampling)
     return found + _unfit(privacy, model)
+
+
+def _unsampled(privacy: "Privacy", probability: float) -> list[Fault]:
+    """Return what there is no proof for where answers are over samples."""
+    mechanism, bound, found = privacy.mechanism, privacy.sensitivity, []
+    if mechanism.over_samples is None:
+        with_noise = "laplace, or gaussian with an accountant: of no other is a proof known"
+        allowed = f"allowed with privacy.sampling: {with_noise}"
+        found.append(Fault("privacy.mechanism", repr(mechanism.kind), allowed))
+    elif mechanism.over_samples == "gaussian" and privacy.accountant is None:
+        allowed = "required is privacy.accountant: sampled Gaussian noise has no exact curve"
+        found.append(Fault("privacy.sampling", f"{probability:g}", allowed))
+    if bound is not None and not bound.enforced:
+        allowed = "allowed with privacy.sampling: clip or domain; a declared bound is not watched"
+        found.append(Fault("privacy.sensitivity.kind", repr(bound.kind), allowed))
+    if bound is not None and bound.norm == "l2-as-published":
+        allowed = f"allowed with privacy.sampling: {mechanism.norm}, in which an answer costs its ε"
+        found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
+    if privacy.noise != "vector":
+        allowed = 'allowed with privacy.sampling: "vector"; one draw on all coordinates has no ε'
+        found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
+    if privacy.overlap > 1:
+        allowed = "allowed with privacy.sampling: 1; shared records are not accounted"
+        found.append(Fault("privacy.overlap", str(privacy.overlap), allowed))
+    if privacy.learner is not None:
+        allowed = "allowed is nothing with an own learner: copies are not accounted"
+        found.append(Fault("privacy.sampling", f"{probability:g}", allowed))
+    return found
 
 
 def _missing(privacy: "Privacy") -> list[Fault]:

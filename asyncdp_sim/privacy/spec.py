@@ -1,5 +1,6 @@
 """The privacy part of a scenario."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -9,8 +10,10 @@ from pydantic import Field
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind
-from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.accountants.pairs import PurePair
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
+from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
+from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian, answers_for, mu_for
 from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
@@ -27,6 +30,7 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner
 
 Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
@@ -80,6 +84,16 @@ class Privacy(Spec):
             "How it is worked out what an owner's answers cost together: absent, by the "
             "mechanism's own rule (ε adds up; of Gaussian noise, its exact curve)",
             example="pld",
+        ),
+    ] = None
+    sampling: Annotated[
+        Annotated[float, Field(gt=0, lt=1)] | None,
+        about(
+            "q: the probability with which each of an owner's records is in an answer, drawn anew "
+            "for each (Poisson sampling), who was drawn being hidden; an answer is the sum of "
+            "their gradients over q n_i, and noise. Absent: all records are in every answer",
+            "none",
+            example=0.1,
         ),
     ] = None
     overlap: Annotated[
@@ -162,7 +176,8 @@ class Privacy(Spec):
     @property
     def laplace_variance(self) -> bool:
         """Whether the variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
-        return self.mechanism.laplace_variance and self.accountant is None
+        plain = self.accountant is None and self.sampling is None
+        return self.mechanism.laplace_variance and plain
 
     @property
     def _delta(self) -> float:
@@ -173,7 +188,18 @@ class Privacy(Spec):
         """What composes answers, of which pairs, at which δ of an owner; None: the mechanism."""
         if self.accountant is None or self.mechanism.pair is None:
             return None
-        return self.accountant, self.mechanism.pair, self._delta / self.overlap
+        pair = self.mechanism.pair if self.sampling is None else GenericPair
+        return self.accountant, pair, self._delta / self.overlap
+
+    @property
+    def _gaussian_samples(self) -> float | None:
+        """The q of answers over samples that are Gaussian where the record is in, or is not."""
+        return self.sampling if self.mechanism.over_samples == "gaussian" else None
+
+    @property
+    def _pure_samples(self) -> float | None:
+        """The q of answers over samples that are ε-private where the record is in."""
+        return self.sampling if self.mechanism.over_samples == "pure" else None
 
     def epsilons(self, n_owners: int) -> Array:
         """Return what each owner may spend, ε_i or its part of it; infinite without noise."""
@@ -211,6 +237,9 @@ class Privacy(Spec):
 
     def _fits(self, price: float, epsilon: float) -> int:
         """Return how many answers of a price a finite budget holds."""
+        if self._gaussian_samples is not None:
+            mu = mu_for(self._gaussian_samples, price, self._delta, 1)
+            return answers_for(self._gaussian_samples, mu, epsilon, self._delta, MOST_ANSWERS)
         if self._composed is None:
             return self.mechanism.fits(price, epsilon, self._delta)
         composed, pair, delta = self._composed
@@ -223,11 +252,27 @@ class Privacy(Spec):
         if self._composed is not None and len(prices) == 0:
             composed, pair, delta = self._composed
             prices = composed.charges(pair, epsilon, delta, answers)
-        return Allowance(answers, epsilon, None if len(prices) == 0 else prices, self._delta)
+        price = None if len(prices) == 0 else prices
+        mu = self._mu(answers, epsilon, price)
+        return Allowance(answers, epsilon, price, self._delta, mu)
+
+    def _mu(self, answers: Counts, epsilon: Array, price: Array | None) -> Array | None:
+        """Return 1/z_i of Gaussian answers over samples, shape (N,)."""
+        if self._gaussian_samples is None:
+            return None
+        one = zip(epsilon.tolist(), answers.tolist(), strict=True)
+        spent = one if price is None else ((each, 1) for each in price.tolist())
+        return np.array([mu_for(self._gaussian_samples, e, self._delta, k) for e, k in spent])
 
     def accountant_for(self, n_owners: int, updates: int) -> Accountant:
         """Return what answers cost, for T updates."""
-        own = self.mechanism.accountant(self.allowance(n_owners, updates))
+        allowed = self.allowance(n_owners, updates)
+        if self._gaussian_samples is not None and allowed.mu is not None:
+            numbers = (allowed.mu, self._gaussian_samples, self._delta)
+            return SampledGaussian.of(allowed.answers, allowed.epsilon, *numbers)
+        own = self.mechanism.accountant(allowed)
+        if self._pure_samples is not None and isinstance(own, Pure):
+            own = SampledPure(own.answers, own.epsilon, own.total, self._pure_samples)
         if self._composed is None:
             return own
         composed, pair, _ = self._composed
@@ -243,8 +288,11 @@ class Privacy(Spec):
         SpecError
             If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
         """
-        influence = Influence(xi, records.astype(float), size)
+        drawn = records if self.sampling is None else self.sampling * records
+        influence = Influence(xi, drawn.astype(float), size)
         allowance = self.allowance(len(records), updates)
+        if self._pure_samples is not None:
+            allowance = _bare(allowance, self._pure_samples)
         return self.mechanism.noise(influence, allowance, self.noise, self.grid)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
@@ -254,3 +302,12 @@ class Privacy(Spec):
     def prices(self, n_owners: int) -> tuple[float, ...]:
         """Return ε₀ of an answer where the budget names that, else nothing."""
         return self.budget.prices(n_owners) or ()
+
+
+def _bare(allowance: Allowance, probability: float) -> Allowance:
+    """Return what the noise on a sampled sum may cost, so that answers cost what is allowed."""
+    each = allowance.price
+    if each is None:
+        each = allowance.epsilon / allowance.answers
+    price = np.array([bare(one, probability) for one in each.tolist()])
+    return replace(allowance, price=price)

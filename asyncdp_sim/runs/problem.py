@@ -11,7 +11,7 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.void import FAR, blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.algorithms import Asks, Gradients, Setting, Steps
-from asyncdp_sim.learning.answers import Reply, Sample
+from asyncdp_sim.learning.answers import PoissonSample, Reply, Sample, Sampling
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.trigger import TriggerKind
@@ -199,17 +199,24 @@ def _reply(
 ) -> Reply:
     """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
     adversary, acceptance = scenario.adversary, scenario.acceptance
-    batch = scenario.algorithm.sample
     return Reply(
         gradients,
         noise,
-        sample=None if batch is None else Sample(records, batch),
+        sample=_sample(scenario, records),
         factors=None if adversary is None else adversary.factors(len(noise.scale)),
         acceptance=(
             None if acceptance is None else acceptance.rule(scenario.honest_answers(noise, size))
         ),
         copy=scenario.privacy.copy_number,
     )
+
+
+def _sample(scenario: Scenario, records: Records) -> Sampling | None:
+    """Return which records each answer is over; None is all of an owner's."""
+    batch, probability = scenario.algorithm.sample, scenario.privacy.sampling
+    if probability is not None:
+        return PoissonSample(records, max(map(len, records.targets)), probability)
+    return None if batch is None else Sample(records, batch)
 
 
 def _objectives(

@@ -102,7 +102,7 @@ def split_psi(
     if not np.isfinite(psi).all():
         return Split(reason="the model diverged")
     quiet = task.without_noise()
-    no_limit = _no_limit(algorithm, traces)
+    no_limit = _no_limit(algorithm, traces, sampled=quiet.reply.sample is not None)
     most = REPETITIONS if no_limit is None else 1
     parts = blocks(len(numbers), workers)
     work = partial(_go_on, quiet, seed, most, SETTLED * float(psi.mean()))
@@ -132,9 +132,9 @@ def split_psi(
     )
 
 
-def _no_limit(algorithm: AlgorithmKind, traces: Sequence[Trace]) -> str | None:
+def _no_limit(algorithm: AlgorithmKind, traces: Sequence[Trace], *, sampled: bool) -> str | None:
     """Return why going on over the same owners has no limit; None where it may have one."""
-    if algorithm.sample is not None:
+    if sampled:
         return "answers over random batches have no limit"
     if not algorithm.treats_updates_alike:
         return f"the updates of {algorithm.kind} are not alike: repeating them has no limit"

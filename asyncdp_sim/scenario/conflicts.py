@@ -20,7 +20,7 @@ def conflicts_within(scenario: Facts) -> list[Fault]:
     found += conflicts(n_owners, scenario)
     found += scenario.privacy.faults(n_owners, scenario.model)
     found += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
-    found += _accountant_faults(scenario)
+    found += _accountant_faults(scenario) + _sampling_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
     found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
     found += scenario.privacy.listener.misfits(scenario)
@@ -106,6 +106,27 @@ def _accountant_faults(scenario: Facts) -> list[Fault]:
         return []
     allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
     return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
+
+
+def _sampling_faults(scenario: Facts) -> list[Fault]:
+    """Return what answers over samples are not known to go with."""
+    algorithm, probability = scenario.algorithm, scenario.privacy.sampling
+    if probability is None:
+        return []
+    given, found = f"{probability:g}", []
+    if algorithm.xi is not None or algorithm.obfuscates or algorithm.answers_once:
+        allowed = (
+            f"allowed is nothing with algorithm {algorithm.kind}, whose answers are no gradients"
+        )
+        found.append(Fault("privacy.sampling", given, allowed))
+    read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
+    if read is not None:
+        allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
+        found.append(Fault("privacy.sampling", given, allowed))
+    if scenario.acceptance is not None:
+        allowed = "allowed is nothing with privacy.sampling: no length of honest answers is known"
+        found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
+    return found
 
 
 _ALL = "it is of all owners, by their numbers"

@@ -34,6 +34,11 @@ class Facts(Declared):
         return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
 
     @property
+    def sampled(self) -> bool:
+        """Whether each answer is over some of its owner's records, other ones each time."""
+        return self.algorithm.sample is not None or self.privacy.sampling is not None
+
+    @property
     def chosen_privately(self) -> bool:
         """Whether private records had a say in the settings."""
         return self.chosen_from == "private rows"

@@ -74,6 +74,19 @@ class TorchRecords:
         rows = zip(owners, points, picked, strict=True)
         return np.array([self.each(i, theta, some)[0].mean(axis=0) for i, theta, some in rows])
 
+    def included(self, owners, points, uniforms, probability):
+        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q."""
+        found = np.empty(points.shape)
+        for row, (i, theta) in enumerate(zip(owners, points, strict=True)):
+            n = len(self.targets[i])
+            some = np.flatnonzero(uniforms[row, :n] < probability)
+            gradients, lengths = self.each(i, theta, some)
+            if self.clip is not None:
+                shrink = np.minimum(1.0, self.clip / np.maximum(lengths, 1e-300))
+                gradients = gradients * shrink[:, None]
+            found[row] = gradients.sum(axis=0) / (probability * n)
+        return found
+
     def lengths_at(self, owner, rows, points):
         """Return ‖∇ℓ‖ of records, each at its own point."""
         places = np.arange(len(self.targets[owner]))[rows]

@@ -15,12 +15,14 @@ import pytest
 
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.learning import answers as learning_answers
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import Answers, PoissonSample
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Pure
+from asyncdp_sim.privacy.accountants.sampled import amplified, bare
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -34,6 +36,7 @@ pytestmark = pytest.mark.oracle
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
+SAMPLED = ("privacy.sampling=0.5",)
 COMPOSING = (
     "privacy.accountant=pld",
     "privacy.delta=1e-5",
@@ -166,6 +169,26 @@ def another_replay(patch: Patch) -> None:
     patch.setattr(Recording, "trajectory", trajectory)
 
 
+def accounted_with_its_square(patch: Patch) -> None:
+    """Noise is scaled as if records were in with q², and sums are over q n_i."""
+    pure, gaussian = privacy_spec.bare, privacy_spec.mu_for
+    patch.setattr(privacy_spec, "bare", lambda e, q: pure(e, q * q))
+    patch.setattr(privacy_spec, "mu_for", lambda q, e, d, k: gaussian(q * q, e, d, k))
+
+
+def drawn_more_often(patch: Patch) -> None:
+    right = LinearRecords.included
+
+    def included(self: LinearRecords, owners: Any, points: Any, draws: Any, q: float) -> Any:
+        return right(self, owners, points, draws * q**0.5, q)
+
+    def gradient(self: PoissonSample, owners: Any, points: Any, draws: Any) -> Any:
+        assert isinstance(self.records, LinearRecords)
+        return included(self.records, owners, points, draws, self.probability)
+
+    patch.setattr(PoissonSample, "gradient", gradient)
+
+
 @dataclass(frozen=True)
 class Planted:
     """A fault, what must show it, and what is true of it: ε of one answer, and of a run.
@@ -208,6 +231,23 @@ FAULTS = {
     "rows × 0.8": Planted(shorter_rows, (ONE,), MANY, 0.625, 1.25),
     "noise × 0.8 in runs alone": Planted(
         less_noise_in_runs, ("noise in runs is not",), (100, 10), whole=1.25
+    ),
+    "accounted with q²": Planted(
+        accounted_with_its_square,
+        (ONE,),
+        MANY,
+        amplified(bare(0.5, 0.25), 0.5),
+        2 * amplified(bare(0.5, 0.25), 0.5),
+        settings=SAMPLED,
+    ),
+    "Gaussian noise accounted with q²": Planted(
+        accounted_with_its_square,
+        ("on each, compose to",),
+        (100, 10),
+        settings=(*SAMPLED, *GAUSSIAN, "privacy.accountant=pld"),
+    ),
+    "samples drawn more often": Planted(
+        drawn_more_often, ("noise in runs is not",), (100, 10), settings=SAMPLED
     ),
     "losses rounded down": Planted(
         rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
@@ -266,7 +306,9 @@ def test_composed_answers_are_not_refuted_where_losses_are_rounded_up() -> None:
     assert any(COMPOSED in fact.words() for fact in found.facts)
 
 
-@pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "settings", [(), GAUSSIAN, SAMPLED], ids=["laplace", "gaussian", "over samples"]
+)
 def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     found = attacked(settings, (300_000, 10))
     assert not found.exceeded, found.lines()

@@ -145,7 +145,7 @@ def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int =
     rows = p
     bound = scenario.privacy.sensitivity
     clipped = bound is not None and bound.clip_bound is not None
-    if clipped or scenario.algorithm.sample is not None:
+    if clipped or scenario.sampled:
         rows = float(np.mean([len(targets) for targets in dataset.targets]))
     return max(2, min(most, max(FEWEST, int(LIGHT / (updates * (STIR + p * rows))))))
 

@@ -23,6 +23,8 @@ def clips(known: Population) -> bool:
 def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
     """Return what moments of clipped one-on-one learning need; None where nothing is clipped.
 
+    None, too, of answers over samples.
+
     Parameters
     ----------
     known : Population
@@ -30,7 +32,7 @@ def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
         Records that clipping is worked out on.
     """
     algorithm, records = known.scenario.algorithm.one_on_one, known.problem.records
-    if not clips(known) or known.objective is None or algorithm is None:
+    if known.scenario.sampled or not clips(known) or known.objective is None or algorithm is None:
         return None
     if not isinstance(records, LinearRecords):
         return None

@@ -109,7 +109,10 @@ class AlgorithmKind(Kind):
         """Return what does not suit it in a scenario's model, privacy and acceptance."""
         if self.sample is None or not scenario.privacy.hides:
             return []
-        allowed = "noise is scaled for all of an owner's records: allowed is nothing"
+        allowed = (
+            "no ε is known of records drawn with replacement: allowed with noise is nothing, or "
+            "privacy.sampling in its place"
+        )
         return [Fault("algorithm.batch", str(self.sample), allowed)]
 
     def answers_more_than_once(self, scenario: Any) -> list[Fault]:

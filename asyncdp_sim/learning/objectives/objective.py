@@ -75,6 +75,11 @@ class Records(Bounded, Protocol):
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
 
+    def included(
+        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
+
     def largest_gradient(self, models: Array) -> Array:
         """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models, shape (N,)."""
 

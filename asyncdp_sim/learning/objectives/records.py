@@ -119,6 +119,34 @@ class LinearRecords:
             rows.append((1 / len(chosen)) * (some.T @ slope))
         return np.stack(rows)
 
+    def included(
+        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return the (clipped) gradients of some records, added up and over q n_i.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, m)
+            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
+        probability : float
+            q in (0, 1).
+        """
+        found = np.empty(points.shape)
+        for row, (owner, point) in enumerate(zip(owners.tolist(), points, strict=True)):
+            n = len(self.targets[owner])
+            chosen = np.flatnonzero(uniforms[row, :n] < probability)
+            some = self.features[owner][chosen]
+            slope = self.loss.slope(some @ point, self.targets[owner][chosen])
+            if self.clip is not None:  # a model that has diverged tells nothing: ∞ − ∞ is 0
+                bound = self._slope_bounds[owner][chosen]
+                np.clip(slope, -bound, bound, out=slope)
+                slope[np.isnan(slope)] = 0.0
+            found[row] = some.T @ slope / (probability * n)
+        return found
+
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
 

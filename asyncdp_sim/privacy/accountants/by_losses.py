@@ -1,5 +1,6 @@
 """Answers accounted by their privacy loss distributions: (ε, δ) of all of them, not a sum of ε."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.pairs import PurePair
+from asyncdp_sim.privacy.accountants.pairs import Pair
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -26,8 +27,8 @@ class ByLosses:
     ----------
     own : Pure
         What the mechanism says of its answers: K_i, the owners' ε_i, and Σ of the answers' ε.
-    kind : type of PurePair
-        What dominates an answer.
+    kind : callable
+        What dominates an answer, by what it costs.
     delta : float
         δ in (0, 1).
     sharers : int
@@ -35,7 +36,7 @@ class ByLosses:
     """
 
     own: Pure
-    kind: type[PurePair]
+    kind: Callable[[float], Pair]
     delta: float
     sharers: int = 1
 
@@ -80,7 +81,7 @@ class ByLosses:
 
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
-        return self.whole(self.charges * factor)
+        return self.whole(self.charges * self.own.times(factor))
 
     def whole(self, charges: Array) -> Array:
         """Return ε of K_i answers that cost so much each, shape (N,)."""

@@ -42,13 +42,14 @@ def charge_of(kind: type[PurePair], epsilon: float, delta: float, answers: int) 
         middle = sqrt(low * high)
         inside = _fits(kind, middle, epsilon, delta, answers)
         low, high = (middle, high) if inside else (low, middle)
-    rounded = _down(low)
+    rounded = down(low)
     while rounded > least and not _fits(kind, rounded, epsilon, delta, answers):
-        rounded = _down(rounded * (1 - 10.0**-DIGITS))
+        rounded = down(rounded * (1 - 10.0**-DIGITS))
     return max(least, rounded)
 
 
-def _down(number: float) -> float:
+def down(number: float) -> float:
+    """Return a number rounded down to :data:`DIGITS` digits."""
     return float(Context(prec=DIGITS, rounding=ROUND_DOWN).create_decimal(repr(number)))
 
 
@@ -76,4 +77,4 @@ def _fits(kind: type[PurePair], charge: float, epsilon: float, delta: float, ans
     return together(((kind(charge), answers),), delta).epsilon(delta) <= epsilon
 
 
-__all__ = ["answers_of", "charge_of"]
+__all__ = ["answers_of", "charge_of", "down"]

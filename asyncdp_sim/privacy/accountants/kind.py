@@ -14,6 +14,7 @@ from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import PurePair
+from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 
@@ -117,6 +118,11 @@ class LossDistributions(AccountingKind):
 
     @override
     def words(self, accountant: Accountant) -> str:
+        if isinstance(accountant, SampledGaussian):
+            return (
+                f"accountant {self.kind}: Gaussian noise on sums over samples, of multiplier "
+                f"{extent(1 / accountant.charges)}"
+            )
         if not isinstance(accountant, ByLosses):
             return f"accountant {self.kind}: Gaussian noise has an exact curve, which is kept"
         summed = accountant.charges * accountant.answers

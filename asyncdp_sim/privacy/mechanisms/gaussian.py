@@ -75,6 +75,7 @@ class GaussianMechanism(MechanismKind):
     norms: ClassVar[tuple[NormChoice, ...]] = ("l2",)
     needs_delta = True
     composition: ClassVar[Literal["pure", "gaussian", "own"]] = "gaussian"
+    over_samples: ClassVar[Literal["pure", "gaussian"] | None] = "gaussian"
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
     gridded = False
@@ -109,5 +110,8 @@ class GaussianMechanism(MechanismKind):
     def noise(
         self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
     ) -> GaussianNoise:
-        multiplier = self.accountant(allowance).multiplier
+        if allowance.mu is None:
+            multiplier = self.accountant(allowance).multiplier
+        else:
+            multiplier = 1 / allowance.mu  # 0 of an infinite one
         return GaussianNoise(2 * influence.xi * multiplier / influence.records)

@@ -53,12 +53,15 @@ class Allowance:
         ε₀ of one answer, where that is named; absent, K_i answers spend the budget.
     delta : float
         δ; 0 where none is named.
+    mu : array (N,), optional
+        1/z of Gaussian noise, where that was found from what answers cost over samples.
     """
 
     answers: Counts
     epsilon: Array
     price: Array | None
     delta: float
+    mu: Array | None = None
 
 
 class MechanismKind(Kind):
@@ -76,6 +79,8 @@ class MechanismKind(Kind):
     """The textbook's rule for K answers: ε adds up, or 1/z² does; or the accountant alone knows."""
     pair: ClassVar[type[PurePair] | None] = None
     """What dominates an answer that costs ε, by a proof, where ε of answers can be composed."""
+    over_samples: ClassVar[Literal["pure", "gaussian"] | None] = None
+    """How answers over Poisson samples are accounted, by a proof; None where there is none."""
     laplace_variance: ClassVar[bool]
     """The variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
     shapes: ClassVar[tuple[Shape, ...]]

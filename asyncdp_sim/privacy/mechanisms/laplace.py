@@ -93,6 +93,7 @@ class LaplaceMechanism(PureMechanism):
     """Laplace noise on every coordinate: ε-DP at L1 sensitivity (Async, Theorem 1)."""
 
     pair = LaplacePair
+    over_samples: ClassVar[Literal["pure", "gaussian"] | None] = "pure"
     laplace_variance = True
     shapes: ClassVar[tuple[Shape, ...]] = ("vector", "scalar-as-published")
     gridded = False

@@ -128,7 +128,7 @@ def test_check_and_manifest_say_what_theory_says(tmp_path: Path) -> None:
         ),
         (
             {"algorithm": {"kind": "parameter-server", "step": 0.1, "batch": 2}},
-            "noise is scaled for all of an owner's records",
+            "no ε is known of records drawn with replacement",
         ),
     ],
 )

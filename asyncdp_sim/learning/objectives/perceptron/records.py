@@ -71,14 +71,18 @@ class PerceptronRecords:
 
     def _mean(self, owner: int, theta: Array) -> Array:
         """Return one owner's mean (clipped) record gradient at each model (r, p)."""
-        x, y = self.features[owner], self.targets[owner]
+        y = self.targets[owner]
+        return self._sum(self.features[owner], y, self.lengths[owner], theta) / len(y)
+
+    def _sum(self, x: Array, y: Array, lengths: Array, theta: Array) -> Array:
+        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,)."""
         active = self.net.active(x, theta)
         slope = self.loss.slope(self.net.outputs(x, theta, active), y)
         if self.clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
-            bound = self.clip / self.net.lengths(theta, active, self.lengths[owner], self.norm)
+            bound = self.clip / self.net.lengths(theta, active, lengths, self.norm)
             np.clip(slope, -bound, bound, out=slope)
             slope[np.isnan(slope)] = 0.0  # ∞ − ∞ in a model that has diverged
-        return self.net.pulled(x, theta, active, slope) / len(y)
+        return self.net.pulled(x, theta, active, slope)
 
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
@@ -98,6 +102,30 @@ class PerceptronRecords:
             active = self.net.active(x, theta)
             slope = self.loss.slope(self.net.outputs(x, theta, active), y)
             found[row] = self.net.pulled(x, theta, active, slope) / len(y)
+        return found
+
+    def included(
+        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return the (clipped) gradients of some records, added up and over q n_i.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, m)
+            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
+        probability : float
+            q in (0, 1).
+        """
+        found = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
+            n = len(self.targets[owner])
+            chosen = np.flatnonzero(uniforms[row, :n] < probability)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            total = self._sum(x, y, self.lengths[owner][chosen], theta)
+            found[row] = total / (probability * n)
         return found
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
