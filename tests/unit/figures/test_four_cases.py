@@ -1,6 +1,7 @@
 """Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -116,5 +117,5 @@ def test_the_four_stand_below_one_another_in_the_papers_order(tmp_path: Path) ->
     assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
     corners = [axes.get_position() for axes in panels]
     assert np.ptp([corner.x0 for corner in corners]) < 1e-12
-    for above, below in zip(corners, corners[1:], strict=False):
+    for above, below in pairwise(corners):
         assert above.y0 > below.y1
