@@ -1,4 +1,4 @@
-"""What ``asyncdp check`` says of a scenario, in words that need no other page."""
+"""Descriptions of scenarios by ``asyncdp check``, in words that need no other page."""
 
 from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
