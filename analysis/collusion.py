@@ -77,6 +77,7 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
                 line = sorted((r for r in rows if r.name == name), key=lambda row: row.epsilon)
                 _draw(axes, line, measured, theory, look)
             axes.axhline(1.0, color=BAND, linestyle=":", linewidth=1.0, zorder=0)
+            _exact(axes, rows, measured)
             axes.set_ylabel(said)
         _scale(panels, rows)
         keys = [key(name, linewidth=0.9, **look) for name, look in lines.items()]
@@ -91,7 +92,8 @@ def by_epsilon(rows: Sequence[Learned], results: Sequence[Result]) -> Picture:
         "What the other owners know of the gradients of the owner that is the learner, from the "
         "queries that they are sent: root mean square error relative to a gradient, of one "
         "gradient (left) and of the mean of all that are worked out in a run (right). Markers: "
-        "recovered from the runs; lines: by its noise alone; at ε = ∞ what rounding leaves."
+        "recovered from the runs; lines: by its noise alone. Arrows at ε = ∞: what rounding leaves "
+        "is far below the frame, in the words there and in the table."
     )
     fields = {name: np.array([getattr(row, name) for row in rows]) for name in _COLUMNS}
     return Picture("collusion", figure, fields, caption, label(results))
@@ -136,11 +138,17 @@ def _draw(
     axes: Axes, line: Sequence[Learned], measured: str, theory: str, look: dict[str, Any]
 ) -> None:
     """Draw one line: markers where measured, the line where noise says what to expect."""
-    x = _places(line)
+    x, finite = _places(line), np.array([np.isfinite(row.epsilon) for row in line])
     found = np.array([getattr(row, measured) for row in line])
     expected = np.array([getattr(row, theory) for row in line])
     noisy = expected > 0
-    axes.plot(x, found, linestyle="none", **look)
+    axes.plot(x[finite], found[finite], linestyle="none", **look)
+    if not finite.all():
+        foot = axes.get_xaxis_transform()
+        axes.plot(
+            x[~finite], np.zeros(int((~finite).sum())), linestyle="none", transform=foot,
+            clip_on=False, **(look | {"marker": "v"}),
+        )  # fmt: skip
     axes.plot(x[noisy], expected[noisy], color=look["color"], linewidth=0.9)
 
 
@@ -149,6 +157,19 @@ def _places(rows: Sequence[Learned]) -> Array:
     epsilon = np.array([row.epsilon for row in rows])
     finite = epsilon[np.isfinite(epsilon)]
     return np.where(np.isfinite(epsilon), epsilon, BEHIND * finite.max(initial=1.0))
+
+
+def _exact(axes: Axes, rows: Sequence[Learned], measured: str) -> None:
+    """Say above ∞ what rounding leaves: drawn to scale, it would squeeze all else."""
+    exact = np.isinf([row.epsilon for row in rows])
+    errors = np.array([getattr(row, measured) for row in rows])[exact]
+    errors = errors[np.isfinite(errors)]
+    if len(errors) > 0:
+        axes.text(
+            _places(rows)[exact][0], 0.08, f"rounding alone: at most {errors.max():.0e}",
+            transform=axes.get_xaxis_transform(), rotation=90, ha="center", va="bottom",
+            fontsize=7,
+        )  # fmt: skip
 
 
 def _scale(panels: Sequence[Axes], rows: Sequence[Learned]) -> None:

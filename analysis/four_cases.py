@@ -100,7 +100,7 @@ def scale(found: Sequence[Case]) -> float:
 def four_cases(
     sweep: Sweep, *, name: str = "four-cases", view: tuple[float, float] = (22.0, 40.0)
 ) -> Picture:
-    """Draw mean ψ over n_1 and ε_1 in four panels of one scale, Theorem 2's law as a mesh.
+    """Draw mean ψ over n_1 and ε_1, four panels below one another, Theorem 2's law as a mesh.
 
     Parameters
     ----------
@@ -118,12 +118,11 @@ def four_cases(
     found = cases(sweep)
     constant = scale(found)
     with style():
-        figure = sheet(6.5, 6.4, layout=None)
+        figure = sheet(4.6, 12.4, layout=None)
         heights = np.concatenate([log10(case.mean).ravel() for case in found])
         low, high = np.nanmin(heights), np.nanmax(heights)
         for place, case in enumerate(found):
-            down, across = divmod(place, 2)
-            corner = (0.07 + 0.47 * across, 0.53 - 0.45 * down, 0.4, 0.35)
+            corner = (0.1, 0.755 - 0.2325 * place, 0.84, 0.2)
             axes: Any = figure.add_axes(corner, projection="3d")
             axes.view_init(*view)
             _panel(axes, case, constant)
@@ -132,12 +131,12 @@ def four_cases(
                 _decades(axis)
             title = f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
             axes.set_title(f"{title}$\\epsilon_j$ = {number(case.epsilon)}", fontsize=8, y=1.0)
-        figure.text(0.008, 0.45, PSI, rotation=90, va="center", fontsize=8)
+        figure.text(0.13, 0.5, PSI, rotation=90, va="center", fontsize=8)
         keys = [
             measured_key(),
             key(r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$", **MESH),
         ]
-        figure.legend(handles=keys, loc="upper left", ncols=2)
+        figure.legend(handles=keys, loc="upper left", ncols=1)
     results = [cell.result for cell in sweep.cells]
     replicates = numbers(float(len(result.replicates)) for result in results)
     spread = np.concatenate([(case.mean / case.law / constant).ravel() for case in found])

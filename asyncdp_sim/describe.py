@@ -37,7 +37,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     n_owners, records = scenario.owners.count, scenario.records
     if records is None:
         held = (
-            "as many records as their values of the splitting column"
+            f"each with the rows that name it in the column {scenario.data.split_column}"
             if scenario.data.split_column is not None
             else "as many records as go to them by their targets"
         )
@@ -211,7 +211,8 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         records = np.array(scenario.trained_on)
         noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
         sizes = " ".join(f"{name} {extent(each)}" for name, each in noise.figures.items())
-        yield f"noise: {sizes or 'none'} on each coordinate of an answer"
+        manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
+        yield f"noise: {sizes or 'none'} on each coordinate of an answer{manner}"
 
 
 def _conduct(scenario: Scenario) -> Iterator[str]:

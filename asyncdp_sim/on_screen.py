@@ -19,7 +19,7 @@ from asyncdp_sim.privacy.manifest_facts import (
 )
 from asyncdp_sim.result import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.words import aligned, number
+from asyncdp_sim.words import aligned, figure, number
 
 
 def result_lines(directory: Path) -> list[str]:
@@ -67,14 +67,14 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     def measured(key: str) -> str:
         """Return a figure, its 95 % interval, and what theory says where it says something."""
         interval, theory = summary["intervals"].get(key), predicted.get(key)
-        half = "" if interval is None else f" ± {_figure((interval[1] - interval[0]) / 2)}"
-        beside = "" if theory is None else f" (theory {_figure(theory)})"
-        return f"{_figure(summary[key])}{half}{beside}"
+        half = "" if interval is None else f" ± {figure((interval[1] - interval[0]) / 2)}"
+        beside = "" if theory is None else f" (theory {figure(theory)})"
+        return f"{figure(summary[key])}{half}{beside}"
 
     return [
         ("replicates", str(len(manifest["replicates"]))),
         ("updates", f"{summary['updates']} in all"),
-        ("simulated time", f"{_figure(summary['simulated_time'])} units per replicate"),
+        ("simulated time", f"{figure(summary['simulated_time'])} units per replicate"),
         ("throughput", f"{measured('throughput')} updates per unit"),
         ("learner busy", measured("utilisation")),
         *(
@@ -84,13 +84,13 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         (
             "P(same owner twice)",
-            f"{_figure(summary['p_repeat'])} "
-            f"(uniform choice: {_figure(summary['p_repeat_uniform'])})",
+            f"{figure(summary['p_repeat'])} "
+            f"(uniform choice: {figure(summary['p_repeat_uniform'])})",
         ),
         (
             "ψ at the end",
-            f"median {_figure(psi['median'])}, 25–75 % {_figure(psi['q25'])} … "
-            f"{_figure(psi['q75'])}, mean {_figure(psi['mean'])}",
+            f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
+            f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
         ),
         *_honest(summary),
         *_scores(summary, manifest.get("target_unit")),
@@ -128,7 +128,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _epsilon(said: Label) -> str:
     least = said.epsilon_at_least and isfinite(said.epsilon_true)
-    return f"{'≥ ' if least else ''}{_figure(said.epsilon_true)}"
+    return f"{'≥ ' if least else ''}{figure(said.epsilon_true)}"
 
 
 def _verdict(said: Label) -> str:
@@ -139,7 +139,7 @@ def _spent(figures: Mapping[str, Any]) -> str:
     """Return what was charged, which is for answers, and never for when they come."""
     if figures["max_spent_ratio"] is None:
         return "no finite budget"
-    charged = f"at most {_figure(figures['max_spent_ratio'])} of ε"
+    charged = f"at most {figure(figures['max_spent_ratio'])} of ε"
     return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 
 
@@ -149,9 +149,9 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         alone = figures.get("held_out_alone")
         yield (
             "held-out loss",
-            f"median {_figure(figures['held_out_final']['median'])}, of θ* "
-            f"{_figure(figures['held_out_optimum'])}"
-            + ("" if alone is None else f", of owners alone {_figure(alone)}"),
+            f"median {figure(figures['held_out_final']['median'])}, of θ* "
+            f"{figure(figures['held_out_optimum'])}"
+            + ("" if alone is None else f", of owners alone {figure(alone)}"),
         )
     if "profits_psi" in figures:
         told = f"{figures['profits_psi']} by ψ"
@@ -161,8 +161,8 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
-        known = [f"{name} {_figure(parts[name])}" for name in names if parts[name] is not None]
-        noisy = "" if parts["noise_se"] is None else f" ± {_figure(parts['noise_se'])}"
+        known = [f"{name} {figure(parts[name])}" for name in names if parts[name] is not None]
+        noisy = "" if parts["noise_se"] is None else f" ± {figure(parts['noise_se'])}"
         why = [] if parts["reason"] is None else [f"({parts['reason']})"]
         yield "mean ψ is made of", " ".join([", ".join(known) + noisy, *why]).strip()
 
@@ -176,9 +176,9 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
         alone = figures.get(f"held_out_{score.name}_alone")
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
-            f"median {_figure(final['median'])}, of θ* "
-            f"{_figure(figures[f'held_out_{score.name}_optimum'])}"
-            + ("" if alone is None else f", of owners alone {_figure(alone)}"),
+            f"median {figure(final['median'])}, of θ* "
+            f"{figure(figures[f'held_out_{score.name}_optimum'])}"
+            + ("" if alone is None else f", of owners alone {figure(alone)}"),
         )
 
 
@@ -210,12 +210,12 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
             [
                 name.removeprefix("cell-"),
                 *(_swept_value(spoken(*pair)) for pair in zip(swept, values, strict=True)),
-                _figure(figures["throughput"]),
-                _figure(figures["simulated_time"]),
-                *(_figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
+                figure(figures["throughput"]),
+                figure(figures["simulated_time"]),
+                *(figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
                 _verdict(said) if claims(cell) else "no claim",
                 _epsilon(said),
-                *[_figure(said.delta)] * with_delta,
+                *[figure(said.delta)] * with_delta,
             ]
         )
     return aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
@@ -228,7 +228,3 @@ def _swept_value(value: Any) -> str:
         rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
         return ", ".join(kind + rest)
     return value if isinstance(value, str) else show(value)
-
-
-def _figure(value: float | str | None) -> str:
-    return "–" if value is None else f"{float(value):.4g}"

@@ -21,6 +21,14 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
+def figure(value: float | str | None) -> str:
+    """Return a figure of a table in four digits: ∞ where it is infinite, a dash where none is."""
+    found = as_float(value)
+    if found is None or isnan(found):
+        return "–"
+    return number(found) if found in (inf, -inf) else f"{found:.4g}"
+
+
 def numbers(values: Iterable[float]) -> str:
     """Return distinct values in words, in ascending order; many as a range."""
     distinct = sorted(set(values))

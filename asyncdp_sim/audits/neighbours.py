@@ -86,14 +86,15 @@ def neighbours(scenario: Scenario) -> Neighbours:
             return recoded
     one, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (one, other)]
-    told = " or ".join(
-        dataset.row_name(swap.by) + (f" times {swap.factor:g}" if swap.factor != 1 else "")
+    told = ", or by ".join(
+        dataset.row_name(swap.by)
+        + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
         for swap in swaps
     )
     first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
-        owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is {told}"
+        owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is replaced by {told}"
     )
 
 

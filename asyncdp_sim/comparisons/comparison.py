@@ -9,7 +9,7 @@ from asyncdp_sim.comparisons.contrast import Contrast
 from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.scenario import jsonable
-from asyncdp_sim.words import SCREEN, aligned
+from asyncdp_sim.words import SCREEN, aligned, figure
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,13 @@ def _cells(row: Row) -> dict[str, Any]:
 
 def _spoken(row: Row) -> list[str]:
     quantity, found = row.quantity, row.contrast
-    ends = "–" if found.low is None else f"{_figure(found.low)} … {_figure(found.high)}"
+    ends = "–" if found.low is None else f"{figure(found.low)} … {figure(found.high)}"
     won = [] if row.wins is None else [_won(row.wins, found)]
     return [
         quantity.words,
-        _figure(row.first),
-        _figure(row.second),
-        _figure(found.mean),
+        figure(row.first),
+        figure(row.second),
+        figure(found.mean),
         ends,
         *won,
     ]
@@ -128,10 +128,6 @@ def _spoken(row: Row) -> list[str]:
 def _won(wins: int, found: Contrast) -> str:
     alike = found.less == found.more == 0
     return f"alike in {found.pairs}" if alike else f"{wins} of {found.pairs}"
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.4g}"
 
 
 def _wrapped(*said: str) -> list[str]:

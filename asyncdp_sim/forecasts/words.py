@@ -20,13 +20,21 @@ MOST = 20
 DIVERGED = 1e3
 """Times ψ of the start, or 1: a model without noise beyond that is no slow or biased one."""
 
+_READING = (
+    "profits: ends with a smaller ψ together than with its own model alone, which needs no noise;",
+    "profits from ε: the least ε from which on it would, if the ε of all grew in proportion",
+)
+"""What the columns of the owners' table mean, below it."""
+
 
 def lines(found: Forecast) -> list[str]:
     """Return the forecast as a table, and its owners as another."""
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
     told = [f"{name:<{width}}  {value}" for name, value in rows]
-    return told + (aligned(owners(found.owners)) + _more(found) if len(found.owners) > 0 else [])
+    if len(found.owners) == 0:
+        return told
+    return [*told, *aligned(owners(found.owners)), *_more(found), *_READING]
 
 
 def figures(found: Forecast) -> list[tuple[str, str]]:

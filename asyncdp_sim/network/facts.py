@@ -197,7 +197,7 @@ class Facts:
         channel = self.network.channel
         if channel.contended is None or self.lock_serialises_channel:
             return ""
-        return f"owners share a channel ({channel.kind})"
+        return f"owners share a channel ({channel.label})"
 
     @property
     def in_turn(self) -> bool:

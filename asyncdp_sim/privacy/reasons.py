@@ -28,7 +28,7 @@ class Reason(Notice):
 class AnswersExact(Reason):
     """Nothing hides the answers."""
 
-    text: ClassVar[str] = "mechanism none: the answers are exact"
+    text: ClassVar[str] = "answers are exact: no noise is added"
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class OneDraw(Reason):
     """All coordinates of an answer have the same noise."""
 
     text: ClassVar[str] = (
-        "noise scalar-as-published: one draw on all coordinates is not private for any ε, since "
-        "differences between coordinates leak exactly"
+        "one draw of noise on all coordinates: not private for any ε, since differences between "
+        "coordinates leak exactly"
     )
 
 

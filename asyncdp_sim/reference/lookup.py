@@ -10,6 +10,7 @@ from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.reference.more import page
+from asyncdp_sim.reference.symbols import SYMBOLS
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
 _NEAR = 4
@@ -58,7 +59,8 @@ def look_up(name: str) -> list[Entry]:
     Parameters
     ----------
     name : str
-        A path such as ``privacy.epsilon`` or ``channel.csma``, or an end of one: ``csma``.
+        A path such as ``privacy.epsilon`` or ``channel.csma``, an end of one: ``csma``, or a
+        letter of the papers: ``ψ``.
 
     Raises
     ------
@@ -66,7 +68,8 @@ def look_up(name: str) -> list[Entry]:
         If it stands for nothing, naming the nearest names.
     """
     asked = _home(name.strip().removesuffix(".parquet"))
-    found = [each for each in entries() if asked in each.names]
+    meant = SYMBOLS.get(asked, ())
+    found = [each for each in entries() if asked in each.names or each.path in meant]
     exact = [each for each in found if each.path == asked]
     if len(found) == 0:
         known = sorted({each for entry in entries() for each in entry.names})

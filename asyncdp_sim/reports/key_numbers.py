@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.words import as_float
+from asyncdp_sim.words import as_float, figure
 
 NONE = "–"
 FIRST = (
@@ -85,11 +85,9 @@ def shown(value: Any) -> str:
         return value if isinstance(value, str) else NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if found in (float("inf"), float("-inf")):
-        return "∞" if found > 0 else "−∞"
-    if found == int(found) and abs(found) < 1e9:
+    if isfinite(found) and found == int(found) and abs(found) < 1e9:
         return f"{int(found):,}"
-    return f"{found:.4g}"
+    return figure(found)
 
 
 def span(low: float, high: float) -> str:

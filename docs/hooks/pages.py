@@ -26,7 +26,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def notebook_page(path: Path) -> str:
-    """Return the cells of a notebook, and what they print, in Markdown."""
+    """Return the cells of a notebook, what they print and what they draw, in Markdown."""
     parts = [f"[This page as a notebook]({path.name})\n"]
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         text = "".join(cell["source"])
@@ -35,6 +35,11 @@ def notebook_page(path: Path) -> str:
             continue
         parts.append(f"```python\n{text}\n```")
         for output in cell["outputs"]:
+            picture = output.get("data", {}).get("image/png")
+            if picture is not None:
+                shown = "".join("".join(picture).split())
+                parts.append(f"![What the code above draws](data:image/png;base64,{shown})")
+                continue
             printed = output.get("text") or output.get("data", {}).get("text/plain", "")
             parts.append(f"```text\n{''.join(printed).rstrip()}\n```")
     title = next(i for i, part in enumerate(parts) if part.startswith("# "))

@@ -1,12 +1,15 @@
 """Promises of the entries beyond the papers, at fewer replicates."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.runs import RunResult, run
+from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -123,3 +126,16 @@ def test_copies_for_every_owner_cost_what_its_description_says() -> None:
     assert (alone[:4] > psi[0]).all()
     assert (alone[:4] > psi[1]).tolist() == [False, True, True, True]
     assert [each.summary["private"] for each in (central, noised, exact)] == [True, True, False]
+
+
+def test_a_small_budget_ends_where_its_description_says(tmp_path: Path) -> None:
+    """The sentence of `lending-three-budgets` on ε = 0.1: where ψ starts, and where it ends."""
+    said = " ".join(entry("lending-three-budgets").scenario().description.split())
+    [(first, ends)] = re.findall(r"here it falls from the same (\d+) and ends at (\d+)\.", said)
+    assert f"(ψ from {first} to 80)" in said
+    variant = entry("lending-three-budgets").scenario().sweep["variant"][:1]
+    [found] = of_cells("lending-three-budgets", "run.replicates=20", variant=variant)
+    write(found, tmp_path / "small")
+    curve = pd.read_parquet(tmp_path / "small" / "curve.parquet")
+    assert {round(psi) for psi in curve.relative_fitness[curve.k == 0]} == {int(first)}
+    assert round(found.summary["psi_final"]["mean"]) == int(ends)

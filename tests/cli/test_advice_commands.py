@@ -34,6 +34,8 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     said = command.done("audit", "sound.toml", *QUICK)
     pair, answer, run, made_up, *facts, verdict = said.out.splitlines()
     assert pair.startswith("neighbouring datasets: row ")
+    assert " is replaced by row " in pair
+    assert ", or by row " in pair
     assert answer.startswith("one answer of owner 1: ε ≥ 0")
     assert "0.08333 claimed: not exceeded" in answer
     assert "1 claimed: not exceeded" in run
@@ -95,6 +97,8 @@ def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
     rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
     for words in (*rows, "profits from ε", "synthetic records"):
         assert words in shown
+    meaning = shown[shown.rindex("profits: ") :]
+    assert "with its own model alone, which needs no noise;\nprofits from ε: the least ε" in meaning
     found = json.loads(command.done("forecast", "exact.toml", "--json").out)
     assert found["psi_half_width"] == 0
     assert found["label"] == "no private record was read"

@@ -16,7 +16,7 @@ LITTLE = ("run.updates=10", "run.replicates=2", "owners.records=300", "data.publ
 def test_reasons_are_said_once_and_privacy_comes_first(command, tmp_path, capsys):
     settings = [word for each in LITTLE for word in ("--set", each)]
     said = command.done("run", "lending-timing", *settings, "--out", tmp_path / "r")
-    reason = "noise scalar-as-published: one draw on all coordinates"
+    reason = "one draw of noise on all coordinates"
     assert f"\nbecause              {reason}" in said.out
     assert reason not in said.err
     assert "note: Synthetic twin" in said.err
@@ -57,3 +57,4 @@ def test_a_baseline_that_claims_nothing_is_not_told_to_break_its_claim(
         assert label([manifest]).text.startswith("No privacy is claimed")
     told = command.done("sweep", "sweep.toml", "--out", "s").out
     assert re.findall(r"(yes|NO|no claim) +\S+$", told, re.M) == ["yes"] * 4 + ["no claim"] * 2
+    assert re.findall(r"no claim +(\S+)$", told, re.M) == ["∞"] * 2  # as figures say it

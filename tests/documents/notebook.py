@@ -1,4 +1,4 @@
-"""The notebook of the docs, executed: what it prints is kept in it, pictures are not."""
+"""The notebook of the docs, executed: what it prints is kept in it, and what it draws."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ NOTEBOOK = ROOT / "docs" / "tutorial-researcher.ipynb"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """Return a notebook after running it in its folder, with nothing but printed text kept."""
+    """Return a notebook after running it in its folder: text and pictures are kept, and no more."""
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
@@ -20,10 +20,19 @@ def executed(path: Path) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.execution_count, cell.metadata = None, nbformat.NotebookNode()
-            printed = [each for each in cell.outputs if each.output_type == "stream"]
-            cell.outputs = [each for each in printed if each.name == "stdout"]
+            cell.outputs = [kept for each in cell.outputs for kept in _kept(each)]
     notebook.metadata.pop("language_info", None)
     return notebook
+
+
+def _kept(output: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return what is kept of an output: what was printed, or a picture without its other forms."""
+    if output.output_type == "stream":
+        return [output] if output.name == "stdout" else []
+    picture = output.get("data", {}).get("image/png")
+    if output.output_type != "display_data" or picture is None:
+        return []
+    return [nbformat.v4.new_output("display_data", data={"image/png": picture})]
 
 
 def write(path: Path) -> None:

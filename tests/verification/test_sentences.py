@@ -265,7 +265,7 @@ ROWS: dict[str, Row] = {
         (ROUNDS, ROUNDS | {"latency": {"acknowledgement": {"kind": "constant", "value": 0.1}}}),
     ),
     "collided in rounds": (
-        "rounds may lack answers: owners share a channel (aloha)",
+        "rounds may lack answers: owners share a channel (pure ALOHA)",
         ROUNDS | SLOW | {"channel": {"kind": "aloha", "airtime": 0.1}},
         lacking,
         (ROUNDS | SLOW | {"channel": {"kind": "tdma", "airtime": 0.1, "slot": 0.1}},),

@@ -43,6 +43,8 @@ class Scene:
         For how many ticks an answer is on air, where a channel is shared.
     inches : float
         Width of the window.
+    has_learner : bool
+        Whether the line on top is a learner's; where owners are alone it has their meetings.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Scene:
         window: tuple[int, int],
         airtime: int | None,
         inches: float,
+        *,
+        has_learner: bool = True,
     ) -> None:
         self._axes = axes
         self._row = {owner: row for row, owner in enumerate(owners, start=1)}
@@ -61,7 +65,8 @@ class Scene:
         self._seen: set[str] = set()
         axes.set_xlim(*(tick / TICKS_PER_UNIT for tick in window))
         axes.set_ylim(len(owners) + 0.5, -0.7)
-        axes.set_yticks(range(len(owners) + 1), ["learner", *map(plain_text, owners.values())])
+        above = "learner" if has_learner else "meetings"
+        axes.set_yticks(range(len(owners) + 1), [above, *map(plain_text, owners.values())])
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
 

@@ -22,6 +22,7 @@ from asyncdp_sim.figures.spacetime.marks import (
     of_owners,
     within,
 )
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units
 
 PAGE = 9.0  # inches
@@ -91,13 +92,16 @@ def diagram(
         figure, axes = canvas(width=width, height=1.9 + 0.36 * (len(shown) + 1))
         named = dict(zip(who.numbers, who.labels, strict=True))
         called = {owner: named[owner] for owner in shown}
-        scene = Scene(axes, called, (first, last), _airtime(result), width - 1)
+        learner = _has_learner(result)
+        airtime = _airtime(result)
+        scene = Scene(axes, called, (first, last), airtime, width - 1, has_learner=learner)
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
         scene.draw(found, before + 1)
         axes.set_xlabel(TIME_AXIS, loc="center" if inches is None else "left")
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
-    caption = _caption(result, chosen, (first, last), shown)
+    tell = _caption if learner else _caption_of_meetings
+    caption = tell(result, chosen, (first, last), shown)
     return Picture(name, figure, as_table(found), caption, label([result]))
 
 
@@ -126,6 +130,25 @@ def _cut(result: Result, over: int) -> bool:
     """Return whether the run may have gone on after its last event."""
     until = result.scenario["run"].get("until")
     return until is not None and to_ticks(until) > over
+
+
+def _has_learner(result: Result) -> bool:
+    """Return whether there is a learner, and not owners alone; if it is not known there is one."""
+    return isinstance(result.network, Unknown) or result.network.protocol.has_learner
+
+
+def _caption_of_meetings(
+    result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int]
+) -> str:
+    low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
+    some = len(shown) < result.n_owners
+    which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if some else ""
+    return (
+        f"Meetings of owners for t in [{low}, {high}) of replicate {chosen}{which}: time runs to "
+        "the right, every owner has a line, and there is nobody else; arrows down from the line "
+        "on top are to the two that meet, and arrows up are of what they have worked out then. "
+        "Numbers on top are k."
+    )
 
 
 def _caption(result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int]) -> str:

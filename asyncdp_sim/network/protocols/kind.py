@@ -225,7 +225,10 @@ class ProtocolKind(Kind):
         yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {said}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
         load = fsum(map(mul, rates, online)) * service
-        yield f"offered load: {load:.4g} (ticks met online per unit times that, were none dropped)"
+        yield (
+            f"offered load: {load:.4g} (exchanges under way at a time, if every tick of an owner "
+            "online began one)"
+        )
 
 
 def period_of(rates: Sequence[float] | None, count: int) -> int | None:

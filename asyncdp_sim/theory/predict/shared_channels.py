@@ -19,7 +19,7 @@ def access(facts: Facts) -> Iterator[Prediction]:
     found, channel = contention(facts), facts.network.channel
     shared, airtime = channel.contended, facts.network.airtime
     who = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
-    said = f"{channel.kind}, {who}, answers of one length, {shared.assumed}"
+    said = f"{channel.label}, {who}, answers of one length, {shared.assumed}"
     rate: float | Unknown
     lost: float | Unknown
     load: float | Unknown

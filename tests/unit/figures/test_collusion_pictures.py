@@ -59,9 +59,13 @@ def test_errors_against_epsilon_with_infinity_at_the_end(tmp_path: Path) -> None
     rows = [row("a", 1.0, 2.0, 2.1), row("a", INF, 1e-15, 0.0), row("a", 10.0, 0.2, 0.21)]
     picture = by_epsilon(rows, [Result.read(made(tmp_path / "r", (), scenario()))])
     single, mean = picture.figure.axes
-    markers, line = single.lines[:2]
-    assert list(markers.get_xdata()) == [1, 10, 100]
-    assert list(markers.get_ydata()) == [2.0, 0.2, 1e-15]
+    markers, exact, line = single.lines[:3]
+    assert list(markers.get_xdata()) == [1, 10]
+    assert list(markers.get_ydata()) == [2.0, 0.2]
+    assert (list(exact.get_xdata()), exact.get_marker()) == ([100], "v")
+    assert single.get_ylim()[0] > 1e-3  # what rounding leaves does not squeeze the rest
+    assert [each.get_text() for each in single.texts] == ["rounding alone: at most 1e-15"]
+    assert [each.get_text() for each in mean.texts] == ["rounding alone: at most 3e-16"]
     assert list(line.get_ydata()) == [2.1, 0.21]
     picture.figure.canvas.draw()
     assert [tick.get_text() for tick in single.get_xticklabels()] == ["1", "10", "∞"]

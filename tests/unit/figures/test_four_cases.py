@@ -1,6 +1,7 @@
 """Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +109,13 @@ def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_pat
     assert np.isinf(picture.table["psi_final_mean"]).sum() == 1
     rest = np.isfinite(picture.table["psi_final_mean"])
     np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_final_mean"][rest])
+
+
+def test_the_four_stand_below_one_another_in_the_papers_order(tmp_path: Path) -> None:
+    panels = four_cases(swept(tmp_path / "sweep")).figure.axes
+    titles = [axes.get_title().split()[0] for axes in panels]
+    assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
+    corners = [axes.get_position() for axes in panels]
+    assert np.ptp([corner.x0 for corner in corners]) < 1e-12
+    for above, below in pairwise(corners):
+        assert above.y0 > below.y1

@@ -199,3 +199,29 @@ def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path: Path) -> None:
 def test_an_unknown_event_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="an unknown event, 'sneezed'"):
         drawn(tmp_path, [(1.0, "sneezed", 1)], scenario())
+
+
+def test_owners_that_meet_are_drawn_without_a_learner(tmp_path: Path) -> None:
+    """Neither the line on top, nor the legend, nor the caption names whom there is not."""
+    graph = {"kind": "complete"}
+    said = scenario(
+        protocol={"kind": "gossip", "graph": graph},
+        algorithm={"kind": "gossip-graph", "rho": 1.0, "initial": "zeros", "judged": "owner"},
+        privacy={"budget": {"kind": "per-owner-cap", "answers": 5}, "mechanism": "laplace"},
+    )
+    said = {key: value for key, value in said.items() if key != "clock"}
+    met: list[Row] = [
+        (1.0, "clock_tick", 1), (1.0, "query_sent", 1, 1), (1.0, "query_sent", 2, 2),
+        (1.0, "query_received", 1, 1), (1.0, "query_received", 2, 2),
+        (1.5, "answer_released", 1, 1, 1), (1.5, "answer_released", 2, 2, 1),
+        (1.5, "answer_delivered", 1, 1, 1), (1.5, "answer_delivered", 2, 2, 1),
+        (1.5, "update_applied", 1, 1),
+    ]  # fmt: skip
+    picture = diagram.diagram(Result.read(made(tmp_path / "met", [met], said)))
+    [axes] = picture.figure.axes
+    names = [each.get_text() for each in axes.get_yticklabels()]
+    assert names == ["meetings", "1", "2", "3"]
+    keys = [each.get_text() for each in picture.figure.legends[0].get_texts()]
+    assert "learner" not in " ".join((*names, *keys, picture.caption))
+    alone = diagram.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
+    assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"

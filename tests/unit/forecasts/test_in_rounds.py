@@ -112,7 +112,7 @@ LACKING = {
     "loss": ({"channel": {"kind": "ideal", "loss": 0.1}}, "messages are lost"),
     "queries lost": ({"channel": {"kind": "ideal", "loss_query": 0.1}}, "messages are lost"),
     "bursts": ({"channel": {"kind": "ideal", "loss": BURSTS}}, "messages are lost"),
-    "aloha": ({"channel": {"kind": "aloha", "airtime": 0.05}}, "share a channel (aloha)"),
+    "aloha": ({"channel": {"kind": "aloha", "airtime": 0.05}}, "share a channel (pure ALOHA)"),
     "bernoulli": ({"availability": {"kind": "bernoulli", "probability": 0.5}}, "bernoulli"),
     "churn": ({"availability": CHURN}, "churn"),
     "cap": (

@@ -17,9 +17,9 @@ P, XI, T = 4, 5.0, 10
 EPSILON = [0.5, 2.0]
 RECORDS = np.array([50, 80, 20])
 WORDS = {
-    "none": "mechanism none",
+    "none": "no noise is added",
     "infinite": "ε = ∞ for",
-    "scalar": "scalar-as-published",
+    "scalar": "one draw of noise on all",
     "l2": "l2-as-published",
     "exceeded": "is exceeded",
     "overlap": "public overlap",

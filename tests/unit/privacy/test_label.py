@@ -11,7 +11,7 @@ from tests.together import together
 
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"
-SCALAR = "not private: noise scalar-as-published: one draw on all coordinates is not private"
+SCALAR = "not private: one draw of noise on all coordinates: not private"
 EVENTS = "timing not accounted: owners answer when their gradient is long, which nothing pays for"
 
 
@@ -57,29 +57,29 @@ def made(
         ),
         (
             [made({}, SCALAR, EXCEEDED, private=False, epsilon_true="inf")],
-            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): noise "
-            "scalar-as-published; the declared bound 5 on a record gradient's L1 norm is exceeded. "
-            "True ε = ∞.",
+            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): one "
+            "draw of noise on all coordinates; the declared bound 5 on a record gradient's L1 norm "
+            "is exceeded. True ε = ∞.",
         ),
         (
             [
                 made(
                     {"mechanism": "none", "epsilon": 1.0},
-                    "not private: mechanism none: the answers are exact",
+                    "not private: answers are exact: no noise is added",
                     private=False, epsilon_true="inf", delta=None,
                 )
             ],
-            "NOT PRIVATE as claimed (ε = ∞ per owner over the run, no noise): mechanism none.",
+            "NOT PRIVATE as claimed (ε = ∞ per owner over the run, no noise): answers are exact.",
         ),
         (
             [
                 made(
                     {"mechanism": "none", "epsilon": inf},
-                    "not private: mechanism none: the answers are exact",
+                    "not private: answers are exact: no noise is added",
                     private=False, epsilon_true="inf", delta=None,
                 )
             ],
-            "No privacy is claimed (ε = ∞ per owner over the run, no noise): mechanism none.",
+            "No privacy is claimed (ε = ∞ per owner over the run, no noise): answers are exact.",
         ),
         (
             [
@@ -178,7 +178,7 @@ def test_tables_of_order_and_times_say_what_is_accounted() -> None:
 
 
 def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> None:
-    why = "not private: mechanism none: the answers are exact"
+    why = "not private: answers are exact: no noise is added"
     baseline = made({"mechanism": "none", "epsilon": inf}, why, private=False, epsilon_true="inf")
     found = label([made({}), baseline])
     assert "NOT PRIVATE" not in found.text

@@ -13,7 +13,9 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.reference import entries, json_schema, look_up
 from asyncdp_sim.reference.more import pages
 from asyncdp_sim.reference.pages import results_page, scenario_page
+from asyncdp_sim.reference.symbols import SYMBOLS
 from asyncdp_sim.scenario.fields import walked
+from asyncdp_sim.scenario.setting_words import SYMBOLS as IN_PICTURES
 from tests.cli.scenes import SMALL
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,6 +55,28 @@ def test_names_that_stand_for_several_things_list_all() -> None:
     assert {each.path for each in look_up("channel.each.airtime")} == {"channel.airtime"}
     assert [each.path for each in look_up("tdma.slot")] == ["channel.slot"]
     assert len(look_up("psi_final")) == 4
+
+
+def test_letters_of_the_papers_find_what_they_stand_for() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in glossary.splitlines() if line.startswith("| ")]
+    letters = {each: row for row in rows for each in row[0].removeprefix("| ").split(", ")}
+    paths = {each.path for each in entries()}
+    for letter, meant in SYMBOLS.items():
+        assert letter in letters, letter
+        assert set(meant) <= paths
+        assert set(meant) <= {each.path for each in look_up(letter)}
+    for letter, path in (("ψ", "curve.relative_fitness"), ("ε", "privacy.epsilon"),
+                         ("i_k", "updates.owner"), ("Ξ", "privacy.sensitivity"),
+                         ("θ_max", "model.theta_max"), ("T", "run.updates")):  # fmt: skip
+        assert path in {each.path for each in look_up(letter)}
+
+
+def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
+    """A reader of a picture asks what the letter at its axis is."""
+    letters = {path: said for path, said in IN_PICTURES.items() if len(said.split("_")[0]) == 1}
+    for path, letter in letters.items():
+        assert path in {each.path for each in look_up(letter)}
 
 
 def test_a_page_is_said_to_be_in_the_repository() -> None:

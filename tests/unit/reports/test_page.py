@@ -177,7 +177,7 @@ def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) 
         assert banner(manifests).tone == tone
         assert banner(manifests).text == label(manifests).text
     assert {banner([each]).tone for each in (bad, untimed, silent)} == {"broken"}
-    assert any("scalar-as-published" in why for why in banner([good, bad]).reasons)
+    assert any("one draw of noise" in why for why in banner([good, bad]).reasons)
 
 
 def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) -> None:

@@ -1,6 +1,12 @@
 """Tables on the screen: columns aligned, and none wider than 80."""
 
-from asyncdp_sim.words import SCREEN, aligned
+from math import inf, nan
+
+from asyncdp_sim import on_screen
+from asyncdp_sim.comparisons import comparison
+from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.reports.key_numbers import shown
+from asyncdp_sim.words import SCREEN, aligned, figure
 
 
 def test_a_narrow_table_is_one() -> None:
@@ -23,3 +29,12 @@ def test_a_cell_wider_than_half_the_screen_is_folded() -> None:
     assert max(map(len, lines)) <= SCREEN
     told = " ".join(" ".join(lines).split())
     assert told == f"cell owners 0000 {long} 0001 1"
+
+
+def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures() -> None:
+    for value, said in ((inf, "∞"), (-inf, "−∞")):
+        assert figure(value) == figure(str(value)) == shown(value) == number(value) == said
+    assert figure(None) == figure(nan) == shown(None) == "–"
+    assert figure(0.123456) == "0.1235"
+    assert figure(6.76e287) == "6.76e+287"
+    assert on_screen.figure is comparison.figure is figure  # one rule

@@ -57,7 +57,7 @@ from tests.unit.theory.spoken import (
         ({"compute": SLOW}, "an exchange takes time"),
         ({"latency": Latency(request=SLOW)}, "requests take time"),
         ({"clock": GammaClock(cv=2.0)}, "clocks are gamma, not Poisson"),
-        ({"channel": ALOHA, "protocol": PUSH}, "owners share a channel (aloha)"),
+        ({"channel": ALOHA, "protocol": PUSH}, "owners share a channel (pure ALOHA)"),
         ({"channel": ALOHA}, "an exchange takes time"),
         ({"channel": Ideal(loss=0.1)}, "messages are lost"),
         ({"protocol": ANSWERS}, "protocol broadcast does not update at owners' ticks"),

@@ -1,0 +1,39 @@
+"""Descriptions of scenarios by ``asyncdp check``, in words that need no other page."""
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.network.channels import label_of
+from scenarios import entry
+
+
+def lines(name: str, *settings: str) -> list[str]:
+    return describe(entry(name).scenario(settings))
+
+
+def test_owners_of_a_column_are_said_to_be_those_that_it_names() -> None:
+    column = entry("hospital-sound").scenario().data.split_column
+    [owners] = [line for line in lines("hospital-sound") if line.startswith("owners: ")]
+    assert f"each with the rows that name it in the column {column}, " in owners
+
+
+def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate() -> None:
+    for manner, end in (("vector", "of an answer"), ("scalar-as-published", ", one draw for all")):
+        said = lines("lending-timing", f'privacy.noise="{manner}"')
+        [noise] = [line for line in said if line.startswith("noise: ")]
+        assert " on each coordinate of an answer" in noise
+        assert end in noise
+        assert (", one draw for all of them" in noise) is (manner != "vector")
+
+
+def test_the_load_is_said_in_exchanges() -> None:
+    [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
+    assert load.endswith(
+        "(exchanges under way at a time, if every tick of an owner online began one)"
+    )
+
+
+def test_channels_are_named_as_in_pictures() -> None:
+    said = "\n".join(lines("channel-load"))
+    kind = entry("channel-load").scenario().channel.kind
+    assert label_of(kind) != kind
+    assert f"{label_of(kind)}, " in said or f"({label_of(kind)})" in said
+    assert f"({kind})" not in said
