@@ -509,8 +509,8 @@ MUTANTS = (
     # words and pictures
     Mutant(
         "asyncdp_sim/on_screen.py",
-        "_figure((interval[1] - interval[0]) / 2)",
-        "_figure(interval[1] - interval[0])",
+        "figure((interval[1] - interval[0]) / 2)",
+        "figure(interval[1] - interval[0])",
         "a width after ±",
         ("tests/cli/test_run_command.py",),
     ),
