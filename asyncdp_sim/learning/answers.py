@@ -9,6 +9,9 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Array, Gradients, Indices, Turn
 from asyncdp_sim.streams import Scope
 
+Exact = Callable[[Turn, Array], Array]
+"""From who answers, and queries (r, p), to the exact gradients (r, p)."""
+
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
@@ -183,11 +186,9 @@ class Answers:
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
-        self._picks: _Rows | None = None
+        self._exact = _exact_over_all(reply)
         if reply.sample is not None:
-            sources = [scope.generator(reply.sample.stream) for scope in replicates]
-            width = reply.sample.size
-            self._picks = _Rows(sources, lambda g, count: g.random((count, width)), width)
+            self._exact = _exact_over(reply.sample, replicates)
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
@@ -199,13 +200,8 @@ class Answers:
 
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
-        reply, owners = self._reply, turn.owners
-        if reply.sample is None or self._picks is None:
-            answers = reply.gradients.gradient(owners, points)
-        else:
-            picks = self._picks.following(turn.rows)
-            answers = reply.sample.gradient(owners, points, picks)
-        return reply.noise.hide(owners, answers, self._noise.following(turn.rows))
+        exact, rows = self._exact(turn, points), self._noise.following(turn.rows)
+        return self._reply.noise.hide(turn.owners, exact, rows)
 
     def unused(self, owners: Indices, points: Array, source: np.random.Generator) -> Array:
         """Return answers that went on air and that no update was made of, shape (r, size).
@@ -220,6 +216,17 @@ class Answers:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
         return self._reply.noise.hide(owners, exact, rows)
+
+
+def _exact_over_all(reply: Reply) -> Exact:
+    return lambda turn, points: reply.gradients.gradient(turn.owners, points)
+
+
+def _exact_over(sample: Sampling, replicates: Sequence[Scope]) -> Exact:
+    """Return gradients over samples, whose numbers are drawn answer by answer."""
+    sources = [scope.generator(sample.stream) for scope in replicates]
+    draws = _Rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
+    return lambda turn, points: sample.gradient(turn.owners, points, draws.following(turn.rows))
 
 
 class OnceAnswers(Answers):

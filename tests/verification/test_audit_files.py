@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.audits.neighbours import neighbours
-from asyncdp_sim.data.tables import encoded_columns, generic
 from asyncdp_sim.data.tables.encodings import Number, Ordinal
+from asyncdp_sim.data.tables.generic import encoded_columns, table_data
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.scenario import load
@@ -98,7 +98,7 @@ def without_rows(frame: Any, name: str, *_: Any) -> Any:
     ("where", "name", "planted"),
     [
         (encoded_columns, "_learned", over_all_rows),
-        pytest.param(generic, "target_of", without_rows, marks=pytest.mark.nightly),
+        pytest.param(table_data, "target_of", without_rows, marks=pytest.mark.nightly),
     ],
 )
 def test_a_loader_that_asks_all_rows_is_refuted(

@@ -231,13 +231,27 @@ def kinds(union: Any) -> set[str]:
 def test_ways_are_all_that_the_unions_have() -> None:
     """No algorithm, protocol or model that can declare a bound is left out of the property.
 
-    Two algorithms cannot: one releases no gradients, the other adds no noise.
+    Two algorithms cannot: one releases no gradients, the other adds no noise. A third asks every
+    owner once, at a start that is public: see below.
     """
     seen = [scenario(**parts) for parts in WAYS.values()]
     found = {each.algorithm.kind for each in seen}
-    assert found == kinds(Algorithm) - {"noisy-statistics", "polar"}
+    assert found == kinds(Algorithm) - {"noisy-statistics", "polar", "averaging"}
     assert {each.protocol.kind for each in seen} == kinds(Protocol) - {"servers"}  # polar's
     assert {each["kind"] for each in MODELS.values()} == kinds(Model)
+
+
+@pytest.mark.parametrize(("bound", "holds"), [(1e-3, False), (1e3, True)])
+def test_averaging_looks_at_the_only_query_of_each(bound: float, holds: bool) -> None:
+    once = {"mechanism": "gaussian", "delta": 1e-6}
+    once |= {"budget": {"kind": "per-owner-cap", "answers": 1}}
+    asked = scenario(bound=bound, privacy=once, algorithm={"kind": "averaging", "step": 0.1}, protocol={
+        "kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"},
+    })  # fmt: skip
+    summary = run(asked).summary
+    assert summary["bound_exceeded"] != holds
+    assert summary["private"] == holds
+    assert summary["queries_unseen"] == 0
 
 
 @pytest.mark.parametrize("loop", ["numpy", "compiled", "answer by answer"])

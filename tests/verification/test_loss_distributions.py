@@ -25,6 +25,8 @@ from asyncdp_sim.runs import run
 from tests.reproducibility.runs import scenario
 from tests.verification.optimism import forgotten, rounded_down
 
+pytestmark = pytest.mark.oracle
+
 DELTA = 1e-6
 KINDS: dict[str, type[PurePair]] = {"laplace": LaplacePair, "any pure": GenericPair}
 CASES = [

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.sweeps.overview import WIDE, worth_drawing
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 
 Array = npt.NDArray[np.float64]
-ACROSS = 4  # panels side by side
+ACROSS = 3  # panels side by side
 MOST = 16  # rows
 NAME = 34  # letters of a setting in one line
 CLOSE = 0.05
@@ -60,10 +60,12 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
     known = values[np.isfinite(values) & ~diverged]
     bars = strokes(value, low, high)
-    axes.errorbar(
+    _, caps, strokes_drawn = axes.errorbar(
         value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2,
         clip_on=False,
     )  # fmt: skip
+    for each in (*caps, *strokes_drawn):  # an interval may end far beyond the frame
+        each.set_clip_on(True)
     if diverged.any():
         arrows(axes, places[diverged], color=BLUE, markersize=5)
     middle = value[np.isfinite(value)]
