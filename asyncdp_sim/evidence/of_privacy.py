@@ -238,6 +238,7 @@ OF_BOUNDS = (
             "declared_bound", "the_pruned_pass_is_the_brute_force_one",
             "the_pruned_pass_is_the_brute_force_one_for_all",
             "ways_are_all_that_the_unions_have", "every_loop_meets_the_same",
+            "averaging_looks_at_the_only_query_of_each",
             "no_bit_of_what_is_learned_depends_on_being_watched",
             "live_learning_meets_what_its_replay_does", "the_largest_is_that_of_all_pairs",
             "a_pair_by_itself_is_the_norm_of_a_difference_quotient",

@@ -245,9 +245,9 @@ def test_ways_are_all_that_the_unions_have() -> None:
 def test_averaging_looks_at_the_only_query_of_each(bound: float, holds: bool) -> None:
     once = {"mechanism": "gaussian", "delta": 1e-6}
     once |= {"budget": {"kind": "per-owner-cap", "answers": 1}}
-    asked = scenario(bound=bound, privacy=once, algorithm={"kind": "averaging", "step": 0.1}, protocol={
-        "kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"},
-    })  # fmt: skip
+    gossip = {"kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"}}
+    averaging = {"kind": "averaging", "step": 0.1}
+    asked = scenario(bound=bound, privacy=once, algorithm=averaging, protocol=gossip)
     summary = run(asked).summary
     assert summary["bound_exceeded"] != holds
     assert summary["private"] == holds
