@@ -74,7 +74,7 @@ def test_the_main_command_prints_what_is_shown(
     lesson = command.done("run", "lending-convergence", "--out", tmp_path / "published").out
     assert "median 0.02327" in lesson
     assert re.search(r"^private as claimed +NO", lesson, re.M), lesson
-    assert "one draw on all coordinates" in lesson
+    assert "one draw of noise on all coordinates" in lesson
 
 
 def test_commands_named_are_commands():

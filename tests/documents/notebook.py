@@ -20,7 +20,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.execution_count, cell.metadata = None, nbformat.NotebookNode()
-            cell.outputs = [kept for each in cell.outputs for kept in _kept(each)]
+            cell.outputs = _joined([kept for each in cell.outputs for kept in _kept(each)])
     notebook.metadata.pop("language_info", None)
     return notebook
 
@@ -33,6 +33,17 @@ def _kept(output: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     if output.output_type != "display_data" or picture is None:
         return []
     return [nbformat.v4.new_output("display_data", data={"image/png": picture})]
+
+
+def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return outputs of which what is printed in a row is one: it comes in pieces of any length."""
+    found: list[nbformat.NotebookNode] = []
+    for each in outputs:
+        if len(found) > 0 and found[-1].output_type == each.output_type == "stream":
+            found[-1].text += each.text
+        else:
+            found.append(each)
+    return found
 
 
 def write(path: Path) -> None:

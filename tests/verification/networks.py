@@ -6,7 +6,6 @@ from zlib import crc32
 
 import numpy as np
 
-from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.channels.air import Air
@@ -162,19 +161,9 @@ class OnlineStart(OnOff):
 class WholeFirstPeriod(OnOff):
     """Planted bug: the first period is drawn like all others, and is whole."""
 
-    def _alternate(self, owner, learner, streams):
-        own = streams.within("owner", owner.number)
-        online = own.generator("availability").random() < self.online_share(1)[0]
-        lengths = {
-            True: self.on.durations(lambda: own.generator("online"), 16),
-            False: self.off.durations(lambda: own.generator("offline"), 16),
-        }
-        if not online:
-            owner.go_offline(learner)
-        while True:
-            yield learner.kernel.after(next(lengths[online]), Priority.PRESENCE)
-            online = not online
-            (owner.go_online if online else owner.go_offline)(learner)
+    def _begin(self, generator):
+        online = bool(generator.random() < self.online_share(1)[0])
+        return online, next((self.on if online else self.off).durations(lambda: generator, 1))
 
 
 class ShareOfAnOrdinaryPeriod(OnOff):
