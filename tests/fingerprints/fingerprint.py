@@ -39,6 +39,7 @@ LAYERS = {
     "updates": "order",
     "events": "order",
     "owners": "accounts",
+    "spending": "accounts",
     "models": "models",
     "optimum": "models",
     "alone": "models",
