@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.collusion import Learned, averaging, by_epsilon
-from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
@@ -22,6 +22,7 @@ from asyncdp_sim.privacy.transcript import Transcribed
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Scope, Streams
+from scenarios.study_command import study_command
 
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
@@ -92,15 +93,7 @@ def learned(scenario: Scenario, name: str) -> Learned:
 
 def main(arguments: list[str]) -> int:
     """Add the figures to a sweep directory; return 0 done, 2 the input is wrong."""
-    try:
-        if len(arguments) != 1:
-            allowed = "allowed is a sweep directory: python -m scenarios.collusion DIR"
-            raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
-        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
-    except InputError as error:
-        sys.stderr.write("\n".join(error.lines()) + "\n")
-        return 2
-    return 0
+    return study_command("scenarios.collusion", study, arguments)
 
 
 def study(directory: Path) -> list[Path]:

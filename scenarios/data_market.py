@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from analysis.market import Bargains, Offers, bargains, market
-from asyncdp_sim.errors import Fault, InputError
 from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.forecasts.advice.bargain import Game
 from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
 from asyncdp_sim.scenario import Scenario, load
+from scenarios.study_command import study_command
 
 PRICES = (1.0, 1.0, 2.0, 0.5, 1.0, 0.25)
 """What each bank asks for a unit of its ε."""
@@ -83,15 +83,7 @@ def study(directory: Path) -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     """Add the figure to a sweep directory; return 0 done, 2 the input is wrong."""
-    try:
-        if len(arguments) != 1:
-            allowed = "allowed is a sweep directory: python -m scenarios.data_market DIR"
-            raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
-        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
-    except InputError as error:
-        sys.stderr.write("\n".join(error.lines()) + "\n")
-        return 2
-    return 0
+    return study_command("scenarios.data_market", study, arguments)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from analysis.over_distance import Pairs, over_distance
-from asyncdp_sim.errors import Fault, InputError, SpecError
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
+from scenarios.study_command import study_command
 
 
 def pairs(scenario: Scenario, name: str) -> Pairs:
@@ -65,15 +66,7 @@ def distances(scenario: Scenario) -> np.ndarray[tuple[int, ...], np.dtype[np.int
 
 def main(arguments: list[str]) -> int:
     """Add the figure to a sweep directory; return 0 done, 2 the input is wrong."""
-    try:
-        if len(arguments) != 1:
-            allowed = "allowed is a sweep directory: python -m scenarios.over_distance DIR"
-            raise InputError([Fault("", f"{len(arguments)} arguments", allowed)])
-        sys.stdout.write("".join(f"{path}\n" for path in study(Path(arguments[0]))))
-    except InputError as error:
-        sys.stderr.write("\n".join(error.lines()) + "\n")
-        return 2
-    return 0
+    return study_command("scenarios.over_distance", study, arguments)
 
 
 def study(directory: Path) -> list[Path]:
