@@ -138,8 +138,9 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         yield privacy.accountant.words(accountant)
     if privacy.observer is not None:
         yield f"observer: ε is against {privacy.observer.words()}"
-    if not privacy.listener.hears_all:
+    if not privacy.listener.by_count:
         yield "what it learns is known after a run, and never costs more than whoever hears all"
+    yield from privacy.listener.check_words(scenario)
     if privacy.sampling is not None:
         yield (
             f"sampling: each record is in an answer with probability {privacy.sampling:g}, who was "

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -62,6 +63,9 @@ class Learner:
         :meth:`update`.
     answers_once : bool
         Whether an owner's first answer is its only one, and what follows is worked out of it.
+    aggregation : Aggregation, optional
+        How answers are summed: those that have arrived are used or left together, see
+        :meth:`gather`.
 
     Attributes
     ----------
@@ -85,6 +89,8 @@ class Learner:
         Whether the run was ended since nothing was released for too long.
     idle : Signal or None
         Happens when no exchange is open any more, where somebody waits for that.
+    gathered : list of Exchange
+        Those whose answers have arrived masked, in a sum that is not opened.
     keeps_events : bool
         Whether events are kept; on the path of every update nobody is told of them otherwise.
     kept_elsewhere : callable
@@ -101,6 +107,7 @@ class Learner:
         answers_per_update: int | None = 1,
         *,
         answers_once: bool = False,
+        aggregation: Aggregation | None = None,
     ) -> None:
         self.kernel = kernel
         self.recorder = recorder
@@ -116,6 +123,10 @@ class Learner:
         self._per_update = 0 if answers_per_update is None else answers_per_update
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._answered: set[int] | None = set() if answers_once else None
+        self.gathered: list[Exchange] = []
+        self.aggregation = aggregation
+        if aggregation is not None:
+            self.apply = self.gather  # type: ignore[method-assign]  # others pay for no question
         self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
         self._open: dict[int, Exchange] = {}
         self._given_up: dict[int, Exchange] = {}
@@ -271,6 +282,25 @@ class Learner:
             return
         self.update(owner, message)
 
+    def gather(self, exchange: Exchange) -> None:
+        """Keep a masked answer that has arrived; its exchange is open until the sum is."""
+        exchange.outcome = APPLIED
+        self.gathered.append(exchange)
+        if self.idle is not None and len(self._open) == len(self.gathered):
+            self._rest()
+
+    def open_sum(self) -> None:
+        """Take the answers that have been gathered, in the order of their arrival."""
+        opened, self.gathered = self.gathered, []
+        for exchange in opened:
+            type(self).apply(self, exchange)
+
+    def leave_sum(self) -> None:
+        """Turn away the answers that have been gathered: they are too few."""
+        left, self.gathered = self.gathered, []
+        for exchange in left:
+            self.discard(exchange, exchange.transmissions, Detail.unopened)
+
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
         self._lacking = self._per_update
@@ -290,8 +320,8 @@ class Learner:
 
     def expire_all(self) -> None:
         """Give up waiting for whatever is open; what waits for its owner learns of it."""
-        told = Signal(self.kernel)
-        for exchange in list(self._open.values()):
+        told, arrived = Signal(self.kernel), {each.message for each in self.gathered}
+        for exchange in [each for each in self._open.values() if each.message not in arrived]:
             self.event(TIMEOUT, exchange.owner, exchange.message)
             self.expire(exchange)
             waiting = self._absent.pop(exchange.owner, None)
@@ -332,7 +362,7 @@ class Learner:
         if exchange.ended is None:
             del self._open[exchange.message]
             end_tick, end_k = self.kernel.tick, self.updates
-            if self.idle is not None and not self._open:
+            if self.idle is not None and len(self._open) == len(self.gathered):
                 self._rest()
         else:
             del self._given_up[exchange.message]
@@ -380,6 +410,8 @@ class Learner:
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
         elsewhere = self.kept_elsewhere(end_tick)
+        for exchange in self.gathered:
+            exchange.outcome = DISCARDED
         for exchange in (*elsewhere, *self._given_up.values(), *self._open.values()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:

@@ -7,6 +7,7 @@ from typing import Protocol
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
 
@@ -60,7 +61,7 @@ class LiveLearner(Learner):
     ----------
     learning : Learning
         Whom to tell of reads and updates.
-    kernel, recorder, updates, answers_allowed, answers_per_update, answers_once
+    kernel, recorder, updates, answers_allowed, answers_per_update, answers_once, aggregation
         As of :class:`Learner`.
     stops : bool
         Whether the one who is told may end the run at an update.
@@ -77,9 +78,10 @@ class LiveLearner(Learner):
         *,
         stops: bool = False,
         answers_once: bool = False,
+        aggregation: Aggregation | None = None,
     ) -> None:
         counted = (kernel, recorder, updates, answers_allowed, answers_per_update)
-        super().__init__(*counted, answers_once=answers_once)
+        super().__init__(*counted, answers_once=answers_once, aggregation=aggregation)
         self._learning = learning
         self._stops = stops
 

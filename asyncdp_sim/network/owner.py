@@ -67,6 +67,8 @@ class Owner:
         Carries its messages where they can go wrong; None where all arrive.
     request, query, compute, answer, acknowledgement, retry, delay : iterator of int, or None
         Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
+    opening : iterator of int, or None
+        Durations in ticks of the trips by which it helps to open sums, where answers are summed.
     """
 
     __slots__ = (
@@ -83,6 +85,7 @@ class Owner:
         "listens",
         "number",
         "offline_reasons",
+        "opening",
         "query",
         "request",
         "retry",
@@ -115,6 +118,7 @@ class Owner:
         self.acknowledgement = acknowledgement
         self.retry: Durations = None
         self.delay: Durations = None
+        self.opening: Durations = None
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""

@@ -62,11 +62,13 @@ def simulate(
     recorder = (EventRecorder if events else Recorder)(network.n_owners, kernel)
     per_update = network.answers_per_update
     counted = (kernel, recorder, network.updates, network.answers_allowed, per_update)
+    once, sums = network.answers_once, network.aggregation
     if learning is None:
-        learner = Learner(*counted, answers_once=network.answers_once)
+        learner = Learner(*counted, answers_once=once, aggregation=sums)
     else:
+        stops = network.stops
         learner = LiveLearner(
-            learning, *counted, stops=network.stops, answers_once=network.answers_once
+            learning, *counted, stops=stops, answers_once=once, aggregation=sums
         )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)

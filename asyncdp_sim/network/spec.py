@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
@@ -53,6 +54,8 @@ class Network(Spec):
         Numbers by which owners' streams are called, where they are some of more owners.
     query_numbers : int, optional
         p, the numbers in a query, where an answer has another number.
+    aggregation : Aggregation, optional
+        How answers are summed before the learner can read them; absent, it reads each.
     """
 
     answers_allowed: Several[Count]
@@ -66,6 +69,7 @@ class Network(Spec):
     numbers: Count = 1
     query_numbers: Count | None = None
     owner_numbers: Several[Count] | None = None
+    aggregation: Aggregation | None = None
     clock: Clock = PoissonClock()
     availability: Availability = Always()
     channel: Channel = Ideal()
@@ -103,15 +107,28 @@ class Network(Spec):
 
     @property
     def answer_bytes(self) -> int:
-        """Bytes of an answer: its numbers and a header."""
-        return self.payload.size(self.numbers)
+        """Bytes of an answer: its numbers and a header, and what opens the next sum."""
+        sums = self.aggregation
+        if sums is None:
+            return self.payload.size(self.numbers)
+        masked = self.numbers * sums.number_bytes + sums.with_answer(self.n_owners)
+        return self.payload.header_bytes + masked
 
     @property
     def query_bytes(self) -> int:
         """Bytes of a query: p numbers, or all N + 1 models."""
         copies = self.protocol.sends_copies
         numbers = self.numbers if self.query_numbers is None else self.query_numbers
-        return self.payload.size(numbers * (self.n_owners + 1 if copies else 1))
+        besides = 0 if self.aggregation is None else self.aggregation.with_query(self.n_owners)
+        return self.payload.size(numbers * (self.n_owners + 1 if copies else 1)) + besides
+
+    @property
+    def opening_bytes(self) -> tuple[int, int]:
+        """Bytes of the two messages by which an owner helps to open a sum; 0 without sums."""
+        sums, header = self.aggregation, self.payload.header_bytes
+        if sums is None:
+            return 0, 0
+        return header + sums.asking(self.n_owners), header + sums.opening(self.n_owners)
 
     def transfer_times(self, message: str) -> tuple[float, ...]:
         """Return the time units that the bytes of a message take, per owner, over its own line."""

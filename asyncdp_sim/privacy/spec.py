@@ -254,7 +254,8 @@ class Privacy(Spec):
             prices = composed.charges(pair, epsilon, delta, answers)
         price = None if len(prices) == 0 else prices
         mu = self._mu(answers, epsilon, price)
-        return Allowance(answers, epsilon, price, self._delta, mu)
+        own = Allowance(answers, epsilon, price, self._delta, mu)
+        return self.listener.allowed(own, self.mechanism)
 
     def _mu(self, answers: Counts, epsilon: Array, price: Array | None) -> Array | None:
         """Return 1/z_i of Gaussian answers over samples, shape (N,)."""
@@ -293,7 +294,8 @@ class Privacy(Spec):
         allowance = self.allowance(len(records), updates)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
-        return self.mechanism.noise(influence, allowance, self.noise, self.grid)
+        noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)
+        return self.listener.shares(noise, influence)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""

@@ -46,7 +46,7 @@ def judge(
         unsound=scenario.data.unsound,
         chosen=scenario.chosen_privately,
         owners=scenario.owners.participants,
-        observed=None if scenario.privacy.listener.hears_all else float(ledger.spent.max()),
+        observed=None if scenario.privacy.listener.by_count else float(ledger.spent.max()),
     )
 
 

@@ -73,6 +73,7 @@ class Facts(Declared):
             numbers=self.answer_numbers if self._sizes_matter else 1,
             query_numbers=self.numbers if self._sizes_matter and unlike else None,
             owner_numbers=self.owners.numbers,
+            aggregation=self.privacy.listener.aggregation(self.owners.count),
             compute=self.compute,
             protocol=self.protocol,
         )

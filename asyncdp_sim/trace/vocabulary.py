@@ -83,6 +83,8 @@ class Detail(IntEnum):
     """It answers a query that is no longer the newest."""
     duplicate = 8
     """It was delivered before."""
+    unopened = 9
+    """Too few others came for the sum that it is in to be opened."""
 
 
 class ExchangeOutcome(IntEnum):

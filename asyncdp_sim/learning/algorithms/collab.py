@@ -77,6 +77,11 @@ class CollabKind(GatheredKind):
     ] = 0
     initial: Initial = "zeros"
 
+    @property
+    @override
+    def sums_suffice(self) -> bool:
+        return self.trim == 0
+
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
         return {

@@ -54,6 +54,11 @@ class AlgorithmKind(Kind):
         return False
 
     @property
+    def sums_suffice(self) -> bool:
+        """Whether its updates are of Σ n_i Q_i and of who answered: single answers are not needed."""
+        return False
+
+    @property
     def treats_updates_alike(self) -> bool:
         """Whether no step depends on k, so that going on over the same owners may have a limit."""
         return False

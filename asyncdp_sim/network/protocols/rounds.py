@@ -124,6 +124,7 @@ class Rounds(ProtocolKind):
                 ring = kernel.after(to_ticks(self.deadline), Priority.TIMEOUT)
                 ring.callbacks.append(partial(_close, learner, over))
             yield over
+            yield from _opened(owners, learner)
             empty = 0 if learner.collected > 0 else empty + 1
             if learner.collected > 0:
                 learner.update()
@@ -166,6 +167,22 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     learner.finish()
 
 
+def _opened(owners: Sequence[Owner], learner: Learner) -> Activity:
+    """Open the round's sum by a trip to those who answered, or leave it where they are too few."""
+    sums = learner.aggregation
+    if sums is None or len(learner.gathered) == 0:
+        return
+    if len(learner.gathered) < sums.least:
+        learner.leave_sum()
+        return
+    came = [owners[exchange.owner - 1].opening for exchange in learner.gathered]
+    trips = [0 if opening is None else next(opening) for opening in came]
+    wait = sums.last_needed(trips)
+    if wait > 0:
+        yield learner.kernel.tick + wait, Priority.ANSWER_END
+    learner.open_sum()
+
+
 def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG001
     """Give up what has not arrived, if the round is not over yet."""
     if learner.idle is over:
@@ -181,6 +198,8 @@ def round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
         )
     if deadline is not None and not facts.within(deadline):
         return Unknown("rounds may end at the deadline")
+    if network.aggregation is not None and any(facts.services):
+        return Unknown("a sum is opened by a trip of its own")
     doubt = facts.can_lose_messages or facts.shared
     if doubt or facts.wires_fail:
         return Unknown(doubt or "links fail")

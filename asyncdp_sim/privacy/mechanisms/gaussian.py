@@ -100,6 +100,8 @@ class GaussianMechanism(MechanismKind):
     @override
     def accountant(self, allowance: Allowance) -> Gaussian:
         epsilon, price = allowance.epsilon, allowance.price
+        if allowance.mu is not None:
+            return Gaussian(allowance.answers, epsilon, 1 / allowance.mu, allowance.delta)
         one = epsilon if price is None else np.where(np.isinf(epsilon), np.inf, price)
         each = np.array([gaussian_multiplier(e, allowance.delta) for e in one.tolist()])
         if price is None:
@@ -110,8 +112,5 @@ class GaussianMechanism(MechanismKind):
     def noise(
         self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
     ) -> GaussianNoise:
-        if allowance.mu is None:
-            multiplier = self.accountant(allowance).multiplier
-        else:
-            multiplier = 1 / allowance.mu  # 0 of an infinite one
+        multiplier = self.accountant(allowance).multiplier
         return GaussianNoise(2 * influence.xi * multiplier / influence.records)

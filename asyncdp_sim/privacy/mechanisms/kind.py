@@ -54,7 +54,8 @@ class Allowance:
     delta : float
         δ; 0 where none is named.
     mu : array (N,), optional
-        1/z of Gaussian noise, where that was found from what answers cost over samples.
+        1/z of Gaussian noise, where that was found otherwise: from what answers cost over
+        samples, or what their sum does. Infinite where answers are exact.
     """
 
     answers: Counts

@@ -3,11 +3,19 @@
 from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
+from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind
 from asyncdp_sim.privacy.observers.node import NodeObserver
 from asyncdp_sim.privacy.observers.transcript import TranscriptObserver
 
-Observer = Annotated[TranscriptObserver | NodeObserver, FAMILY]
+Observer = Annotated[TranscriptObserver | NodeObserver | AggregateObserver, FAMILY]
 """Every observer; a new one joins by its line here."""
 
-__all__ = ["Learned", "NodeObserver", "Observer", "ObserverKind", "TranscriptObserver"]
+__all__ = [
+    "AggregateObserver",
+    "Learned",
+    "NodeObserver",
+    "Observer",
+    "ObserverKind",
+    "TranscriptObserver",
+]

@@ -1,7 +1,7 @@
 """The family of observers: against whom an ε is, and what the rest of the house asks of it."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.trace import Trace
 
@@ -38,8 +40,13 @@ class Learned:
 class ObserverKind(Kind):
     """Somebody who sees some of what owners send."""
 
-    hears_all: ClassVar[bool]
-    """It hears every answer itself, so that ε is what answers cost, whatever comes of them."""
+    by_count: ClassVar[bool]
+    """What it learns of an owner follows from how many answers that released, by the accountant.
+
+    Else it is known once a run is over.
+    """
+    sees_sums: ClassVar[bool] = False
+    """It sees no answer, only the sum of those that make an update."""
 
     @abstractmethod
     def words(self) -> str:
@@ -48,6 +55,22 @@ class ObserverKind(Kind):
     @abstractmethod
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what keeps its ε from being known in a scenario."""
+
+    def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
+        """Yield what ``check`` says of it besides, a line each."""
+        yield from ()
+
+    def allowed(self, allowance: Allowance, mechanism: MechanismKind) -> Allowance:  # noqa: ARG002
+        """Return what answers may cost, where it is what they cost against it."""
+        return allowance
+
+    def shares(self, noise: AnswerNoise, influence: Influence) -> AnswerNoise:  # noqa: ARG002
+        """Return the noise on each answer, where ``noise`` is to hide what it sees."""
+        return noise
+
+    def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
+        """Return how answers are summed before anybody reads them, where they are."""
+        return None
 
     @abstractmethod
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:

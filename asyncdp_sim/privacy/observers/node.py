@@ -29,7 +29,7 @@ class NodeObserver(ObserverKind):
     run was.
     """
 
-    hears_all = False
+    by_count = False
 
     kind: Literal["node"] = "node"
     colluding: Annotated[

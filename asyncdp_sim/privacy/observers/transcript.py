@@ -15,7 +15,7 @@ from asyncdp_sim.trace import Trace
 class TranscriptObserver(ObserverKind):
     """It hears every answer, who sent it and when: so does whoever all others collude with."""
 
-    hears_all = True
+    by_count = True
 
     kind: Literal["transcript"] = "transcript"
 

@@ -1,0 +1,100 @@
+"""Shares of Gaussian noise on a grid: each owner adds some, and enough of them hide a sum.
+
+What is opened is Σ n_i Q_i over owners that answered, modulo 2⁶⁴ grid steps. Owner i rounds its sum
+of gradients n_i ∇f_i to the grid and adds its share, rounded too; the sum's noise is Gaussian but
+for what ``docs/privacy/aggregation.md`` bounds.
+"""
+
+from dataclasses import dataclass
+from math import floor, log2, sqrt
+
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianNoise
+from asyncdp_sim.privacy.mechanisms.kind import Influence
+from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices
+
+STEPS = 2.0**20
+"""Grid steps, at least, in the most that one record moves a sum, over √p."""
+NUMBER_BYTES = 8
+"""Of a masked number: sums are modulo 2⁶⁴."""
+LONGEST = 16.0
+"""Standard deviations that no draw reaches: of a Gaussian one in 10⁵⁶ does, of NumPy's none."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianShares(GaussianNoise):
+    """Noise s_i w on owner i's answer, of which n_i s_i = σ is the same for all owners.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        s_i > 0.
+    records : array (N,)
+        n_i.
+    grid : float
+        γ, a power of two.
+    """
+
+    records: Array
+    grid: float
+
+    @property
+    @override
+    def variance(self) -> Array:
+        """s_i², and what rounding it adds: γ²/(12 n_i²)."""
+        return np.asarray(np.square(self.scale) + np.square(self.grid / self.records) / 12)
+
+    @property
+    @override
+    def added(self) -> None:
+        """None: answers are on a grid."""
+        return
+
+    @property
+    @override
+    def figures(self) -> dict[str, Array]:
+        return {"Gaussian share with standard deviation": self.scale}
+
+    @override
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        steps = (self.records[owners] / self.grid)[:, None]
+        gradients *= steps
+        np.rint(gradients, out=gradients)
+        gradients += np.rint(rows * self.scale[owners, None] * steps)
+        gradients /= steps
+        return gradients
+
+
+def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianShares:
+    """Return noise of which so many shares hide a sum as ``noise`` hides each answer.
+
+    Rounding is paid for: a record moves a sum by 2Ξ + γ√p at most, γ the largest power of two
+    ≤ 2Ξ/(2²⁰ √p).
+
+    Parameters
+    ----------
+    noise : AnswerNoise
+        Gaussian, with one n_i s_i for all owners.
+    influence : Influence
+    shares : int
+        n − d − t ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If a sum could wrap.
+    """
+    moved, root = 2 * influence.xi, sqrt(influence.size)
+    grid = 2.0 ** floor(log2(moved / (STEPS * root)))
+    scale = noise.scale * (1 + grid * root / moved) / sqrt(shares)
+    reach = influence.xi * influence.records.sum() + LONGEST * (scale * influence.records).sum()
+    if 2 * reach >= 2.0 ** (8 * NUMBER_BYTES) * grid:
+        allowed = "sums are modulo 2⁶⁴, and this noise or these records could wrap: allowed is less"
+        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", allowed)])
+    return GaussianShares(scale, records=influence.records, grid=grid)
+
+
+__all__ = ["NUMBER_BYTES", "GaussianShares", "shared"]

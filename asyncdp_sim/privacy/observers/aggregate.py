@@ -1,0 +1,169 @@
+"""Secure aggregation: whoever sees the sum of each update's answers, and no answer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.network.aggregation import Aggregation
+from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
+from asyncdp_sim.privacy.mechanisms.shares import NUMBER_BYTES, shared
+from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind
+from asyncdp_sim.spec import Tally, about
+from asyncdp_sim.trace import Trace
+from asyncdp_sim.words import extent
+
+Size = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class AggregateObserver(ObserverKind):
+    """It sees sums of masked answers, one for each update, who is in them, and when.
+
+    Every owner adds a share of the sum's noise, such that any n − d − t shares are enough: d owners
+    may drop out, and t of those that do not may subtract their own. A sum of fewer than n − d
+    answers is not opened; its answers are charged all the same. The noise of sums is that of the
+    strictest owner.
+    """
+
+    by_count = True
+    sees_sums = True
+
+    kind: Literal["aggregate"] = "aggregate"
+    dropouts: Annotated[
+        Tally,
+        about(
+            "d: owners whose answer a sum may lack. With fewer than n − d it is not opened",
+            "owners",
+        ),
+    ] = 0
+    colluders: Annotated[
+        Tally,
+        about(
+            "t: owners, any of them, that may tell what they added, so that it hides nothing",
+            "owners",
+        ),
+    ] = 0
+    key_bytes: Annotated[
+        Size,
+        about("Public keys of an owner, which travel with its answer and with the next query",
+              "bytes"),
+    ] = 64  # fmt: skip
+    share_bytes: Annotated[
+        Size,
+        about(
+            "What an owner tells another, encrypted, of its next masks: with its answer, with the "
+            "next query, and where it helps to open a sum",
+            "bytes",
+        ),
+    ] = 80
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(dropouts=1), cls(colluders=1))
+
+    @override
+    def words(self) -> str:
+        seen = "whoever sees the sum of each update's answers, and who is in it"
+        if self.colluders == 0:
+            return seen
+        several = self.colluders > 1
+        told = f"{self.colluders} owner{'s' * several} who tell{'s' * (not several)}"
+        return f"{seen}, with {told} what they added"
+
+    def enough(self, n_owners: int) -> int:
+        """Return n − d − t, shares that hide a sum."""
+        return n_owners - self.dropouts - self.colluders
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
+        n_owners = scenario.owners.count
+        told = "what a sum tells is known of {} only: allowed is transcript"
+        reasons = [
+            (
+                scenario.protocol.update_of != "round" or not algorithm.sums_suffice,
+                "rounds of collab-1 or collab-2 without trim, "
+                f"given {algorithm.kind} on {scenario.protocol.kind}",
+            ),
+            (
+                privacy.mechanism.composition != "gaussian",
+                f"Gaussian noise, of which shares add up to such noise, given "
+                f"{privacy.mechanism.kind}",
+            ),
+            (not bool(np.isfinite(privacy.asked(n_owners)).all()), "finite ε"),
+            (privacy.sampling is not None, "answers over all records"),
+            (privacy.overlap > 1, "records that one owner has"),
+            (privacy.learner is not None, "one copy of the algorithm"),
+            (privacy.on_trust, "bounds that are enforced, given declared"),
+            (scenario.adversary is not None, "owners that do not lie"),
+            (scenario.acceptance is not None, "answers that are taken as they are"),
+            (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+            (scenario.channel.contended is not None, "answers that share no channel"),
+        ]
+        found = [Fault(key, "'aggregate'", told.format(why)) for wrong, why in reasons if wrong]
+        if self.enough(n_owners) < 1:
+            given = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
+            allowed = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
+            found.append(Fault("privacy.observer.dropouts", given, allowed))
+        return found
+
+    @override
+    def check_words(self, scenario: Any) -> Iterator[str]:
+        n_owners, network = scenario.owners.count, scenario.network
+        least, enough = n_owners - self.dropouts, self.enough(n_owners)
+        yield (
+            f"sums: opened with the answers of {least} of {n_owners} owners or more; the shares of "
+            f"{enough} of them hide one"
+        )
+        accountant = scenario.privacy.accountant_for(n_owners, scenario.run.updates)
+        cost = accountant.spent(accountant.answers)
+        if (cost < accountant.epsilon * (1 - 1e-3)).any():
+            owner = int(np.argmax(cost / accountant.epsilon))
+            yield (
+                f"the strictest, owner {scenario.owners.participants[owner]} with ε "
+                f"{accountant.epsilon[owner]:g}, sets the noise for all: they spend {extent(cost)}"
+            )
+        asking, opening = network.opening_bytes
+        yield (
+            f"masks: a query takes {network.query_bytes} bytes and an answer "
+            f"{network.answer_bytes}; an update takes a trip more, of {asking} bytes to each owner "
+            f"and {opening} back"
+        )
+
+    @override
+    def allowed(self, allowance: Allowance, mechanism: MechanismKind) -> Allowance:
+        """Return the same for a sum: 1/z of all is that of the strictest."""
+        multiplier = mechanism.accountant(allowance).multiplier
+        if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
+            return allowance
+        return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
+
+    @override
+    def shares(self, noise: AnswerNoise, influence: Influence) -> AnswerNoise:
+        if influence.xi == 0 or not (noise.scale > 0).all():
+            return noise
+        return shared(noise, influence, self.enough(len(noise.scale)))
+
+    @override
+    def aggregation(self, n_owners: int) -> Aggregation | None:
+        return Aggregation(
+            least=max(1, n_owners - self.dropouts),
+            number_bytes=NUMBER_BYTES,
+            key_bytes=self.key_bytes,
+            share_bytes=self.share_bytes,
+        )
+
+    @override
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        """Return what released answers cost, in sums that were opened or not."""
+        released = np.stack([trace.released for trace in traces])
+        return Learned(accountant.spent(released), accountant.zcdp(released))
+
+
+__all__ = ["AggregateObserver"]
