@@ -12,6 +12,7 @@ from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer
+from asyncdp_sim.audits.sums import sums_hold
 from asyncdp_sim.audits.whole_run import audit_run
 from asyncdp_sim.audits.worst import made_up
 from asyncdp_sim.errors import Fault, SpecError
@@ -173,6 +174,7 @@ def audit(
         ledger_holds(max(each.short for each in attacked), called),
         own_noise(sum(each.shared for each in attacked)),
         same_noise(scenario, problem),
+        *sums_hold(privacy.listener, scenario.owners.count, [each.fewest for each in attacked]),
         *noise_composes(
             problem, dataset, owed(scenario), Streams(scenario.run.seed), called, privacy.sampling
         ),
@@ -207,6 +209,9 @@ def audit_one_run(
         As :func:`audit`.
     """
     scenario = _claiming(scenario)
+    if scenario.privacy.listener.sees_sums:
+        allowed = "canaries are told by single answers: allowed is transcript"
+        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", allowed)])
     beginning(progress, "training once with canaries")
     guessed = audit_once(scenario, canaries, 1 - confidence)
     told = f"each of {guessed.canaries} records, encoded, is one of two by a fair coin"

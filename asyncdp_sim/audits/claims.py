@@ -6,7 +6,7 @@ budget or the noise of the package, but of a mechanism that says that it compose
 own: it is held to what it says.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, inf, sqrt
 from typing import ClassVar
@@ -140,7 +140,16 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
         whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
         answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
         found.append(Owed(answers, each, whole, delta, gaussian))
-    return tuple(found)
+    return _in_sums(found) if privacy.listener.sees_sums else tuple(found)
+
+
+def _in_sums(claims: list[Owed]) -> tuple[Owed, ...]:
+    """Return what is claimed of answers in sums, whose noise is that of the strictest owner."""
+    each = min(claim.each for claim in claims)
+    return tuple(
+        replace(claim, each=each, whole=min(claim.whole, each * sqrt(claim.answers)))
+        for claim in claims
+    )
 
 
 def _composed(scenario: Scenario) -> tuple[Composed, ...]:

@@ -46,7 +46,8 @@ def audit_answer(
     doubt : float
         In (0, 1); 1 − doubt is the confidence.
     """
-    noise, owner = problem.task.reply.noise, dearest(scenario, dataset)
+    listener, owner = scenario.privacy.listener, dearest(scenario, dataset)
+    noise = listener.heard(problem.noise)
     claim = owed(scenario)[owner].of_one()
     size = problem.task.steps.answer_size
     xi = 0.0 if problem.xi is None else problem.xi
@@ -70,7 +71,8 @@ def audit_answer(
         }
     found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[owner]
-    return Check("one answer", called, claim, found, runs, most)
+    what = "one answer in a sum" if listener.sees_sums else "one answer"
+    return Check(what, called, claim, found, runs, most)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:

@@ -14,7 +14,9 @@ from asyncdp_sim.audits.facts import Counts, Short, heard, undercharged
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.audits.sums import told_in_runs
 from asyncdp_sim.privacy.attack import Pair, attack, most_shown
+from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
@@ -44,12 +46,15 @@ class Attacked:
         What the ledger did not charge, at worst.
     shared : int
         Answers without noise of their own, in all runs.
+    fewest : int
+        Of answers in a sum that was opened, where sums are heard.
     """
 
     check: Check
     most: Counts
     short: Short
     shared: int
+    fewest: int
 
 
 def audit_run(
@@ -90,7 +95,9 @@ def audit_run(
     numbers = range(1, runs + 1)
     parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
     sides: list[Array] = []
-    most, short, bare = np.zeros(scenario.owners.count, dtype=np.int64), Short(), 0
+    n_owners = scenario.owners.count
+    most, short, bare = np.zeros(n_owners, dtype=np.int64), Short(), 0
+    fewest = n_owners
     for side in (0, 1):
         found: list[_Part] = []
         for at in range(0, len(parts), workers):
@@ -103,15 +110,16 @@ def audit_run(
         most = np.max([most, *(part[1] for part in found)], axis=0)
         short = max(short, *(part[2] for part in found))
         bare += sum(part[3] for part in found)
+        fewest = min(fewest, *(part[4] for part in found))
     scores: dict[str, Pair] = {
         name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
     }
     shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[pair.owner]
-    return Attacked(Check(what, called, claim, shown, runs, largest), most, short, bare)
+    return Attacked(Check(what, called, claim, shown, runs, largest), most, short, bare, fewest)
 
 
-_Part = tuple[Array, Counts, Short, int]
+_Part = tuple[Array, Counts, Short, int, int]
 
 
 def _attacked(
@@ -122,36 +130,45 @@ def _attacked(
     network = scenario.network
     within = Streams(scenario.run.seed).within("audit", stream, side)
     scores, most, short, bare = [], np.zeros(len(claims), dtype=np.int64), Short(), 0
+    fewest = len(claims)
     for begin in range(0, len(numbers), _TOGETHER):
         some = numbers[begin : begin + _TOGETHER]
         views = [overhear(network, problem.task, within.within(n)) for n in some]
-        found, without = _judged(pair, views, side)
+        found, without, few = _judged(scenario.privacy.listener, pair, views, side)
         scores.append(found)
         bare += without
+        fewest = min(fewest, few)
         most = np.max([most, *map(heard, views)], axis=0)
         short = max(short, undercharged(problem, claims, views))
-    return np.concatenate(scores, axis=1), most, short, bare
+    return np.concatenate(scores, axis=1), most, short, bare, fewest
 
 
-def _judged(pair: Neighbours, views: Sequence[View], side: int) -> tuple[Array, int]:
-    """Return the scores of runs, and how many answers had no noise of their own."""
+def _judged(
+    listener: ObserverKind, pair: Neighbours, views: Sequence[View], side: int
+) -> tuple[Array, int, int]:
+    """Return the scores of runs, how many answers had no noise of their own, and the least sum."""
     count = [len(view.owners) for view in views]
     owners = np.concatenate([view.owners for view in views])
     points = np.concatenate([view.points for view in views])
     answers = np.concatenate([view.answers for view in views])
     likelihood, close = np.zeros(len(views)), np.zeros(len(views))
-    bare = 0
+    bare, fewest = 0, pair.first.task.objective.n_owners
     if len(owners) > 0:
         first, second = (
             each.task.reply.gradients.gradient(owners, points) for each in (pair.first, pair.second)
         )
         noise = pair.first.task.reply.noise
-        ratios = ratio(noise, owners, answers, first, second)
-        close = coincidences(noise, pair.owner, views, first, second)
         exact = np.split((first, second)[side], np.cumsum(count)[:-1])
         bare = sum(map(shared, [noise] * len(views), views, exact))
-        with np.errstate(invalid="ignore"):
-            np.add.at(likelihood, np.repeat(np.arange(len(views)), count), ratios)
+        if listener.sees_sums:
+            parts = [np.split(each, np.cumsum(count)[:-1]) for each in (first, second)]
+            told = told_in_runs(listener, pair, views, *parts)
+            likelihood, fewest = np.array([each for each, _ in told]), min(few for _, few in told)
+        else:
+            close = coincidences(noise, pair.owner, views, first, second)
+            ratios = ratio(noise, owners, answers, first, second)
+            with np.errstate(invalid="ignore"):
+                np.add.at(likelihood, np.repeat(np.arange(len(views)), count), ratios)
     attacked = [view.trace.exchanges["owner"] == pair.owner + 1 for view in views]
     sent = [
         view.trace.exchanges[his & (view.trace.exchanges["transmissions"] > 0)]
@@ -166,4 +183,4 @@ def _judged(pair: Neighbours, views: Sequence[View], side: int) -> tuple[Array, 
             [float(view.trace.end_tick) for view in views],
         ]
     )
-    return found, bare
+    return found, bare, fewest

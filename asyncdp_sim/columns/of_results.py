@@ -131,8 +131,8 @@ OWNERS = Table(
         Column(
             "epsilon_median",
             "ε against the median of the other nodes, half of whom have learned this at most; "
-            "epsilon_spent is then against the one that learned most. Absent where the observer "
-            "hears everything",
+            "epsilon_spent is then against the one that learned most. Absent where ε "
+            "follows from how many answers were released",
             domain=SIZE + OR_INFINITE,
         ),
         Column(

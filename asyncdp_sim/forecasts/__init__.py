@@ -70,7 +70,9 @@ class Forecast:
         Why private records have a say in what is made of others, or had one in the settings: no
         finite ε either.
     against : str, optional
-        Whom ε is against, where the scenario names an observer; what was spent is told as against
+        Whom ε is against, where the scenario names an observer.
+    known_after : bool
+        Whether what that learns is known after a run alone: what was spent is then told as against
         whoever hears every answer, which is never less.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
@@ -97,6 +99,7 @@ class Forecast:
     timing: str | None = None
     unsound: str | None = None
     against: str | None = None
+    known_after: bool = False
     may_be_off: MayBeOff | None = None
 
     @property
@@ -168,8 +171,9 @@ def forecast(
         off = may_be_off(known, which, heterogeneity, **how)
     observer = scenario.privacy.observer
     against = None if observer is None else observer.words()
+    later = observer is not None and not observer.by_count
     unsound = "; ".join(scenario.unsound) or None
-    return replace(said, unsound=unsound, against=against, may_be_off=off)
+    return replace(said, unsound=unsound, against=against, known_after=later, may_be_off=off)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:

@@ -69,10 +69,9 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     if len(breaks) > 0:
         rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
     if found.against is not None:
-        rows += [
-            ("ε is against", found.against),
-            ("ε spent", "below, against whoever hears every answer: never less"),
-        ]
+        rows.append(("ε is against", found.against))
+    if found.known_after:
+        rows.append(("ε spent", "below, against whoever hears every answer: never less"))
     return [
         *rows,
         ("method", found.method),
@@ -144,7 +143,7 @@ def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
     """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
     raw = asdict(found)
     if found.against is None:  # as it was said before there were observers to name
-        del raw["against"]
+        del raw["against"], raw["known_after"]
     if errors is not None:
         raw["errors"] = errors
     raw["cost_of_privacy"] = found.cost_of_privacy

@@ -68,8 +68,6 @@ class Builder:
             for name in MESSAGES:
                 if name != "acknowledgement" or owner.acknowledgement is not None:
                     setattr(owner, name, _beyond(owner, durations.get(name)))
-        if self._network.aggregation is not None:
-            owner.opening = self._opening(owner)
         if not self.plain:
             owner.link = self._link(owner)
             if self._known is not None:
@@ -80,20 +78,20 @@ class Builder:
         size = block(self._network.n_owners)
         return {stage.name: stage.durations(number, size) for stage in self._stages}
 
-    def _opening(self, owner: Owner) -> Iterator[int]:
+    def opening(self, owner: Owner) -> Iterator[int]:
         """Yield how long trips take by which an owner helps to open sums."""
         network, place = self._network, owner.number - 1
         mine = self._streams.within("owner", owner.number, "opening")
         size, rate, fixed = block(network.n_owners), network.latency.rate_bytes, 0
         if rate is not None:
             fixed = to_ticks(sum(network.opening_bytes) / own(rate, place))
-        laws = [own(laws, place) for laws in (network.latency.query, network.latency.answer)]
-        sources = [partial(mine.generator, name) for name in ("query", "answer")]
-        there, back = (
-            repeat(0) if law.instant else law.durations(source, size)
-            for law, source in zip(laws, sources, strict=True)
-        )
-        for one, other in zip(there, back, strict=True):
+        trips = {"query": network.latency.query, "answer": network.latency.answer}
+        drawn = [
+            own(laws, place).durations(partial(mine.generator, name), size)
+            for name, laws in trips.items()
+        ]
+        there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
+        for one, other in zip(there, back, strict=False):  # neither ends
             yield one + other + fixed + 2 * owner.distance
 
     def _link(self, owner: Owner) -> Link:

@@ -5,13 +5,13 @@ trace alone is recorded, for replay. One who does is :class:`~.live_hooks.LiveLe
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
@@ -32,6 +32,7 @@ APPLIED = ExchangeOutcome.applied
 DISCARDED = ExchangeOutcome.discarded
 IN_FLIGHT = ExchangeOutcome.in_flight
 UNRELEASED = ExchangeOutcome.unreleased
+ANSWER_END = Priority.ANSWER_END
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
 TIMEOUT = EventKind.timeout
 TURN = Priority.TURN
@@ -90,7 +91,9 @@ class Learner:
     idle : Signal or None
         Happens when no exchange is open any more, where somebody waits for that.
     gathered : list of Exchange
-        Those whose answers have arrived masked, in a sum that is not opened.
+        Those whose answers have arrived masked, in the sum that answers are added to.
+    openings : list of iterator of int
+        By owner: how long the trips take by which it helps to open sums, where there are sums.
     keeps_events : bool
         Whether events are kept; on the path of every update nobody is told of them otherwise.
     kept_elsewhere : callable
@@ -124,6 +127,9 @@ class Learner:
         self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
         self._answered: set[int] | None = set() if answers_once else None
         self.gathered: list[Exchange] = []
+        self._opening: list[Exchange] = []
+        self._sum_opens: Signal | None = None
+        self.openings: list[Iterator[int]] = []
         self.aggregation = aggregation
         if aggregation is not None:
             self.apply = self.gather  # type: ignore[method-assign]  # others pay for no question
@@ -288,18 +294,46 @@ class Learner:
         self.gathered.append(exchange)
         if self.idle is not None and len(self._open) == len(self.gathered):
             self._rest()
+        elif len(self.gathered) == self._per_update:
+            self.hold()
+            self.kernel.start(self._filled())
 
-    def open_sum(self) -> None:
-        """Take the answers that have been gathered, in the order of their arrival."""
+    def _filled(self) -> Activity:
+        """Open a sum that has all its answers, while the next one is gathered."""
+        yield from self.open_sum()
+        self.finish()
+
+    def open_sum(self) -> Activity:
+        """Take what has been gathered, a trip later, or turn it away where it is too little."""
         opened, self.gathered = self.gathered, []
+        sums = self.aggregation
+        if sums is not None and len(opened) < sums.least:
+            for exchange in opened:
+                self.discard(exchange, exchange.transmissions, Detail.unopened)
+            return
+        self._opening += opened
+        trips = [self.openings[exchange.owner - 1] for exchange in opened]
+        wait = 0 if sums is None else sums.last_needed([next(each) for each in trips])
+        if wait > 0:
+            yield self.kernel.tick + wait, ANSWER_END
         for exchange in opened:
+            self._opening.remove(exchange)
             type(self).apply(self, exchange)
+        self._released_from_sums()
 
-    def leave_sum(self) -> None:
-        """Turn away the answers that have been gathered: they are too few."""
-        left, self.gathered = self.gathered, []
-        for exchange in left:
-            self.discard(exchange, exchange.transmissions, Detail.unopened)
+    def in_a_sum(self, owner: int) -> Signal | None:
+        """Return what happens when the next sum is open, for an owner whose answer is in one."""
+        if all(owner != exchange.owner for exchange in (*self.gathered, *self._opening)):
+            return None
+        if self._sum_opens is None:
+            self._sum_opens = Signal(self.kernel)
+        return self._sum_opens
+
+    def _released_from_sums(self) -> None:
+        """Tell the owners that wait for a sum that one is open."""
+        if self._sum_opens is not None:
+            self._sum_opens.fire(self.kernel.tick, QUERY_ARRIVES)
+            self._sum_opens = None
 
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
@@ -410,7 +444,7 @@ class Learner:
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
         elsewhere = self.kept_elsewhere(end_tick)
-        for exchange in self.gathered:
+        for exchange in (*self.gathered, *self._opening):
             exchange.outcome = DISCARDED
         for exchange in (*elsewhere, *self._given_up.values(), *self._open.values()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended

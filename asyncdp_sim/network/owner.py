@@ -67,8 +67,6 @@ class Owner:
         Carries its messages where they can go wrong; None where all arrive.
     request, query, compute, answer, acknowledgement, retry, delay : iterator of int, or None
         Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
-    opening : iterator of int, or None
-        Durations in ticks of the trips by which it helps to open sums, where answers are summed.
     """
 
     __slots__ = (
@@ -85,7 +83,6 @@ class Owner:
         "listens",
         "number",
         "offline_reasons",
-        "opening",
         "query",
         "request",
         "retry",
@@ -118,7 +115,6 @@ class Owner:
         self.acknowledgement = acknowledgement
         self.retry: Durations = None
         self.delay: Durations = None
-        self.opening: Durations = None
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
@@ -163,6 +159,24 @@ def live(
             if number not in active:
                 return
     learner.leave(number)
+
+
+def once_a_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., Activity]:
+    """Return attempts of owners that begin no other while an answer of theirs is in a sum.
+
+    So no sum has two answers of one owner.
+    """
+
+    def begun(owner: Owner, learner: Learner) -> Activity:
+        yield from attempt(owner, learner)
+        opens = learner.in_a_sum(owner.number)
+        while opens is not None:
+            owner.busy = True
+            yield opens
+            opens = learner.in_a_sum(owner.number)
+        owner.busy = False
+
+    return begun
 
 
 def saturate(

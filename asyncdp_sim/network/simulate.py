@@ -8,7 +8,7 @@ from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.live_hooks import Learning, LiveLearner
-from asyncdp_sim.network.owner import Owner, live, saturate
+from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
 from asyncdp_sim.network.superposed import Crowd
@@ -67,9 +67,7 @@ def simulate(
         learner = Learner(*counted, answers_once=once, aggregation=sums)
     else:
         stops = network.stops
-        learner = LiveLearner(
-            learning, *counted, stops=stops, answers_once=once, aggregation=sums
-        )
+        learner = LiveLearner(learning, *counted, stops=stops, answers_once=once, aggregation=sums)
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     builder = Builder(network, learner, medium, streams, shared=network.superposed)
     crowd = Crowd(network, learner, builder, streams) if network.superposed else None
@@ -131,11 +129,15 @@ def _start_owners(
         network.topology.begin(owners, learner, streams.within("topology"))
     network.availability.begin(owners, learner, streams)
     protocol.begin(owners, learner, streams)
+    attempt = protocol.attempt
+    if network.aggregation is not None:
+        learner.openings = [builder.opening(owner) for owner in owners]
+        attempt = once_a_sum(attempt)
     clocks, size = streams.of_each(network.n_owners, "clock"), block(network.n_owners)
     for owner in owners if protocol.clocked else ():
         ticks = network.clock.ticks(owner.number - 1, clocks.source(owner.number), size)
         if ticks is None:
-            kernel.start(saturate(owner, learner, protocol.attempt))
+            kernel.start(saturate(owner, learner, attempt))
         else:
-            kernel.start(live(owner, ticks, kernel, learner, protocol.attempt))
+            kernel.start(live(owner, ticks, kernel, learner, attempt))
     return owners

@@ -115,11 +115,10 @@ class Facts(Declared):
 
     @property
     def _sizes_matter(self) -> bool:
-        """Whether messages take time by their size, so that p matters to the network."""
-        shared = self.channel.contended
-        return self.latency.rate_bytes is not None or (
-            shared is not None and shared.rate_bytes is not None
-        )
+        """Whether messages take time by their size, or it is told, so that p matters."""
+        shared, timed = self.channel.contended, self.latency.rate_bytes is not None
+        by_airtime = shared is not None and shared.rate_bytes is not None
+        return timed or by_airtime or self.privacy.listener.sees_sums
 
     @property
     def records(self) -> tuple[int, ...] | None:

@@ -92,6 +92,11 @@ class FedBuff(CentralKind):
     def answers_per_update(self) -> int:
         return self.buffer
 
+    @property
+    @override
+    def sums_suffice(self) -> bool:
+        return self.weighting == "constant"
+
     @override
     def steps(self, setting: Setting) -> FedBuffSteps:
         return FedBuffSteps(

@@ -55,7 +55,7 @@ class AlgorithmKind(Kind):
 
     @property
     def sums_suffice(self) -> bool:
-        """Whether its updates are of Σ n_i Q_i and of who answered: single answers are not needed."""
+        """Whether updates are of Σ n_i Q_i and of who answered: no single answer is needed."""
         return False
 
     @property

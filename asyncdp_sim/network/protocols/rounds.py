@@ -124,7 +124,8 @@ class Rounds(ProtocolKind):
                 ring = kernel.after(to_ticks(self.deadline), Priority.TIMEOUT)
                 ring.callbacks.append(partial(_close, learner, over))
             yield over
-            yield from _opened(owners, learner)
+            if learner.aggregation is not None:
+                yield from learner.open_sum()
             empty = 0 if learner.collected > 0 else empty + 1
             if learner.collected > 0:
                 learner.update()
@@ -165,22 +166,6 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
         else:
             yield from link.unheard(exchange, None)
     learner.finish()
-
-
-def _opened(owners: Sequence[Owner], learner: Learner) -> Activity:
-    """Open the round's sum by a trip to those who answered, or leave it where they are too few."""
-    sums = learner.aggregation
-    if sums is None or len(learner.gathered) == 0:
-        return
-    if len(learner.gathered) < sums.least:
-        learner.leave_sum()
-        return
-    came = [owners[exchange.owner - 1].opening for exchange in learner.gathered]
-    trips = [0 if opening is None else next(opening) for opening in came]
-    wait = sums.last_needed(trips)
-    if wait > 0:
-        yield learner.kernel.tick + wait, Priority.ANSWER_END
-    learner.open_sum()
 
 
 def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG001

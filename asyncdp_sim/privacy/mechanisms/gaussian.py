@@ -33,7 +33,7 @@ class GaussianNoise(AnswerNoise):
 
     @property
     @override
-    def added(self) -> str:
+    def added(self) -> str | None:
         return "gaussian"
 
     @property

@@ -41,6 +41,10 @@ class GaussianShares(GaussianNoise):
     records: Array
     grid: float
 
+    def summed(self, shares: int) -> "SummedShares":
+        """Return the noise that so many shares are for one owner's answer."""
+        return SummedShares(self.scale * sqrt(shares), each=self, shares=shares)
+
     @property
     @override
     def variance(self) -> Array:
@@ -66,6 +70,48 @@ class GaussianShares(GaussianNoise):
         gradients += np.rint(rows * self.scale[owners, None] * steps)
         gradients /= steps
         return gradients
+
+
+@dataclass(frozen=True, eq=False)
+class SummedShares(GaussianNoise):
+    """Noise on one owner's answer as a sum shows it, all gradients but that owner's being known.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        √m s_i.
+    each : GaussianShares
+        Of one owner.
+    shares : int
+        m, in the sum: the owner's, and those of the owners that come next.
+    """
+
+    each: GaussianShares
+    shares: int
+
+    @property
+    @override
+    def added(self) -> None:
+        """None: sums are on a grid."""
+        return
+
+    @override
+    def width(self, size: int) -> int:
+        return self.shares * size
+
+    @override
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        return generator.standard_normal(size=(count, self.shares * size))
+
+    @override
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        each, size = self.each, gradients.shape[1]
+        found = each.hide(owners, gradients, rows[:, :size])
+        for place in range(1, self.shares):
+            others = (owners + place) % len(each.scale)
+            share = each.hide(others, np.zeros_like(found), rows[:, place * size :][:, :size])
+            found += share * (each.records[others] / each.records[owners])[:, None]
+        return found
 
 
 def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianShares:
@@ -97,4 +143,4 @@ def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianSha
     return GaussianShares(scale, records=influence.records, grid=grid)
 
 
-__all__ = ["NUMBER_BYTES", "GaussianShares", "shared"]
+__all__ = ["NUMBER_BYTES", "GaussianShares", "SummedShares", "shared"]

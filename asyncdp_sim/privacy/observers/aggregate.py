@@ -12,7 +12,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
-from asyncdp_sim.privacy.mechanisms.shares import NUMBER_BYTES, shared
+from asyncdp_sim.privacy.mechanisms.shares import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind
 from asyncdp_sim.spec import Tally, about
 from asyncdp_sim.trace import Trace
@@ -76,6 +76,11 @@ class AggregateObserver(ObserverKind):
         told = f"{self.colluders} owner{'s' * several} who tell{'s' * (not several)}"
         return f"{seen}, with {told} what they added"
 
+    @property
+    @override
+    def subtracts(self) -> int:
+        return self.colluders
+
     def enough(self, n_owners: int) -> int:
         """Return n − d − t, shares that hide a sum."""
         return n_owners - self.dropouts - self.colluders
@@ -83,13 +88,15 @@ class AggregateObserver(ObserverKind):
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
         privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
-        n_owners = scenario.owners.count
+        n_owners, protocol = scenario.owners.count, scenario.protocol
+        one_a_sum = protocol.makes_updates or (protocol.one_each and not protocol.one_on_one)
         told = "what a sum tells is known of {} only: allowed is transcript"
         reasons = [
             (
-                scenario.protocol.update_of != "round" or not algorithm.sums_suffice,
-                "rounds of collab-1 or collab-2 without trim, "
-                f"given {algorithm.kind} on {scenario.protocol.kind}",
+                not algorithm.sums_suffice or not one_a_sum,
+                "collab-1 and collab-2 without trim, on rounds, and fedbuff of constant weights on "
+                f"push or broadcast, an attempt at a time, given {algorithm.kind} on "
+                f"{protocol.kind}",
             ),
             (
                 privacy.mechanism.composition != "gaussian",
@@ -105,8 +112,14 @@ class AggregateObserver(ObserverKind):
             (scenario.acceptance is not None, "answers that are taken as they are"),
             (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
             (scenario.channel.contended is not None, "answers that share no channel"),
+            (scenario.clock.superposed, "owners that have clocks of their own"),
         ]
         found = [Fault(key, "'aggregate'", told.format(why)) for wrong, why in reasons if wrong]
+        buffer = algorithm.answers_per_update
+        if len(found) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
+            allowed = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"
+            given = f"{self.dropouts} of {n_owners} owners"
+            found.append(Fault("privacy.observer.dropouts", given, allowed))
         if self.enough(n_owners) < 1:
             given = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
             allowed = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
@@ -149,6 +162,11 @@ class AggregateObserver(ObserverKind):
         if influence.xi == 0 or not (noise.scale > 0).all():
             return noise
         return shared(noise, influence, self.enough(len(noise.scale)))
+
+    @override
+    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+        shares = self.enough(len(noise.scale))
+        return noise.summed(shares) if isinstance(noise, GaussianShares) else noise
 
     @override
     def aggregation(self, n_owners: int) -> Aggregation | None:

@@ -68,6 +68,15 @@ class ObserverKind(Kind):
         """Return the noise on each answer, where ``noise`` is to hide what it sees."""
         return noise
 
+    @property
+    def subtracts(self) -> int:
+        """How many owners tell it what they added to a sum."""
+        return 0
+
+    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+        """Return the noise that it hears, at least, on what it learns of one answer."""
+        return noise
+
     def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
         """Return how answers are summed before anybody reads them, where they are."""
         return None
