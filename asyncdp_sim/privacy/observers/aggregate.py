@@ -89,19 +89,18 @@ class AggregateObserver(ObserverKind):
     def misfits(self, scenario: Any) -> list[Fault]:
         privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
         n_owners, protocol = scenario.owners.count, scenario.protocol
-        one_a_sum = protocol.makes_updates or (protocol.one_each and not protocol.one_on_one)
+        apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
         told = "what a sum tells is known of {} only: allowed is transcript"
         reasons = [
             (
-                not algorithm.sums_suffice or not one_a_sum,
-                "collab-1 and collab-2 without trim, on rounds, and fedbuff of constant weights on "
-                f"push or broadcast, an attempt at a time, given {algorithm.kind} on "
-                f"{protocol.kind}",
+                not algorithm.sums_suffice or not (protocol.makes_updates or apart),
+                "collab-1 and collab-2 without trim on rounds, and fedbuff of constant weights on "
+                "push or broadcast whose owners answer at a tick, one answer at a time, given "
+                f"{algorithm.kind} on {protocol.kind}",
             ),
             (
                 privacy.mechanism.composition != "gaussian",
-                f"Gaussian noise, of which shares add up to such noise, given "
-                f"{privacy.mechanism.kind}",
+                f"Gaussian noise, whose shares add up to it, given {privacy.mechanism.kind}",
             ),
             (not bool(np.isfinite(privacy.asked(n_owners)).all()), "finite ε"),
             (privacy.sampling is not None, "answers over all records"),

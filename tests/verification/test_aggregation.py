@@ -1,0 +1,254 @@
+"""Secure aggregation: what sums cost, what their noise is, and how long it takes to open them."""
+
+from dataclasses import replace
+from functools import cache
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import chdtrc, ndtri
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import UPWARDS
+from asyncdp_sim.privacy.mechanisms import Influence
+from asyncdp_sim.privacy.mechanisms.shares import GaussianShares
+from asyncdp_sim.privacy.mechanisms.shares import shared as in_shares
+from asyncdp_sim.runs import RunResult, run
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.trace import ExchangeOutcome
+from asyncdp_sim.units import TICKS_PER_UNIT
+
+from .shared import shared
+from .zscores import LIMIT, Score, require, score, seen
+
+DELTA = 1e-5
+EQUAL: dict[str, Any] = {
+    "schema": 1,
+    "id": "summed",
+    "run": {"seed": 8, "updates": 6},
+    "owners": {"count": 8, "records": 40},
+    "data": {"kind": "gaussian", "features": 3},
+    "model": {"kind": "ridge", "regularisation": 0.05, "theta_max": 1e6},
+    "protocol": {"kind": "rounds"},
+    "algorithm": {"kind": "collab-2", "step": 0.2},
+    "privacy": {
+        "epsilon": 1.0,
+        "delta": DELTA,
+        "mechanism": "gaussian",
+        "sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
+    },
+}
+BUFFERED = {
+    "run": {"seed": 8, "updates": 30, "replicates": 4},
+    "protocol": {"kind": "push"},
+    "algorithm": {
+        "kind": "fedbuff", "step": 0.2, "server_step": 1.0, "buffer": 5, "weighting": "constant",
+    },
+    "latency": {"answer": {"kind": "exponential", "mean": 0.4}},
+    "compute": {"kind": "exponential", "mean": 0.4},
+}  # fmt: skip
+MISSED = {
+    "run": {"seed": 8, "updates": 25, "replicates": 6},
+    "owners": {"count": 6, "records": [20, 30, 40, 20, 30, 40]},
+    "availability": {"kind": "bernoulli", "probability": 0.75},
+    "latency": {"answer": {"kind": "exponential", "mean": 0.1}},
+}
+UNEQUAL = [0.5, 1.0, 1.0, 2.0, 2.0, 3.0]
+
+
+def scenario(observer: dict[str, Any] | None, *, epsilon: Any = 1.0, **parts: Any) -> Scenario:
+    privacy = {**EQUAL["privacy"], "epsilon": epsilon, **parts.pop("privacy", {})}
+    if observer is not None:
+        privacy["observer"] = {"kind": "aggregate", **observer}
+    return parse(Scenario, {**EQUAL, **parts, "privacy": privacy})
+
+
+def noise_part(observer: dict[str, Any] | None, seed: int, runs: int) -> Any:
+    """Return ψ at the end less ψ without noise, run by run."""
+    asked = scenario(observer)
+    problem = prepare(asked, build_dataset(asked))
+    trace = simulate(asked.network, Streams(8).within("replicate", 1))
+    quiet = problem.task.without_noise()
+    ends = []
+    for task, count in ((problem.task, runs), (quiet, 1)):
+        scopes = [Streams(seed).within("replicate", number) for number in range(count)]
+        found = replay([trace] * count, task.steps, task.reply, scopes, 10**6, task.asks)
+        ends.append(task.objective.relative_fitness(found.final))
+    return ends[0] - ends[1]
+
+
+def ratio(apart: Any, summed: Any, exact: float) -> Score:
+    """Compare the ratio of two means with its value, by the delta method."""
+    left, right = apart.mean(), exact * summed.mean()
+    error = sqrt((apart.var(ddof=1) + exact**2 * summed.var(ddof=1)) / len(apart))
+    return Score("N", left / summed.mean(), exact, (left - right) / error, error / right)
+
+
+@shared
+def falls(runs: int, owners: int = 8) -> Score:
+    """Return the fall of the noise part of E ψ, which is to be ``owners``-fold."""
+    apart, summed = noise_part(None, 1, runs), noise_part({}, 2, runs)
+    return ratio(apart, summed, float(owners))
+
+
+@pytest.mark.parametrize(
+    ("runs", "error"), [(2_000, 0.04), pytest.param(20_000, 0.012, marks=pytest.mark.oracle)]
+)
+def test_the_noise_part_of_psi_falls_n_fold(runs: int, error: float) -> None:
+    require([falls(runs)], error=error)
+
+
+@pytest.mark.oracle
+def test_a_fall_of_one_less_would_be_seen() -> None:
+    """Planted fault: noise as if one owner's share were not needed."""
+    assert seen([falls(20_000, 7)]) > LIMIT
+
+
+def test_a_forecast_says_how_far_it_falls() -> None:
+    apart, summed = (forecast(scenario(observer)) for observer in (None, {}))
+    assert apart.noise_free == pytest.approx(summed.noise_free, rel=1e-12)
+    parts = [found.psi - found.noise_free for found in (apart, summed)]
+    assert parts[0] / parts[1] == pytest.approx(8, rel=4e-6)  # rounding is paid for
+    assert parts[0] / parts[1] < 8
+    some = forecast(scenario({"dropouts": 2, "colluders": 1}))
+    assert parts[0] / (some.psi - some.noise_free) == pytest.approx(5, rel=4e-6)
+
+
+@cache
+def missed(d: int = 2, t: int = 1) -> tuple[RunResult, Problem]:
+    asked = scenario({"dropouts": d, "colluders": t}, epsilon=UNEQUAL, **MISSED)
+    return run(asked), prepare(asked, build_dataset(asked))
+
+
+def in_sums(result: RunResult) -> Any:
+    """Return how many answers each opened sum has, of all replicates."""
+    return np.concatenate(
+        [np.bincount(trace.updates["k"])[1:] for trace in result.traces if trace.n_updates > 0]
+    )
+
+
+def test_with_as_many_drop_outs_as_are_tolerated_epsilon_is_its_closed_form() -> None:
+    """μ² = m (2Ξ + γ√p)²/((n − d − t) σ²), σ² being the variance of a share that is drawn."""
+    (result, problem), d, t, n = missed(), 2, 1, 6
+    noise = problem.noise
+    assert isinstance(noise, GaussianShares)
+    assert in_sums(result).min() == n - d  # some sums do lack as many as may be lacking
+    sigma = noise.scale * noise.records
+    assert np.ptp(sigma) <= 1e-12 * sigma[0]
+    moved = 2 * float(problem.xi or 0) + noise.grid * sqrt(3)
+    each = moved / (sqrt(n - d - t) * sigma[0])
+    released = result.ledger.released
+    assert np.array_equal(released, np.stack([trace.released for trace in result.traces]))
+    truth = np.vectorize(lambda m: epsilon_of(each * sqrt(m), DELTA))(released)
+    assert result.ledger.spent / UPWARDS == pytest.approx(truth, rel=1e-9, abs=1e-9)
+    assert result.ledger.zcdp == pytest.approx(released * each**2 / 2, rel=1e-9)
+    strictest = mu_of(UNEQUAL[0], DELTA) / sqrt(25)
+    assert each == pytest.approx(strictest, rel=3e-6)  # UPWARDS, and a root that is not below
+
+
+def test_no_budget_is_exceeded_and_sums_that_are_not_opened_are_charged() -> None:
+    result, _ = missed()
+    assert np.all(result.ledger.spent <= np.array(UNEQUAL))
+    used = np.stack(
+        [np.bincount(trace.updates["owner"], minlength=7)[1:] for trace in result.traces]
+    )
+    unopened = [trace.came_to(ExchangeOutcome.discarded).sum() for trace in result.traces]
+    assert sum(unopened) > 20
+    assert (result.ledger.released - used).sum() == sum(unopened)
+    assert in_sums(result).min() >= 4
+    assert result.summary["private"] is True
+
+
+@pytest.mark.parametrize(
+    "parts", [MISSED, {**BUFFERED, "owners": MISSED["owners"]}], ids=["rounds", "fedbuff"]
+)
+def test_live_learning_is_its_replay(parts: dict[str, Any]) -> None:
+    observer = {"dropouts": 1, "colluders": 1}
+    one, other = (
+        run(scenario(observer, **{**parts, "run": {**parts["run"], "learning": how}}))
+        for how in ("replay", "live")
+    )
+    assert one.fingerprints == other.fingerprints
+    assert all(trace.n_updates > 0 for trace in one.traces)
+
+
+def test_an_owner_is_in_a_buffers_sum_once() -> None:
+    result = run(scenario({"dropouts": 3}, **BUFFERED))
+    for trace in result.traces:
+        owners = trace.updates["owner"].reshape(trace.n_updates, 5)
+        assert all(len(set(row)) == 5 for row in owners.tolist())
+    assert result.summary["mean_staleness"] > 0
+    apart = run(scenario(None, **BUFFERED))
+    twice = [len(set(row)) < 5 for t in apart.traces for row in t.updates["owner"].reshape(-1, 5)]
+    assert any(twice)  # where answers are read one by one, some are
+
+
+def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same() -> None:
+    _, problem = missed()
+    noise, rng = problem.noise, np.random.default_rng(5)
+    assert isinstance(noise, GaussianShares)
+    runs, shares = 20_000, 3
+    gradients = rng.uniform(-0.5, 0.5, (6, 3))
+    total, steps = np.zeros((runs, 3)), np.zeros((runs, 3), dtype=np.uint64)
+    for owner in range(shares):
+        owners, n = np.full(runs, owner), noise.records[owner]
+        rows = noise.rows(rng, runs, 3)
+        found = noise.hide(owners, np.tile(gradients[owner], (runs, 1)), rows) * n
+        total += found
+        whole = np.rint(found / noise.grid)
+        assert np.abs(found / noise.grid - whole).max() < 1e-3  # on the grid, to rounding
+        steps += whole.astype(np.int64).astype(np.uint64)  # modulo 2⁶⁴
+    centred = steps.astype(np.int64) * noise.grid
+    assert centred == pytest.approx(total, rel=1e-9, abs=noise.grid * 1e-2)
+    mean = (noise.records[:shares, None] * gradients[:shares]).sum(axis=0)
+    variance = shares * (noise.scale * noise.records)[0] ** 2
+    spread = np.square(total - mean).sum() / variance
+    assert abs(ndtri(chdtrc(3 * runs, spread))) <= LIMIT
+    require([score("sum", total[:, 0] - mean[0], 0.0, sqrt(variance))], error=0.01)
+
+
+def test_a_sum_that_could_wrap_is_refused() -> None:
+    (_, problem), influence = missed(), Influence(1.0, np.full(6, 1e14), 3)
+    with pytest.raises(SpecError, match="could wrap"):
+        in_shares(problem.noise, influence, 3)
+    assert in_shares(problem.noise, replace(influence, records=np.full(6, 1e3)), 3).grid == 2.0**-20
+
+
+@shared
+def trips(d: int) -> Score:
+    """Return the time of rounds whose answers take Exp(1), and of their trips, which do too."""
+    answer = {"latency": {"answer": {"kind": "exponential", "mean": 1.0}}}
+    asked = scenario({"dropouts": d}, run={"seed": 8, "updates": 400, "replicates": 40}, **answer)
+    network = asked.network
+    ends = [
+        simulate(network, Streams(8).within("replicate", r)).end_tick / TICKS_PER_UNIT / 400
+        for r in range(40)
+    ]
+    n = asked.owners.count  # the last of n answers, and then the (n − d)-th to come back
+    return score(
+        f"{d}", np.array(ends), mean_round(n, 1.0) + sum(1 / j for j in range(d + 1, n + 1))
+    )
+
+
+def test_a_sum_takes_the_trip_that_opens_it() -> None:
+    require([trips(0), trips(3)], error=0.01)
+
+
+def test_messages_take_time_by_what_they_hold() -> None:
+    """A query, the answer, and the trip, each over 1,000 bytes a time unit."""
+    rate = {"latency": {"rate_bytes": 1000.0}}
+    sizes = {"key_bytes": 10, "share_bytes": 5}
+    trace = run(scenario(sizes, **rate)).traces[0]
+    query, answer = 40 + 3 * 8 + 7 * 15, 40 + 3 * 8 + 10 + 7 * 5
+    trip = 40 + 1 + 40 + 7 * 5
+    assert trace.end_tick / TICKS_PER_UNIT == pytest.approx(6 * (query + answer + trip) / 1000)
+    assert scenario(sizes, **rate).network.opening_bytes == (41, 75)
