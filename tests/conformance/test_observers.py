@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.audits import audit_one_run
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
@@ -21,7 +22,10 @@ from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from tests.conformance.members import examples, said
+from tests.together import together
 
+_NODE = next(each for each in examples(Observer) if each.kind == "node")
+_SUMS = next(each for each in examples(Observer) if each.kind == "aggregate")
 EACH = pytest.mark.parametrize("observer", examples(Observer), ids=said)
 AVERAGING: dict[str, Any] = {
     "schema": 1,
@@ -42,8 +46,19 @@ AVERAGING: dict[str, Any] = {
 }
 
 
+SUMMED: dict[str, Any] = {
+    **{name: part for name, part in AVERAGING.items() if name != "protocol"},
+    "id": "summed",
+    "protocol": {"kind": "rounds"},
+    "algorithm": {"kind": "collab-2", "step": 0.2},
+    "run": {"seed": 4, "updates": 1, "replicates": 2},
+}
+"""Of an observer that sees sums: one update, since owners answer once."""
+
+
 def scenario(observer: ObserverKind | None, **changed: Any) -> Scenario:
-    fields = {**AVERAGING, **changed}
+    sums = observer is not None and observer.sees_sums
+    fields = {**(SUMMED if sums else AVERAGING), **changed}
     privacy = {**AVERAGING["privacy"], **changed.get("privacy", {})}
     if observer is not None:
         privacy["observer"] = observer.model_dump(exclude_none=True)
@@ -58,21 +73,36 @@ def outcome(observer: ObserverKind | None, graph: str = "ring") -> RunResult:
 @EACH
 @pytest.mark.parametrize("graph", ["ring", "star", "complete"])
 def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:
+    if observer.sees_sums:
+        assert_sums_cost_no_more(observer)
+        return
     heard, seen = outcome(None, graph), outcome(observer, graph)
     assert seen.fingerprints == heard.fingerprints  # whoever listens changes nothing
     assert np.all(seen.ledger.spent <= heard.ledger.spent)
     assert np.all(seen.ledger.spent <= seen.problem.accountant.epsilon)
     assert np.array_equal(seen.ledger.released, heard.ledger.released)
     median = seen.ledger.median
-    assert (median is None) == observer.hears_all
+    assert (median is None) == observer.by_count
     assert median is None or np.all(median <= seen.ledger.spent)
+    assert seen.summary["private"] is True
+    assert seen.summary["epsilon_true"] == seen.ledger.spent.max()
+
+
+def assert_sums_cost_no_more(observer: ObserverKind) -> None:
+    """All answers of rounds cost the strictest its budget, and nobody more than its own."""
+    seen = run(scenario(observer))
+    assert np.array_equal(seen.ledger.released, np.ones((2, 6)))
+    assert np.all(seen.ledger.spent <= seen.problem.accountant.epsilon)
+    assert np.ptp(seen.ledger.spent) == 0
+    assert seen.ledger.spent[0, 0] == pytest.approx(0.5)
+    assert seen.ledger.median is None
     assert seen.summary["private"] is True
     assert seen.summary["epsilon_true"] == seen.ledger.spent.max()
 
 
 @EACH
 def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: ObserverKind) -> None:
-    told = manifest(outcome(observer))
+    told = manifest(run(scenario(observer)) if observer.sees_sums else outcome(observer))
     words = observer.words()
     assert f", against {words}" in label([told]).text
     assert f", against {words}" in named_guarantee([told])
@@ -84,13 +114,45 @@ def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
     asked = scenario(observer)
     assert f"observer: ε is against {observer.words()}" in describe(asked)
     later = "what it learns is known after a run, and never costs more than whoever hears all"
-    assert (later in describe(asked)) is not observer.hears_all
+    assert (later in describe(asked)) is not observer.by_count
     found = forecast(asked)
     assert dict(in_words(found))["ε is against"] == observer.words()
     assert json.loads(as_json(found))["against"] == observer.words()
+    assert ("ε spent" in dict(in_words(found))) is not observer.by_count
+    assert json.loads(as_json(found))["known_after"] is not observer.by_count
     silent = replace(found, against=None)
     assert "ε is against" not in dict(in_words(silent))
     assert "against" not in json.loads(as_json(silent))
+
+
+@together
+@pytest.mark.parametrize(
+    ("observer", "told"),
+    [
+        (
+            {},
+            "sums: opened with the answers of 6 of 6 owners or more; the shares of 6 of them hide one",
+        ),
+        (
+            {"dropouts": 2, "colluders": 1},
+            "sums: opened with the answers of 4 of 6 owners or more; the shares of 3 of them hide "
+            "one",
+        ),
+        ({}, "the strictest, owner 1 with ε 0.5, sets the noise for all: they spend 0.5"),
+        (
+            {"key_bytes": 7, "share_bytes": 10},
+            "masks: a query takes 141 bytes and an answer 113; an update takes a trip more, of 41 "
+            "bytes to each owner and 90 back",
+        ),
+    ],
+)
+def test_check_tells_of_sums_what_runs_do(observer: dict[str, Any], told: str) -> None:
+    assert told in describe(scenario(type(_SUMS)(**observer)))
+
+
+def test_where_all_are_as_strict_nobody_is_named() -> None:
+    said = describe(scenario(_SUMS, privacy={"epsilon": 1.0}))  # type: ignore[arg-type]
+    assert not any("strictest" in line for line in said)
 
 
 def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
@@ -106,7 +168,98 @@ def test_who_differ_are_both_named() -> None:
     assert f", against {one.words()} or {two.words()}" in text  # type: ignore[attr-defined]
 
 
-_NODE = next(each for each in examples(Observer) if each.kind == "node")
+_SUMMED_ONLY = "what a sum tells is known of {} only: allowed is transcript"
+
+
+@together
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (
+            {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
+            "collab-1 and collab-2 without trim on rounds, and fedbuff of constant weights on push "
+            "or broadcast whose owners answer at a tick, one answer at a time, given collab-2 on "
+            "rounds",
+        ),
+        (
+            {"privacy": {"mechanism": "laplace"}},
+            "Gaussian noise, whose shares add up to it, given laplace",
+        ),
+        ({"privacy": {"epsilon": float("inf")}}, "finite ε"),
+        ({"privacy": {"sampling": 0.5, "accountant": "pld"}}, "answers over all records"),
+        ({"privacy": {"overlap": 2}}, "records that one owner has"),
+        ({"privacy": {"learner": {"owner": 1}}}, "one copy of the algorithm"),
+        (
+            {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
+            "bounds that are enforced, given declared",
+        ),
+        ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
+        ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
+        (
+            {"run": {**SUMMED["run"], "learning": "live", "target": 0.1}},
+            "timing that tells nothing of records",
+        ),
+        (
+            {"channel": {"kind": "slotted-aloha", "slot": 0.1, "airtime": 0.1}},
+            "answers that share no channel",
+        ),
+    ],
+)
+def test_sums_of_which_nothing_is_known_are_refused_by_name(
+    changed: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        scenario(_SUMS, **changed)  # type: ignore[arg-type]
+    told = [each.allowed for each in caught.value.faults if each.key == "privacy.observer.kind"]
+    assert told == [_SUMMED_ONLY.format(why)]
+
+
+FEDBUFF = {
+    "kind": "fedbuff", "step": 0.2, "server_step": 1.0, "buffer": 4, "weighting": "constant",
+}  # fmt: skip
+
+
+@together
+@pytest.mark.parametrize(
+    ("observer", "changed", "allowed"),
+    [
+        ({"dropouts": 4, "colluders": 2}, {}, "allowed is n − d − t ≥ 1"),
+        ({}, {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}, "allowed is n − d = 4"),
+    ],
+)
+def test_so_many_have_to_be_left(
+    observer: dict[str, Any], changed: dict[str, Any], allowed: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        scenario(type(_SUMS)(**observer), **changed)
+    [fault] = caught.value.faults
+    assert fault.key == "privacy.observer.dropouts"
+    assert allowed in fault.allowed
+
+
+@together
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"algorithm": {**FEDBUFF, "weighting": "polynomial"}, "protocol": {"kind": "push"}},
+        {"algorithm": FEDBUFF, "protocol": {"kind": "request"}},
+        {"algorithm": FEDBUFF, "protocol": {"kind": "push", "own_tick": "overlap"}},
+        {
+            "algorithm": FEDBUFF,
+            "protocol": {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"},
+        },
+    ],
+)
+def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(SpecError) as caught:
+        scenario(type(_SUMS)(dropouts=2), **changed)  # type: ignore[call-arg]
+    [fault] = caught.value.faults
+    assert "one answer at a time, given fedbuff" in fault.allowed
+
+
+def test_canaries_are_not_told_by_sums() -> None:
+    with pytest.raises(SpecError, match="told by single answers: allowed is transcript"):
+        audit_one_run(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
