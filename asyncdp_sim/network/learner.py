@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
-from asyncdp_sim.network.aggregation import Aggregation
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.

@@ -7,7 +7,7 @@ from typing import Protocol
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network.aggregation import Aggregation
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
 

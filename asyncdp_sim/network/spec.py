@@ -8,12 +8,12 @@ from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.aggregation import Aggregation
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.contents import BY_CONTENT
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request

@@ -131,7 +131,8 @@ def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
     [
         (
             {},
-            "sums: opened with the answers of 6 of 6 owners or more; the shares of 6 of them hide one",
+            "sums: opened with the answers of 6 of 6 owners or more; the shares of 6 of them "
+            "hide one",
         ),
         (
             {"dropouts": 2, "colluders": 1},

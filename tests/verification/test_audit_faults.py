@@ -26,15 +26,19 @@ from asyncdp_sim.privacy.accountants.sampled import amplified, bare
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
+from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism
+from asyncdp_sim.privacy.observers import aggregate
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
+from tests.conformance.planted import Independent
 from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = pytest.mark.oracle
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
+SUMMED = SCENE.with_name("four-summed.toml")
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 SAMPLED = ("privacy.sampling=0.5",)
 COMPOSING = (
@@ -189,6 +193,35 @@ def drawn_more_often(patch: Patch) -> None:
     patch.setattr(PoissonSample, "gradient", gradient)
 
 
+def shares_of_all(patch: Patch) -> None:
+    """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
+    right = aggregate.shared
+    patch.setattr(aggregate, "shared", lambda noise, influence, _: right(noise, influence, 4))
+
+
+def opened_anyhow(patch: Patch) -> None:
+    """A sum is opened however few are in it."""
+    right = Learner.open_sum
+
+    def opened(self: Learner) -> Any:
+        assert self.aggregation is not None
+        self.aggregation = self.aggregation.model_copy(update={"least": 1})
+        yield from right(self) if len(self.gathered) > 0 else ()
+
+    patch.setattr(Learner, "open_sum", opened)
+
+
+def coordinates_apart(patch: Patch) -> None:
+    """Staircase noise is drawn for each coordinate as if that were the only one."""
+    right = StaircaseMechanism.noise
+
+    def noise(self: StaircaseMechanism, *given: Any) -> Independent:
+        found: Any = right(self, *given)
+        return Independent(found.scale, found.epsilon, found.gamma, found.size)
+
+    patch.setattr(StaircaseMechanism, "noise", noise)
+
+
 @dataclass(frozen=True)
 class Planted:
     """A fault, what must show it, and what is true of it: ε of one answer, and of a run.
@@ -203,9 +236,10 @@ class Planted:
     whole: float = inf
     also: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    scene: Path = SCENE
 
 
-MU = mu_of(1.0, 3e-4)
+MU, SUMMED_MU = mu_of(1.0, 3e-4), mu_of(1.0, 1e-5)
 FAULTS = {
     "Gaussian noise for 30 δ": Planted(
         thirty_deltas,
@@ -252,7 +286,40 @@ FAULTS = {
     "losses rounded down": Planted(
         rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
     ),
+    "a drop-out's share not repaired": Planted(
+        shares_of_all,
+        ("one answer in a sum of",),
+        (200_000, 10),
+        epsilon_of(SUMMED_MU * (2 / 3) ** 0.5, 1e-5),
+        epsilon_of(SUMMED_MU * 2**0.5, 1e-5),
+        scene=SUMMED,
+    ),
+    "count threshold ignored": Planted(
+        opened_anyhow,
+        ("sums opened: of 1 answers or more",),
+        (100, 20),
+        epsilon_of(SUMMED_MU / 3**0.5, 1e-5),
+        epsilon_of(SUMMED_MU * 2**0.5, 1e-5),
+        scene=SUMMED,
+    ),
+    "staircase noise of independent coordinates": Planted(
+        coordinates_apart,
+        (ONE,),
+        MANY,
+        one=1.0,
+        whole=2.0,
+        settings=("privacy.mechanism=staircase",),
+    ),
 }
+ASKED_FOR = (
+    "accounted with q²",
+    "a drop-out's share not repaired",
+    "count threshold ignored",
+    "losses rounded down",
+    "staircase noise of independent coordinates",
+)
+"""Faults of observers, samples and accountants; of a node that forgets its colluders see
+``test_gossip_views``."""
 
 
 def refuting(lines: str) -> list[str]:
@@ -260,9 +327,9 @@ def refuting(lines: str) -> list[str]:
     return [line for line in lines.splitlines() if "EXCEEDED" in line and "claim EXC" not in line]
 
 
-def attacked(settings: tuple[str, ...], size: tuple[int, int]) -> Audit:
+def attacked(settings: tuple[str, ...], size: tuple[int, int], scene: Path = SCENE) -> Audit:
     answers, runs = size
-    return audit(load(SCENE, settings)[0], answers=answers, runs=runs, confidence=0.999)
+    return audit(load(scene, settings)[0], answers=answers, runs=runs, confidence=0.999)
 
 
 def bounds_are_true(planted: Planted, found: Audit) -> None:
@@ -277,7 +344,7 @@ def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
 ) -> None:
     planted = FAULTS[name]
     planted.plant(monkeypatch)
-    found = attacked(planted.settings, planted.size)
+    found = attacked(planted.settings, planted.size, planted.scene)
     said = refuting("\n".join(found.lines()))
     assert len(said) > 0
     assert all(any(words in line for line in said) for words in planted.shows), said
@@ -292,7 +359,7 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     settings = [word for each in planted.settings for word in ("--set", each)]
-    said = command("audit", SCENE, *settings)
+    said = command("audit", planted.scene, *settings)
     print(f"{name}: {said.seconds:.1f} s\n{said.out}")
     assert said.code == 3
     assert said.seconds <= CPU_SECONDS
@@ -314,6 +381,17 @@ def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
     assert all("not exceeded" in fact.words() for fact in found.facts)
+
+
+def test_sums_themselves_are_not_refuted() -> None:
+    found = attacked((), (300_000, 100), SUMMED)
+    assert not found.exceeded, found.lines()
+    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+    assert "sums opened: of 2 answers or more, 2 claimed: not exceeded" in found.lines()
+
+
+def test_every_fault_that_was_asked_for_is_in_the_table() -> None:
+    assert set(ASKED_FOR) <= set(FAULTS)
 
 
 def test_a_planted_fault_exits_with_3(monkeypatch: Patch, command: Command) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.aggregation import Aggregation
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.spec import Kind
