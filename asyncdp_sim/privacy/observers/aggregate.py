@@ -65,16 +65,16 @@ class AggregateObserver(ObserverKind):
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(dropouts=1), cls(colluders=1))
+        return (cls(), cls(dropouts=1, colluders=1), cls(colluders=2, key_bytes=32, share_bytes=48))
 
     @override
     def words(self) -> str:
         seen = "whoever sees the sum of each update's answers, and who is in it"
         if self.colluders == 0:
             return seen
-        several = self.colluders > 1
-        told = f"{self.colluders} owner{'s' * several} who tell{'s' * (not several)}"
-        return f"{seen}, with {told} what they added"
+        if self.colluders == 1:
+            return f"{seen}, with 1 owner that tells what it added"
+        return f"{seen}, with {self.colluders} owners that tell what they added"
 
     @property
     @override
