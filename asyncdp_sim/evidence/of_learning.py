@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.objectives import MLP, SVM, Huber, Logistic, Model, Ridge
 from asyncdp_sim.learning.trigger import LargeGradient
-from asyncdp_sim.privacy.observers import NodeObserver, Observer
+from asyncdp_sim.privacy.observers import AggregateObserver, NodeObserver, Observer
 
 MOMENTS = "asyncdp_sim.theory.moments"
 REPLAYED = "live = replay"
@@ -192,6 +192,23 @@ OF_ALGORITHMS = (
             "most_of_these_views_are_neither_nothing_nor_all",
         ),
         (Averaging, NodeObserver),
+    ),
+    Oracle(
+        "what sums of answers cost, and how noisy they are",
+        "N-fold less noise; μ² = m Δ²/((n − d − t) σ²), to 1e-9; χ² of sums; order statistics",
+        "the accountant's closed form; H_N, and the (n − d)-th of n trips",
+        "six and eight owners, rounds and buffers; drop-outs, colluders, unequal budgets",
+        verified(
+            "aggregation", "the_noise_part_of_psi_falls_n_fold",
+            "a_fall_of_one_less_would_be_seen", "a_forecast_says_how_far_it_falls",
+            "with_as_many_drop_outs_as_are_tolerated_epsilon_is_its_closed_form",
+            "no_budget_is_exceeded_and_sums_that_are_not_opened_are_charged",
+            "live_learning_is_its_replay", "an_owner_is_in_a_buffers_sum_once",
+            "sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same",
+            "a_sum_that_could_wrap_is_refused", "a_sum_takes_the_trip_that_opens_it",
+            "messages_take_time_by_what_they_hold",
+        ),
+        (AggregateObserver,),
     ),
     Oracle(
         "ε of every owner against an observer",

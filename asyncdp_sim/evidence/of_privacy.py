@@ -96,7 +96,7 @@ OF_NOISE = (
                       "claims_by_textbook_are_what_the_accountant_says"),
             *verified("audit_faults",
                       "a_planted_fault_is_caught_and_no_bound_exceeds_its_truth",
-                      "the_scenario_itself_is_not_refuted",
+                      "the_scenario_itself_is_not_refuted", "sums_themselves_are_not_refuted",
                       "what_replay_publishes_is_compared_with_what_was_attacked"),
             *verified("attack",
                       "many_scores_refute_the_truth_no_more_often_than_stated",

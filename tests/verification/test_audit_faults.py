@@ -390,7 +390,7 @@ def test_sums_themselves_are_not_refuted() -> None:
     assert "sums opened: of 2 answers or more, 2 claimed: not exceeded" in found.lines()
 
 
-def test_every_fault_that_was_asked_for_is_in_the_table() -> None:
+def test_every_fault_that_was_asked_for_is_planted_here() -> None:
     assert set(ASKED_FOR) <= set(FAULTS)
 
 
