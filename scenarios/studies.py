@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from analysis.four_cases import four_cases
+from analysis.sums import value_of_sums
 from analysis.three_budgets import psi_against_time
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.draw import add
@@ -25,6 +26,11 @@ def whom_to_learn_with(directory: Path) -> list[Path]:
     return _added(directory, four_cases, "four-cases")
 
 
+def secure_aggregation(directory: Path) -> list[Path]:
+    """Draw the noise part of ψ over the number of owners, with sums and without."""
+    return _added(directory, value_of_sums, "sums")
+
+
 def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
     sweep = Sweep.read(directory)
@@ -38,6 +44,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "lending-three-budgets": three_budgets,
     "owner-learner-collude": collusion.study,
     "privacy-over-distance": over_distance.study,
+    "value-of-secure-aggregation": secure_aggregation,
 }
 """By the entry's name."""
 
