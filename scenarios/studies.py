@@ -44,7 +44,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "lending-three-budgets": three_budgets,
     "owner-learner-collude": collusion.study,
     "privacy-over-distance": over_distance.study,
-    "value-of-secure-aggregation": secure_aggregation,
+    "value-of-aggregation": secure_aggregation,
 }
 """By the entry's name."""
 

@@ -16,7 +16,7 @@ STUDIES = {
     "lending-three-budgets": "ψ against time for three budgets in one picture",
     "owner-learner-collude": "what coalitions learn of the others' answers",
     "privacy-over-distance": "what a record costs over the hops from its owner",
-    "value-of-secure-aggregation": "the noise part of ψ over the number of owners",
+    "value-of-aggregation": "the noise part of ψ over the number of owners",
 }
 """Pictures of the project's own studies, by entry; they are no part of the package."""
 

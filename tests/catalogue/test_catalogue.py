@@ -60,9 +60,9 @@ PROMISED = {
     "statistics-or-gradients",
     "sync-or-async",
     "unlike-owners",
+    "value-of-aggregation",
     "value-of-collaboration",
     "value-of-composition",
-    "value-of-secure-aggregation",
     "vary-availability",
     "vary-owners",
 }
@@ -125,7 +125,7 @@ BESIDES = {
         "privacy.budget.answers=3",
     ),
     "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
-    "value-of-secure-aggregation": ('sweep."owners.count"=[4, 5]',),
+    "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""

@@ -14,7 +14,7 @@ from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry, studies
 
-NAME = "value-of-secure-aggregation"
+NAME = "value-of-aggregation"
 LITTLE = ("run.updates=3", "run.replicates=3", "owners.records=20", 'sweep."owners.count"=[4, 8]')
 
 
