@@ -16,6 +16,7 @@ from tests.ordering.request_cases import REQUESTS
 from tests.ordering.rounds_cases import ROUNDS
 from tests.ordering.scene import Case, Together, dark, net, stay
 from tests.ordering.servers_cases import SERVERS
+from tests.ordering.sum_cases import SUMS
 
 TIES = [
     Case(
@@ -697,6 +698,7 @@ CASES = [
     *PLACES,
     *BUFFERS,
     *ROUNDS,
+    *SUMS,
     *GOSSIPS,
     *SERVERS,
     *MODELS,

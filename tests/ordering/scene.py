@@ -10,6 +10,7 @@ from asyncdp_sim.network.availability import Always, Availability, Churn, Outage
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.laws import Constant, Law, NoTime, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -189,6 +190,7 @@ def net(
     buffer: int = 1,
     withholds: bool = False,
     stops: bool = False,
+    aggregation: Aggregation | None = None,
 ) -> Network:
     scripted = not isinstance(times, DeterministicClock | SaturatedClock)
     clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
@@ -214,6 +216,7 @@ def net(
         protocol=protocol,
         channel=channel or Ideal(),
         topology=topology,
+        aggregation=aggregation,
     )
     # A copy is not validated: whatever has ``begin`` can be an availability.
     return network.model_copy(update={"availability": availability or Always()})

@@ -55,6 +55,8 @@ def describe(network: Network) -> str:
     lines.append(f"answers   {_plain(network.answers_allowed)} allowed{may}")
     if network.answers_per_update is not None and network.answers_per_update > 1:
         lines.append(f"buffer    {network.answers_per_update} answers make one update")
+    if network.aggregation is not None:
+        lines.append(f"sums      of {network.aggregation.least} answers at least")
     if network.stops:
         lines.append("until     the model is good enough")
     if network.until is not None:
