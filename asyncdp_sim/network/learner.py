@@ -444,7 +444,9 @@ class Learner:
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
         elsewhere = self.kept_elsewhere(end_tick)
-        for exchange in (*self.gathered, *self._opening):
+        for exchange in (*self.gathered, *self._opening):  # no sum of theirs is opened any more
+            said = (exchange.owner, exchange.message, exchange.transmissions)
+            self.event(ANSWER_DISCARDED, *said, Detail.unopened)
             exchange.outcome = DISCARDED
         for exchange in (*elsewhere, *self._given_up.values(), *self._open.values()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended

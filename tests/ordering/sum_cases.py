@@ -62,6 +62,7 @@ SUMS = [
         end=3,
         updates=((2.1, 2),),
         dropped=((1.9, 1),),
+        mishaps=(("answer_discarded unopened", 3, 1),),
         open=("discarded",),
         released=((1.5, 1), (2.1, 2), (3, 1)),
         reads=(1, 1.6),

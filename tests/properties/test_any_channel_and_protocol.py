@@ -15,7 +15,9 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.delivery.aggregation import Aggregation
+from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
@@ -225,6 +227,24 @@ CHECKS = (
 )
 
 
+def summed(network: Network, seed: int) -> Network:
+    """Return some networks with sums, where there can be some: on lines that lose messages."""
+    protocol, several = network.protocol, network.answers_per_update
+    apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
+    fits = several is None or (apart and several <= network.n_owners)
+    if seed % 4 > 0 or not fits or network.superposed:
+        return network
+    least = 1 + seed % network.n_owners if several is None else several
+    parts = {
+        "channel": Ideal(loss=0.3, loss_query=0.1, retransmissions=1),
+        "latency": network.latency.model_copy(update={"acknowledgement": NoTime()}),
+        "aggregation": Aggregation(
+            least=1 + seed % network.n_owners if several is None else several
+        ),
+    }
+    return network.model_copy(update=parts)
+
+
 def test_whatever_happens() -> None:
     """All of the above for each example; the examples reach every kind of event and ending."""
     kinds: set[int] = set()
@@ -240,6 +260,7 @@ def test_whatever_happens() -> None:
         nonlocal stale, fresh
         if network.answers_per_update is not None:
             network = network.model_copy(update={"answers_per_update": 1 + seed % 3})
+        network = summed(network, seed)
         parts.update((network.channel.kind, network.protocol.kind, network.availability.kind))
         for trace in (traced(network, seed), traced(network, seed + 1)):
             for holds in CHECKS:

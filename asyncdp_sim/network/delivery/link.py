@@ -212,7 +212,7 @@ class Link:
     def _arrive(self, exchange: Exchange) -> ExchangeOutcome:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
-        if exchange.outcome is APPLIED:
+        if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
             said = (exchange.owner, exchange.message, exchange.transmissions, DUPLICATE)
             learner.event(ANSWER_DISCARDED, *said)
         elif exchange.ended is not None:
