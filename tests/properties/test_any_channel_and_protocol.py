@@ -238,9 +238,7 @@ def summed(network: Network, seed: int) -> Network:
     parts = {
         "channel": Ideal(loss=0.3, loss_query=0.1, retransmissions=1),
         "latency": network.latency.model_copy(update={"acknowledgement": NoTime()}),
-        "aggregation": Aggregation(
-            least=1 + seed % network.n_owners if several is None else several
-        ),
+        "aggregation": Aggregation(least=least),
     }
     return network.model_copy(update=parts)
 
