@@ -1,6 +1,7 @@
 """Promises of the entries on budgets and soundness, at fewer replicates."""
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs import RunResult, run
@@ -19,6 +20,7 @@ def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, RunResult]:
     }
 
 
+@pytest.mark.long
 def test_budgets_per_answer_lower_mean_psi_as_promised() -> None:
     settings = ("run.replicates=16", "run.record_every=1000")
     found = of_cells("budgets-per-answer", 0.1, *settings)
@@ -50,6 +52,7 @@ def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
     assert clipped["epsilon_true"] == 1.0
 
 
+@pytest.mark.long
 def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
     settings = ("run.replicates=4", "run.record_every=1000", 'sweep."privacy.epsilon"=[1.0]')
     found = of_cells("value-of-composition", 1.0, *settings)

@@ -32,7 +32,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
 from tests.verification.optimism import forgotten, rounded_down
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")

@@ -25,7 +25,7 @@ from asyncdp_sim.runs import run
 from tests.reproducibility.runs import scenario
 from tests.verification.optimism import forgotten, rounded_down
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 DELTA = 1e-6
 KINDS: dict[str, type[PurePair]] = {"laplace": LaplacePair, "any pure": GenericPair}

@@ -74,6 +74,7 @@ def slope(x, y):
     "noise", ["scalar-as-published", pytest.param("vector", marks=pytest.mark.nightly)]
 )
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.long
 def test_constant_and_slopes(source, noise):
     psi = surface(source, noise)
     scaled = psi * np.outer(SIZES, BUDGETS) ** 2

@@ -26,7 +26,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 N, RATE = 5, 2.0
 SLOW = Exponential(mean=1 / RATE)

@@ -28,7 +28,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "subsampling.md"

@@ -281,6 +281,7 @@ def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path:
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.long
 def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
     result: Path, drawn_result: Path
 ) -> None:

@@ -63,7 +63,7 @@ def test_figures_are_those_of_runs(found):
             assert found.alone[owner] == pytest.approx(own)
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_from_the_budget_on_that_is_told_an_owner_gains_in_other_runs(found):
     owners = [i for i in range(4) if found.needed(i) not in (None, 0.0)]
     assert len(owners) > 0
@@ -125,7 +125,7 @@ def test_what_was_tried_is_told_only_where_nobody_profits():
         assert (ANOTHER_STEP in told) is is_said
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_changes_are_true():
     """Where nobody profits: each change, made by hand and run, has as many who profit."""
     asked = scenario(privacy={"epsilon": 1.0})

@@ -330,6 +330,7 @@ def test_every_sign_of_a_row_has_the_same_length() -> None:
         assert upper == pytest.approx((np.abs(x).sum() ** 2 + x @ x) / 2)
 
 
+@pytest.mark.long
 def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
     """Two steps of one rival: the better one is drawn, beside statistics, for each N."""
     gossip = [

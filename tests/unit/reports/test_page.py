@@ -254,6 +254,7 @@ def test_templates_travel_with_the_package() -> None:
     assert here <= packed
 
 
+@pytest.mark.long
 def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
     tmp_path: Path,
 ) -> None:
