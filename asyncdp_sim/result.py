@@ -212,56 +212,6 @@ def write_into(
         raise _unwritable(directory, error) from None
 
 
-def read_table(directory: Path, name: str) -> Any:
-    """Return a table of a result as a pandas frame.
-
-    Raises
-    ------
-    ResultError
-        If it is not there or damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(directory / f"{name}.parquet").to_pandas()
-    except (OSError, pa.ArrowInvalid):
-        raise _not_a_result(directory, f"no readable {name}.parquet") from None
-
-
-def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
-    """Return the manifest of a result or a sweep.
-
-    Parameters
-    ----------
-    directory : Path
-    needed : str
-        Keys that it must have besides those that every manifest has.
-
-    Raises
-    ------
-    ResultError
-        If there is none or it is damaged.
-    """
-    try:
-        manifest = json.loads((directory / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        raise _not_a_result(directory, "no readable manifest.json") from None
-    tables = ("scenario", "versions", "fingerprints")
-    wanted = {"digest", "seed", "warnings", *tables, *needed}
-    if "summary" in needed:
-        wanted |= {"events", "replicates"}
-    if not isinstance(manifest, dict) or not wanted <= manifest.keys():
-        raise _not_a_result(directory, "a damaged manifest.json")
-    if not all(isinstance(manifest[key], dict) for key in tables):
-        raise _not_a_result(directory, "a damaged manifest.json")
-    return manifest
-
-
-def _not_a_result(directory: Path, given: str) -> ResultError:
-    return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
-
-
 def _unwritable(directory: Path, error: OSError | ValueError) -> ResultError:
     allowed = "allowed is a place that can be written to"
     said = getattr(error, "strerror", None) or str(error)
@@ -276,8 +226,6 @@ __all__ = [
     "event_columns",
     "model_columns",
     "optimum_columns",
-    "read_manifest",
-    "read_table",
     "remove_leftovers",
     "require_free",
     "summary_column",

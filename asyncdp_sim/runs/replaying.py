@@ -11,7 +11,7 @@ from typing import Any
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.provenance import VERSIONS, described, other_versions
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.scenario import (
     Raw,

@@ -18,6 +18,7 @@ from asyncdp_sim.provenance import (
     network_digest,
     versions,
 )
+from asyncdp_sim.reading import SCHEMA
 from asyncdp_sim.result import (
     Writer,
     alone_columns,
@@ -86,7 +87,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
     said = described(outcome.scenario)
     problem, names = outcome.problem, outcome.participants.names
     content = {
-        "schema": 1,
+        "schema": SCHEMA,
         "scenario": said,
         "digest": digest(said),
         "network": network_digest(outcome.scenario, len(outcome.numbers)),

@@ -11,7 +11,7 @@ from typing import Any
 from asyncdp_sim.errors import Fault, ReplayError, ResultError
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.provenance import placeless
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor

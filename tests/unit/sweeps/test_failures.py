@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.on_screen import result_lines
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
