@@ -21,7 +21,7 @@ from asyncdp_sim.columns import (
     swept_column,
     update_columns,
 )
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 
@@ -212,9 +212,11 @@ def write_into(
         raise _unwritable(directory, error) from None
 
 
-def _unwritable(directory: Path, error: OSError | ValueError) -> ResultError:
+def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:
     allowed = "allowed is a place that can be written to"
     said = getattr(error, "strerror", None) or str(error)
+    if getattr(error, "errno", None) in EXHAUSTED:
+        return MachineError(f"{directory}: {said.lower()}")
     return ResultError([Fault("--out", said, allowed)], str(directory))
 
 

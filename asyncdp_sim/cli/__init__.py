@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import asyncdp_sim
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
-from asyncdp_sim.errors import InputError, ReplayError
+from asyncdp_sim.errors import EXHAUSTED, InputError, MachineError, ReplayError
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""
@@ -117,7 +117,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; exit 0 done, 2 wrong input, 3 a check failed, 130 interrupted."""
+    """Run the command line.
+
+    Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted.
+    """
     interrupted = Interrupted(NOTHING_KEPT)
     try:
         code = app(standalone_mode=False)
@@ -133,8 +136,17 @@ def main() -> None:
         show([str(error)], err=True)
         code = 3
     except MemoryError:
-        show(["asyncdp: given more than fits in memory; lower owners.records or run"], err=True)
-        code = 2
+        wants = "more than fits in memory (owners.records or run can be lowered)"
+        show([f"asyncdp: {MachineError(wants)}"], err=True)
+        code = 4
+    except MachineError as error:
+        show([f"asyncdp: {error}"], err=True)
+        code = 4
+    except OSError as error:
+        if error.errno not in EXHAUSTED:
+            raise
+        show([f"asyncdp: {MachineError(str(error.strerror).lower())}"], err=True)
+        code = 4
     if code == INTERRUPTED:
         show(interrupted.lines(), err=True)
     sys.exit(code)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
-from asyncdp_sim.errors import InputError, ResultError
+from asyncdp_sim.errors import InputError, MachineError, ResultError
 from asyncdp_sim.network import Network, simulate_each
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
@@ -128,9 +128,11 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
 
     Raises
     ------
-    ResultError
+    ResultError, MachineError
         If the error is the folder's: no other cell could be written either.
     """
+    if isinstance(error, MachineError):
+        raise error
     if isinstance(error, ResultError):
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
             return Ended(cell.number)

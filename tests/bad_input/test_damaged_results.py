@@ -90,3 +90,17 @@ def test_another_version_of_the_format_is_named(command: Command, here: Path) ->
         said = command(verb, "r")
         assert said.code == 2
         assert said.lines == ["r: given a result of schema 99; allowed is one of 1"]
+
+
+def test_a_link_in_the_place_of_figures_is_not_followed(command: Command, here: Path) -> None:
+    (here / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", "small.toml", "--out", "r")
+    (here / "elsewhere").mkdir()
+    (here / "r" / "figures").symlink_to(here / "elsewhere")
+    said = command("plot", "r")
+    assert said.code == 2
+    assert said.lines == [
+        f"r: given a link to {here / 'elsewhere'} in the place of figures; "
+        "allowed is a folder, or none yet"
+    ]
+    assert list((here / "elsewhere").iterdir()) == []
