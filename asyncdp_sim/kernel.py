@@ -9,7 +9,7 @@ from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import simpy
@@ -28,6 +28,8 @@ Waiting = Generator[Wait, None, _T]
 """A part of a process, which yields what it waits for and returns what came of it."""
 Activity = Waiting[None]
 """What a process runs."""
+NOTHING: Activity = (wait for wait in cast("tuple[Wait, ...]", ()))
+"""An activity that is over before it begins."""
 OfEvents = Generator[Event, None, _T]
 """A part of a process that SimPy's own may run as well: it yields events alone."""
 Resume = Callable[[Any], Any]

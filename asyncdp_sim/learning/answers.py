@@ -166,7 +166,9 @@ class Reply:
         found: list[Change] = []
         factors = self.factors
         if factors is not None:
-            found.append(lambda owners, answers: np.multiply(answers, factors[owners, None], answers))
+            found.append(
+                lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
+            )
         if self.acceptance is not None:
             found.append(self.acceptance.accept)
         return tuple(found)

@@ -16,7 +16,6 @@ from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
-
 _TURNS = 1024
 """Turns that are kept at most."""
 
