@@ -127,7 +127,7 @@ class Owner:
         self.offline_reasons -= 1
         if self.offline_reasons == 0:
             learner.recorder.online(self.number)
-            learner.present(self.number)
+            learner.absences.over(self.number)
 
 
 def live(

@@ -6,8 +6,7 @@ from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import fused
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Learning, LiveLearner
+from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
 from asyncdp_sim.network.owner import Owner, live, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch

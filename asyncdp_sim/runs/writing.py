@@ -15,6 +15,7 @@ from asyncdp_sim.provenance import (
     described,
     digest,
     git_commit,
+    loop,
     network_digest,
     versions,
 )
@@ -104,6 +105,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "versions": versions(),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
+        "loop": loop(outcome.traces),
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "rests_on": rests_on(

@@ -200,7 +200,7 @@ class TestPlantedBugs:
         def survives(self, exchange):
             arrives = sound_survives(self, exchange)
             if not arrives and exchange.transmissions == 1:
-                self._learner.locked = False
+                self._learner.lock.held = False
             return arrives
 
         monkeypatch.setattr(Link, "_survives", survives)

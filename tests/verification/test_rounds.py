@@ -149,7 +149,7 @@ def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
 
     def hasty(self, exchange):
         apply(self, exchange)
-        if len(self._open) == 1:
+        if len(self.open) == 1:
             self.expire_all()
 
     monkeypatch.setattr(Learner, "apply", hasty)

@@ -151,7 +151,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
         heard = link is not None and link.hears(exchange.message, owner.query is not None)
     while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
-            yield learner.presence(number)
+            yield learner.absences.end(number)
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
@@ -160,7 +160,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
             owner.busy = True
             yield from link.answer(exchange)
             owner.busy = False
-            learner.present(number)
+            learner.absences.over(number)
         else:
             yield from link.unheard(exchange, None)
     learner.finish()
