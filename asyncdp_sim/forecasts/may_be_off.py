@@ -15,6 +15,7 @@ from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.trace.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -138,12 +139,10 @@ def of_the_end(
 
 def half_width_of(values: Array, itself: float) -> float:
     """Return t_R times the root mean square of what redraws differ by from the stand-in itself."""
-    from scipy.special import stdtrit  # a slow import
-
     if not np.isfinite([*values, itself]).all():
         return float("inf")
     spread = float(np.sqrt(np.mean(np.square(values - itself))))
-    return float(stdtrit(len(values), 0.975)) * spread
+    return t_quantile(len(values), 0.975) * spread
 
 
 def _by_moments(known: Population, heterogeneity: float | None) -> float | None:

@@ -15,7 +15,7 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import Learned, learn_all, learn_together, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, one_thread, processes
-from asyncdp_sim.runs.writing import manifest, write
+from asyncdp_sim.runs.writing import build, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
@@ -192,6 +192,7 @@ __all__ = [
     "Ready",
     "RunResult",
     "all_numbers",
+    "build",
     "finished",
     "made_again",
     "manifest",

@@ -410,9 +410,9 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(
 ) -> None:
     write = result.write_into
 
-    def meanwhile(directory: Path, name: str, *content: object) -> None:
+    def meanwhile(*content: object, **how: object) -> None:
         (here / "result").mkdir(exist_ok=True)
-        write(directory, name, *content)
+        write(*content, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(result, "write_into", meanwhile)
     said = command("run", "small.toml", "--out", "result")
