@@ -25,7 +25,7 @@ class DeclaredMoments(StandInKind):
     the same way with its own noise, λ_i times as large. Owners that the file does not name, and
     all where it has one entry, have M̄.
 
-    Redraws add the noise once more.
+    Redraws add the noise once more, and draw rows anew.
     """
 
     words = "Gaussian rows with the second moments that owners released"

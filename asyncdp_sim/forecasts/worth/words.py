@@ -79,7 +79,7 @@ def _whatever_rows(gains: Array, known: Intervals) -> str:
     """Say how many of them profit and lose beyond what their own rows may change."""
     wins, losses = int((gains > known.gain).sum()), int((-gains > known.gain).sum())
     return (
-        "that is on rows that stand in for the owners' own; whatever these are, within the ±, "
+        "that is on rows that stand in for the owners' own: beyond the ± of these, "
         f"{wins} profit and {losses} lose"
     )
 

@@ -222,8 +222,8 @@ def test_each_owners_errors_have_a_half_width_of_their_own():
     found = made([3.0, 2.0, 1.5], 2.4)
     told = list(lines(found, [], off_by(0.61, 0.4, 0.25)))
     assert told[1:3] == [
-        "that is on rows that stand in for the owners' own; whatever these are, within the ±, 1 "
-        "profit and 0 lose",
+        "that is on rows that stand in for the owners' own: beyond the ± of these, 1 profit and 0 "
+        "lose",
         "St. Mary's errs by 2 ± 0.61 days instead of 2.4 ± 0.4 (0.4 ± 0.25 less); it gains from "
         "about ε = 0.758 on",
     ]
@@ -231,7 +231,9 @@ def test_each_owners_errors_have_a_half_width_of_their_own():
         "± is a 95 % interval of the error that is expected: over 4 runs, halves, and owners' rows "
         "drawn anew"
     )
-    assert "within the ±, 0 profit and 0 lose" in sentences(found, off_by(0.61, 0.4, 0.41))[1]
+    assert (
+        "beyond the ± of these, 0 profit and 0 lose" in sentences(found, off_by(0.61, 0.4, 0.41))[1]
+    )
     right = made([0.6, 0.75, 0.85], 0.79, score=ACCURACY)
     assert (
         "right in 75.0% ± 1.0% instead of 79.0% ± 2.0% of cases (4.0% ± 3.0% less); it"
