@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.student_t import t_quantile
@@ -33,8 +34,10 @@ class MayBeOff:
     psi_half_width : float
         Of a 95 % interval of the expected ψ at the end, over what is uncertain about the stand-in.
     errors_half_width : tuple of float
-        The same of each owner's error, in the score's units; without members where no rows are
-        held out.
+        The same of each owner's error with the private model, in the score's units; without
+        members where no rows are held out.
+    alone_half_width, gain_half_width : tuple of float
+        The same of its own model's error, and of the difference of the two.
     score : str or None
         What that error is.
     unit : str or None
@@ -49,6 +52,8 @@ class MayBeOff:
 
     psi_half_width: float
     errors_half_width: tuple[float, ...]
+    alone_half_width: tuple[float, ...]
+    gain_half_width: tuple[float, ...]
     score: str | None
     unit: str | None
     redraws: int
@@ -58,7 +63,15 @@ class MayBeOff:
 
 @dataclass(frozen=True, eq=False)
 class _Figures:
-    """Figures of one redraw: ψ, and each owner's error (none where no rows are held out)."""
+    """Figures of one redraw: ψ, and owners' errors.
+
+    Attributes
+    ----------
+    psi : float
+    errors : array (3, N)
+        With the private model, with its own, and their difference; N = 0 where no rows are held
+        out.
+    """
 
     psi: float
     errors: Array
@@ -105,11 +118,17 @@ def may_be_off(
         others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
         advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
-    errors = [half_width_of(column, own) for column, own in zip(
-        np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip
+    errors, alone, gains = (
+        tuple(half_width_of(redrawn, own) for redrawn, own in zip(kind.T, owns, strict=True))
+        for kind, owns in zip(
+            np.stack([each.errors for each in others], axis=1), itself.errors, strict=True
+        )
+    )
     return MayBeOff(
         psi_half_width=half_width_of(np.array([each.psi for each in others]), itself.psi),
-        errors_half_width=tuple(errors),
+        errors_half_width=errors,
+        alone_half_width=alone,
+        gain_half_width=gains,
         score=None if score is None else score.words,
         unit=data.target_unit if score is not None and score.in_units else None,
         redraws=redraws,
@@ -164,7 +183,7 @@ def _figures(
     """Return ψ, by moments where these apply, and errors, by runs; and the runs' networks."""
     psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
-        return _Figures(psi, np.zeros(0)), traces
+        return _Figures(psi, np.zeros((3, 0))), traces
     quick = {"record_every": known.scenario.run.updates, "alone": False, "split": False}
     scenario = known.scenario.model_copy(
         update={"run": known.scenario.run.model_copy(update=quick)}
@@ -173,11 +192,16 @@ def _figures(
     made = run(scenario, numbers=numbers, dataset=known.dataset, traces=traces, workers=workers)
     judges = made.problem.held_out
     rows = [[j.scores[0].of(*j.judged(model)) for j in judges] for model in made.learned.models]
+    joined, alone = np.array(rows).mean(axis=0), np.zeros(0)
+    if known.scenario.data.holds_out:
+        own = learn_alone(known.scenario.model, made.problem.records)
+        pairs = zip(judges, own, strict=True)
+        alone = np.array([judge.scores[0].of(*judge.judged(model)) for judge, model in pairs])
     if psi is None:
         curve = made.learned.curve
         last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
         psi = float(np.mean(curve["relative_fitness"][last]))
-    return _Figures(psi, np.array(rows).mean(axis=0)), made.traces
+    return _Figures(psi, np.stack([joined, alone, joined - alone])), made.traces
 
 
 __all__ = ["REDRAWS", "MayBeOff", "half_width_of", "may_be_off", "of_the_end"]

@@ -63,7 +63,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ]
     if len(found.owners) > 0:
         who = sum(owner.profits for owner in found.owners)
-        rows.append(("owners that profit", f"{who} of {len(found.owners)}"))
+        rows.append(("owners that profit", f"{who} of {len(found.owners)} by ψ, of all records"))
     breaks = [] if found.unsound is None else [found.unsound]
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
