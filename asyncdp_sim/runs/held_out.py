@@ -86,14 +86,27 @@ class HeldOut:
         """What is said of predictions besides their mean loss."""
         return scores_of(self.loss)
 
-    def scored(self, models: Array) -> dict[Score, Array]:
-        """Return the scores of models (J, p), (J,) each; NaN without rows that have a target."""
+    def scored(self, models: Array, scores: Sequence[Score] | None = None) -> dict[Score, Array]:
+        """Return scores of models (J, p), (J,) each; NaN without rows that have a target.
+
+        Parameters
+        ----------
+        models : array (J, p)
+        scores : sequence of Score, optional
+            Which; all by default.
+        """
         features, targets = self.known
-        found: dict[Score, list[Array]] = {score: [] for score in self.scores}
+        wanted = self.scores if scores is None else scores
+        found: dict[Score, list[Array]] = {score: [] for score in wanted}
         for z in self._predictions(features, models):
             for score, each in found.items():
                 each.append(score.of(z, targets))
         return {score: np.concatenate(each) for score, each in found.items()}
+
+    def headline(self, models: Array) -> Array:
+        """Return the first score of models (J, p), (J,)."""
+        first = self.scores[:1]
+        return self.scored(models, first)[first[0]]
 
     def mean_loss(self, models: Array) -> Array:
         """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without rows."""
@@ -116,7 +129,9 @@ class HeldOut:
     def _mean(self, models: Array, judged: Callable[[Array, Array], Array]) -> Array:
         if self.records == 0:
             return np.full(len(models), np.nan)
-        sums = [judged(z, self.targets).sum(axis=-1) for z in self._predictions(self.features, models)]
+        sums = [
+            judged(z, self.targets).sum(axis=-1) for z in self._predictions(self.features, models)
+        ]
         return np.concatenate(sums) / self.records
 
     def _predictions(self, rows: Array, models: Array) -> Iterator[Array]:
