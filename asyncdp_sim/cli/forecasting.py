@@ -150,7 +150,7 @@ def forecast_command(
     base = scenario.base()
     with blaming(file), drawn() as progress:
         known = population(base, moments, private=private)
-        given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
+        given: Any = {"target": target, "workers": workers, "known": known}
         found = forecast(base, **data, **given, progress=progress)
         worth, others = None, list[Change]()
         if base.data.holds_out:

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
@@ -113,7 +112,7 @@ def forecast(
     target: float | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
-    dataset: Dataset | None = None,
+    known: Population | None = None,
     redraws: int = REDRAWS,
     progress: Progress | None = None,
 ) -> Forecast:
@@ -139,8 +138,8 @@ def forecast(
         records (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`).
     workers : int
         Processes for runs, ≥ 1.
-    dataset : Dataset, optional
-        The records, where they are at hand already.
+    known : Population, optional
+        What the forecast is made from, where it is at hand already.
     redraws : int
         How often what is uncertain about a stand-in is drawn again, to say how far the forecast
         may be off; 0 for not at all.
@@ -153,13 +152,16 @@ def forecast(
         If a real table has no twin and may not be read, or a data file is not what the scenario
         says.
     """
-    known = population(scenario.base(), moments, private=private, dataset=dataset)
+    if known is None:
+        known = population(scenario.base(), moments, private=private)
     found = moment_forecast(known, heterogeneity)
     if isinstance(found, MomentForecast):
         said = _by_moments(known, found, target)
     else:
         doubts = [*found, *[RECORDS] * known.common]
-        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
+        if known.common:
+            own = population(scenario.base(), "own", private=private, dataset=known.dataset)
+            known = replace(own, rehearsals=known.rehearsals)
         said = _by_runs(known, doubts, target, workers, progress)
     off = None
     if redraws > 0:

@@ -1,7 +1,7 @@
 """The ± of a forecast from a stand-in: its spread over what is uncertain, drawn again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,12 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.rehearsal import Rehearsals, last
 from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.runs import run
 from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.student_t import t_quantile
-from asyncdp_sim.trace.trace import Trace
 
 Array = npt.NDArray[np.float64]
 REDRAWS = 8
@@ -109,13 +108,14 @@ def may_be_off(
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
-    itself, traces = _figures(known, heterogeneity, runs, None, workers)
+    how: Any = (heterogeneity, runs, known.rehearsals, workers)
+    itself = _figures(known, *how)
     advance(1)
     others = []
-    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    for redrawn in data.redraws(redraws, *how):
+    drawn = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    for redrawn in data.redraws(redraws, *drawn):
         there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
-        others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
+        others.append(_figures(there, *how))
         advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors, alone, gains = (
@@ -174,34 +174,25 @@ def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
 
 
 def _figures(
-    known: Population,
-    heterogeneity: float | None,
-    runs: int,
-    traces: Sequence[Trace] | None,
-    workers: int,
-) -> tuple[_Figures, Sequence[Trace] | None]:
-    """Return ψ, by moments where these apply, and errors, by runs; and the runs' networks."""
+    known: Population, heterogeneity: float | None, runs: int, rehearsals: Rehearsals, workers: int
+) -> _Figures:
+    """Return ψ, by moments where these apply, and errors, by runs."""
     psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
-        return _Figures(psi, np.zeros((3, 0))), traces
-    quick = {"record_every": known.scenario.run.updates, "alone": False, "split": False}
-    scenario = known.scenario.model_copy(
-        update={"run": known.scenario.run.model_copy(update=quick)}
-    )
-    numbers = range(1, runs + 1)
-    made = run(scenario, numbers=numbers, dataset=known.dataset, traces=traces, workers=workers)
-    judges = made.problem.held_out
-    rows = [[j.scores[0].of(*j.judged(model)) for j in judges] for model in made.learned.models]
-    joined, alone = np.array(rows).mean(axis=0), np.zeros(0)
-    if known.scenario.data.holds_out:
-        own = learn_alone(known.scenario.model, made.problem.records)
-        pairs = zip(judges, own, strict=True)
-        alone = np.array([judge.scores[0].of(*judge.judged(model)) for judge, model in pairs])
+        return _Figures(psi, np.zeros((3, 0)))
+    task = known.problem.task
+    _, [learned] = rehearsals.learned([task], range(1, runs + 1), workers=workers)
     if psi is None:
-        curve = made.learned.curve
-        last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-        psi = float(np.mean(curve["relative_fitness"][last]))
-    return _Figures(psi, np.stack([joined, alone, joined - alone])), made.traces
+        psi = float(np.mean(last(learned.curve, "relative_fitness")))
+    if not known.scenario.data.holds_out:
+        return _Figures(psi, np.zeros((3, 0)))
+    judges = known.problem.held_out
+    joined = np.stack([judge.headline(learned.models) for judge in judges], axis=1).mean(axis=0)
+    own = learn_alone(known.scenario.model, known.problem.records)
+    alone = np.array(
+        [judge.headline(model[None])[0] for judge, model in zip(judges, own, strict=True)]
+    )
+    return _Figures(psi, np.stack([joined, alone, joined - alone]))
 
 
 __all__ = ["REDRAWS", "MayBeOff", "half_width_of", "may_be_off", "of_the_end"]
