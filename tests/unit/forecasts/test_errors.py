@@ -272,7 +272,7 @@ def world(file, law, number):
     return Scenario.model_validate(raw)
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
     """On the owners' own rows, in runs of other seeds: 40 tables of four owners.
