@@ -208,7 +208,7 @@ OF_ALGORITHMS = (
             "least_is_below_most_and_most_below_what_others_hear",
             "where_a_projection_may_act_less_is_said",
             "a_run_states_what_the_last_model_tells",
-            "what_is_not_proven_is_refused_by_name",
+            "what_is_not_proven_is_refused_by_name", "figures_of_the_page",
         ),
         (ParameterServer, ModelObserver),
     ),

@@ -1,5 +1,6 @@
 """What central models tell: bounds against closed forms, a second solver and attacks on runs."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
 
 SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"
 TIGHT = (
     "owners.records=20000", "privacy.epsilon=30.0", "model.theta_max=0.05",
     "privacy.sensitivity.target_max=2.0",
@@ -240,3 +242,21 @@ def test_what_is_not_proven_is_refused_by_name(settings: tuple[str, ...], why: s
     with pytest.raises(SpecError) as refused:
         scene(*settings)
     assert why in str(refused.value)
+
+
+def test_figures_of_the_page() -> None:
+    row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
+    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    assert len(rows) == 6
+    for updates, sigma, every, last, least in rows:
+        scenario = scene(
+            "owners.records=2000", f"run.updates={updates}", f"model.regularisation={sigma}"
+        )
+        accountant = scenario.privacy.accountant_for(3, int(updates))
+        trace = simulate(scenario.network, Streams(1).within("replicate", 1))
+        told = ModelObserver().learned(accountant, [trace]).most[0, 0]
+        assert told == pytest.approx(float(every), rel=1e-3)
+        found = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
+        assert found.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
+        assert found.least is not None
+        assert found.least[0] == pytest.approx(np.full(3, float(least)), rel=1e-3)

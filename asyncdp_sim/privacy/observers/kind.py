@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,16 @@ class ObserverKind(Kind):
 
     hears_all: ClassVar[bool]
     """It hears every answer itself, so that ε is what answers cost, whatever comes of them."""
+
+    @classmethod
+    def ways(cls) -> tuple[Self, ...]:
+        """Return the ways of seeing that a forecast sets side by side: the first example."""
+        return cls.examples()[:1]
+
+    @property
+    def name(self) -> str:
+        """What it is called in a table."""
+        return str(self.model_dump()["kind"])
 
     @abstractmethod
     def words(self) -> str:

@@ -41,6 +41,16 @@ class ModelObserver(ObserverKind):
     def examples(cls) -> tuple[Self, ...]:
         return (cls(), cls(sees="last"))
 
+    @classmethod
+    @override
+    def ways(cls) -> tuple[Self, ...]:
+        return cls.examples()
+
+    @property
+    @override
+    def name(self) -> str:
+        return "all models" if self.sees == "all" else "last model"
+
     @override
     def words(self) -> str:
         if self.sees == "all":
