@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from analysis.four_cases import four_cases
+from analysis.subsampling import subsampling
 from analysis.three_budgets import psi_against_time
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.draw import add
@@ -25,6 +26,11 @@ def whom_to_learn_with(directory: Path) -> list[Path]:
     return _added(directory, four_cases, "four-cases")
 
 
+def sampled_answers(directory: Path) -> list[Path]:
+    """Draw what sampling does to noise, and to the computing that a ψ takes."""
+    return _added(directory, subsampling, "subsampling")
+
+
 def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
     sweep = Sweep.read(directory)
@@ -38,6 +44,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "lending-three-budgets": three_budgets,
     "owner-learner-collude": collusion.study,
     "privacy-over-distance": over_distance.study,
+    "value-of-subsampling": sampled_answers,
 }
 """By the entry's name."""
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
+from asyncdp_sim.forecasts.by_observer import Against, by_observer
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
 from asyncdp_sim.forecasts.grid import Point, grid
@@ -71,6 +72,8 @@ class Forecast:
     against : str, optional
         Whom ε is against, where the scenario names an observer; what was spent is told as against
         whoever hears every answer, which is never less.
+    observers : tuple of Against
+        What records cost against each observer that applies, where several do.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
     """
@@ -96,6 +99,7 @@ class Forecast:
     timing: str | None = None
     unsound: str | None = None
     against: str | None = None
+    observers: tuple[Against, ...] = ()
     may_be_off: MayBeOff | None = None
 
     @property
@@ -171,7 +175,8 @@ def forecast(
     observer = scenario.privacy.observer
     against = None if observer is None else observer.words()
     unsound = "; ".join(scenario.unsound) or None
-    return replace(said, unsound=unsound, against=against, may_be_off=off)
+    each = by_observer(known, heterogeneity)
+    return replace(said, unsound=unsound, against=against, observers=each, may_be_off=off)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:

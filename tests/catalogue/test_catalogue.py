@@ -62,6 +62,7 @@ PROMISED = {
     "unlike-owners",
     "value-of-collaboration",
     "value-of-composition",
+    "value-of-subsampling",
     "vary-availability",
     "vary-owners",
 }

@@ -66,3 +66,26 @@ def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
         assert outcome.summary["private"] is True
         assert 0.999 < outcome.summary["epsilon_true"] <= 1
         assert outcome.summary["delta"] == delta
+
+
+@pytest.mark.oracle
+def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
+    """The sentences of `value-of-subsampling`: noise, time, and ψ at the end."""
+    scenario = entry("value-of-subsampling").scenario(("run.record_every=300",))
+    said = " ".join(scenario.description.split())
+    dataset: Dataset = build_dataset(scenario)
+    found = {
+        chosen["variant"]["name"]: run(scenario.cell(chosen), dataset=dataset)
+        for chosen in scenario.grid()
+        if chosen["variant"]["name"] in ("all records", "q = 0.1", "q = 0.01")
+    }
+    whole, tenth, hundredth = found.values()
+    assert np.all(tenth.problem.noise.scale > 0.999 * whole.problem.noise.scale)
+    assert np.all(tenth.problem.noise.scale < 1.01 * whole.problem.noise.scale)
+    time = [each.summary["simulated_time"] for each in found.values()]
+    assert time == pytest.approx([100, 10, 1])
+    psi = [each.summary["psi_final"]["median"] for each in found.values()]
+    assert f"at {psi[0]:.2f}, for a tenth" in said
+    assert f"at {psi[2]:.2f} for a hundredth" in said
+    assert f"{psi[1]:.2f}" == f"{psi[0]:.2f}"
+    assert all(each.summary["private"] for each in (whole, tenth, hundredth))

@@ -79,7 +79,7 @@ def test_sampled_answers_cost_what_they_must_and_hardly_more(
 
 @pytest.mark.parametrize(
     ("z", "q", "answers", "close"),
-    [(1.0, 0.1, 1, 1e-9), (2.0, 0.01, 50, 1e-6), (3.0, 0.5, 10, 2e-6)],
+    [(1.0, 0.1, 1, 1e-9), (2.0, 0.01, 50, 1e-6), (3.0, 0.5, 10, 1e-6), (1.0, 0.1, 10, 1e-6)],
 )
 def test_the_same_as_dp_accounting_says_of_one_record_replaced(
     z: float, q: float, answers: int, close: float
