@@ -68,7 +68,7 @@ def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
         assert outcome.summary["delta"] == delta
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
     """The sentences of `value-of-subsampling`: noise, time, and ψ at the end."""
     scenario = entry("value-of-subsampling").scenario(("run.record_every=300",))

@@ -138,7 +138,7 @@ def shown(*settings: str) -> tuple[float, float]:
     return float(mu), float(2 * error / norm.pdf(mu / 2))
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings", [(), ("algorithm.exponent=0.6", "algorithm.step=1.0")], ids=["equal", "falling"]
 )
@@ -155,7 +155,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
     assert least > 0.9 * most  # a fault of a tenth is caught
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_steps_taken_to_contract_more_than_they_do_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,7 +168,7 @@ def test_steps_taken_to_contract_more_than_they_do_are_caught(
     assert mu > claimed + 8 * error
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_noise_of_others_is_counted_once() -> None:
     """Planted: all rounds' noise of an owner that answers in none of them."""
     scenario = scene(*TIGHT)

@@ -79,7 +79,7 @@ def score(psi: np.ndarray, expected: float) -> float:
     return float((psi.mean() - expected) / (psi.std(ddof=1) / len(psi) ** 0.5))
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_expected_psi_of_sampled_answers_is_what_is_simulated(way: str) -> None:
     psi, expected = seen(WAYS[way])
@@ -100,7 +100,7 @@ def replace_sampling(way: str) -> float:
     return float(found.psi[-1])
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_a_spread_over_1_in_q_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: Var of q-th parts taken as 1/q and not (1 − q)/q, as if records came in singly."""
     true = SampleSpread.of.__func__
@@ -113,7 +113,7 @@ def test_a_spread_over_1_in_q_records_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert abs(score(*seen(("privacy.sampling=0.4",)))) > 5
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_draws_of_psi_have_the_expectation_that_moments_have() -> None:
     for way in ("gossip", "average"):
         found = moment_forecast(population(load(SCENE, WAYS[way])[0], None, private=False))

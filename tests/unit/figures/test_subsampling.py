@@ -29,7 +29,7 @@ def test_noise_of_samples_is_hardly_less_at_best() -> None:
     assert {k: told[k] for k in page} == pytest.approx(page, abs=1.5e-3)
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_psi_is_drawn_against_passes_over_the_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
