@@ -1,5 +1,6 @@
 """Exceptions of the package, and the one-line form in which bad input is reported."""
 
+import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -133,6 +134,33 @@ class ResultError(InputError):
     ...     error.faults[0].allowed
     'ad.run(…, events=True) keeps them'
     """
+
+
+EXHAUSTED = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
+"""What the system says where disk, memory, processes or open files have run out."""
+
+
+class MachineError(AsyncDPError):
+    """The machine gave way: a worker was killed, or memory, disk or open files ran out.
+
+    What was finished is kept, and the same call goes on from there.
+
+    Examples
+    --------
+    >>> str(ad.MachineError("the disk is full")).partition(";")[0]
+    'the machine gave way: the disk is full'
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        kept = "what was finished is kept, and the same again goes on"
+        super().__init__(f"the machine gave way: {what}; {kept}")
+
+    def __reduce__(self) -> tuple[type["MachineError"], tuple[str]]:
+        """Pickle by what happened, so that a worker process can raise it to its parent."""
+        return type(self), (self.what,)
 
 
 class StreamError(AsyncDPError):

@@ -1,19 +1,24 @@
 """The mark of a family's union, by which members are told apart, those from outside among them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.outside import Place, is_outside
 from asyncdp_sim.spec import Kind, Spec, kind_of
+
+Members = Mapping[str, type[Kind]]
+"""The members of a family that are listed in its union, by ``kind``."""
+_MEMBERS = "asyncdp_members"
+"""Where a family's schema keeps them."""
 
 
 class _Family:
@@ -35,7 +40,11 @@ class _Family:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        listed = handler(schema)
+        members = _listed_in(schema).items()
+        each = {kind: member.__pydantic_core_schema__ for kind, member in members}
+        listed = handler(core_schema.tagged_union_schema({**each}, discriminator="kind"))
+        if len(members) == 1:
+            [listed] = listed["oneOf"]
         outside = {"type": "string", "pattern": "^python:"}
         named: JsonSchemaValue = {"required": ["kind"]}
         table = {"type": "object", "properties": {"kind": outside}, **named}
@@ -44,16 +53,19 @@ class _Family:
         kinds = list(listed.get("discriminator", {}).get("mapping", {}))
         return {"anyOf": [{"enum": kinds}, outside, listed, table]}
 
-    def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, union: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return a schema that asks for a member's own when a member is met: most never are."""
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
-        marked = Annotated[union, Field(discriminator="kind")] if len(listed) > 1 else union
+        members = {kind_of(member): member for member in listed}
         taken, written = (_taken_alone, _written_alone) if self._alone else (_taken, _written)
-        schema = handler(marked)
-        serialization = core_schema.wrap_serializer_function_ser_schema(
-            partial(written, listed), info_arg=True, schema=schema
-        )
-        return core_schema.no_info_wrap_validator_function(
-            partial(taken, listed), schema, serialization=serialization
+        return core_schema.no_info_plain_validator_function(
+            partial(taken, members),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                partial(written, members), info_arg=True
+            ),
+            metadata={_MEMBERS: members},
         )
 
 
@@ -73,8 +85,17 @@ def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
     return None
 
 
-def _taken(listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any], Any]) -> Any:
+def _listed_in(schema: Any) -> Members:
+    """Return the members that a family's schema keeps, inside what wraps it."""
+    while _MEMBERS not in schema.get("metadata", {}):
+        schema = schema["schema"]
+    found: Members = schema["metadata"][_MEMBERS]
+    return found
+
+
+def _taken(members: Members, given: Any) -> Any:
     """Return the member that is given, or built from its table."""
+    listed = tuple(members.values())
     kind = given.get("kind") if isinstance(given, Mapping) else None
     if isinstance(kind, str) and kind.startswith("python:"):
         with _in_words("kind"):
@@ -85,42 +106,50 @@ def _taken(listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any]
         with _in_words(""):
             _require_member(listed, type(given), f"a {type(given).__name__}")
         return given
-    return as_listed(given)
+    return _named(members, given).model_validate(given)
 
 
-def _written(
-    listed: tuple[type[Spec], ...],
-    given: Any,
-    as_listed: Callable[[Any], Any],
-    how: SerializationInfo,
-) -> Any:
+def _named(members: Members, given: Any) -> type[Kind]:
+    """Return the listed member whose table or object is given; of one alone, that one."""
+    if len(members) == 1:
+        return next(iter(members.values()))
+    if not isinstance(given, Mapping | BaseModel | type):
+        raise PydanticKnownError("model_attributes_type")
+    kind = given.get("kind") if isinstance(given, Mapping) else getattr(given, "kind", None)
+    if kind is None:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
+    if not isinstance(kind, str) or kind not in members:
+        allowed = ", ".join(repr(each) for each in members)
+        said = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": allowed}
+        raise PydanticKnownError("union_tag_invalid", said)
+    return members[kind]
+
+
+def _written(members: Members, given: Any, how: SerializationInfo) -> Any:
     """Return the table of a member; the kind of one from outside is its place."""
-    if not _is_from_outside(given, listed):
-        return as_listed(given)
     table = given.model_dump(
-        mode=how.mode, by_alias=how.by_alias, exclude_none=how.exclude_none, context=how.context
+        mode=how.mode,
+        by_alias=how.by_alias,
+        exclude_unset=how.exclude_unset,
+        exclude_defaults=how.exclude_defaults,
+        exclude_none=how.exclude_none,
+        context=how.context,
     )
-    return {**table, "kind": str(Place.of(type(given)))}
+    outside = _is_from_outside(given, tuple(members.values()))
+    return {**table, "kind": str(Place.of(type(given)))} if outside else table
 
 
 def _is_from_outside(given: object, listed: tuple[type[Spec], ...]) -> bool:
     return isinstance(given, Spec) and type(given) not in listed and is_outside(type(given))
 
 
-def _taken_alone(
-    listed: tuple[type[Spec], ...], given: Any, as_listed: Callable[[Any], Any]
-) -> Any:
+def _taken_alone(members: Members, given: Any) -> Any:
     table = given if isinstance(given, Mapping | Spec) else {"kind": given}
-    return _taken(listed, table, as_listed)
+    return _taken(members, table)
 
 
-def _written_alone(
-    listed: tuple[type[Spec], ...],
-    given: Any,
-    as_listed: Callable[[Any], Any],
-    how: SerializationInfo,
-) -> Any:
-    table = _written(listed, given, as_listed, how)
+def _written_alone(members: Members, given: Any, how: SerializationInfo) -> Any:
+    table = _written(members, given, how)
     fields = type(given).model_fields.items()
     said = any(getattr(given, name) != field.default for name, field in fields)
     return table if said else table["kind"]

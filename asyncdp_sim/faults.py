@@ -68,8 +68,8 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             continue
         if kind == "too_short" and isinstance(given, Sequence) and len(given) > 0:
             continue  # its values are wrong, and each has a line of its own
-        if kind in ("union_tag_invalid", "union_tag_not_found"):
-            key = key if _stands_alone(raw, key) else [*key, "kind"]
+        if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
+            key = [*key, "kind"]
             given = dict(given).get("kind") if isinstance(given, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
             said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)

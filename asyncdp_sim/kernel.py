@@ -9,11 +9,12 @@ from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import simpy
 from simpy.events import Event, Timeout
+from typing_extensions import override
 
 from asyncdp_sim.units import LAST_TICK
 
@@ -27,6 +28,8 @@ Waiting = Generator[Wait, None, _T]
 """A part of a process, which yields what it waits for and returns what came of it."""
 Activity = Waiting[None]
 """What a process runs."""
+NOTHING: Activity = (wait for wait in cast("tuple[Wait, ...]", ()))
+"""An activity that is over before it begins."""
 OfEvents = Generator[Event, None, _T]
 """A part of a process that SimPy's own may run as well: it yields events alone."""
 Resume = Callable[[Any], Any]
@@ -70,8 +73,7 @@ class Moment(Event):
     def __init__(self, kernel: "Kernel", tick: int, priority: int) -> None:
         self.env = kernel
         self.callbacks = []
-        queue: list[Any] = kernel._queue
-        heappush(queue, (tick, priority, next(kernel._eid), self))
+        kernel.schedule(self, priority, tick - kernel.tick)
 
 
 class Signal(Event):
@@ -87,7 +89,7 @@ class Signal(Event):
     def fire(self, tick: int, priority: int) -> None:
         """Let it happen at ``tick`` (not before now), once."""
         kernel: Any = self.env
-        heappush(kernel._queue, (tick, priority, next(kernel._eid), self))
+        kernel.schedule(self, priority, tick - kernel.tick)
 
 
 class Kernel(simpy.Environment):
@@ -111,6 +113,7 @@ class Kernel(simpy.Environment):
         if ties is not None:
             self._eid: Any = _shuffled(ties)
         self._stopped = False
+        self._horizon = LAST_TICK
 
     @property
     def now(self) -> int:
@@ -133,6 +136,12 @@ class Kernel(simpy.Environment):
     def after(self, ticks: int, priority: Priority) -> Moment:
         """Return an event that happens ``ticks`` (≥ 0) from now."""
         return Moment(self, self.tick + ticks, priority)
+
+    @override
+    def schedule(self, event: Event, priority: Any = Priority.SIMPY_NORMAL, delay: Any = 0) -> None:
+        """Let an event happen ``delay`` ticks from now."""
+        queue: list[Any] = self._queue
+        heappush(queue, (self.tick + delay, priority, next(self._eid), self._happen, event))
 
     def timeout(self, delay: Any = 0, value: Any = None) -> Timeout:
         """Return SimPy's event that happens ``delay`` ticks from now.
@@ -158,13 +167,14 @@ class Kernel(simpy.Environment):
         if isinstance(target, tuple):
             tick, priority = target
             queue: Any = self._queue
-            heappush(queue, (tick, priority, next(self._eid), None, resume))
+            heappush(queue, (tick, priority, next(self._eid), resume, None))
         else:
             target.callbacks.append(resume)
 
     def stop(self) -> None:
         """End the run after the event that is being processed."""
         self._stopped = True
+        self._horizon = self.tick
 
     def run_before(self, horizon: int = LAST_TICK) -> bool:
         """Process events with tick < ``horizon`` until :meth:`stop`.
@@ -173,27 +183,18 @@ class Kernel(simpy.Environment):
         """
         queue: list[Any] = self._queue
         number = self._eid
-        while not self._stopped:
+        if not self._stopped:
+            self._horizon = horizon
+        while len(queue) > 0 and queue[0][0] < self._horizon:
+            self.tick, _, _, resume, value = heappop(queue)
             try:
-                entry = heappop(queue)
-            except IndexError:  # nothing is left to happen
-                break
-            if entry[0] >= horizon:
-                heappush(queue, entry)
-                break
-            self.tick = entry[0]
-            if len(entry) == _OF_EVENT:
-                self._happen(entry[3])
-                continue
-            resume = entry[4]
-            try:
-                target = resume(None)
+                target = resume(value)
             except StopIteration:  # an activity that has done its work
                 continue
             if type(target) is tuple:  # as _await does, which here would take as long again
                 tick, priority = target
-                heappush(queue, (tick, priority, next(number), None, resume))
-            else:
+                heappush(queue, (tick, priority, next(number), resume, None))
+            elif target is not None:
                 target.callbacks.append(resume)
         return self._stopped
 
@@ -209,10 +210,6 @@ class Kernel(simpy.Environment):
                 self._await(target, callback)
         if not event._ok and not hasattr(event, "_defused"):
             raise event._value
-
-
-_OF_EVENT = 4
-"""Length of the queue's entries of events: tick, priority, number, event."""
 
 
 def _shuffled(ties: np.random.Generator) -> Iterator[int]:

@@ -21,6 +21,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.plain_text import file_bytes
 
 _TEXT = re.compile(r"python:(?P<code>.+):(?P<name>[^\W\d]\w*)")
 _NOWHERE = "(no file)"
@@ -172,7 +173,7 @@ class Place:
 
     def _read(self) -> bytes:
         try:
-            return self.file.read_bytes()
+            return file_bytes(self.file)
         except OSError as error:
             raise self.refused(f"allowed is a file that can be read ({error.strerror})") from None
 

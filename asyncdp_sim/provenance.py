@@ -20,10 +20,10 @@ from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
 """File of a directory without a manifest that says which versions made it."""
-CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
+CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "loop")
 """Keys of a manifest that say what a result was made with, and not what was made."""
-LATER = ("warning_fields", "rests_on")
-"""Keys that older manifests lack, in other words what other keys and the package say too."""
+LATER = ("warning_fields", "rests_on", "loop")
+"""Keys that older manifests lack: words for what other keys and the package say, or the loop."""
 
 
 def placeless(scenario: Scenario) -> dict[str, Any]:
@@ -99,6 +99,12 @@ def other_versions(said: object) -> dict[str, str]:
         for name in dict.fromkeys((*ours, *theirs))
         if theirs.get(name) != ours.get(name)
     }
+
+
+def loop(traces: Sequence[Trace]) -> str | None:
+    """Return which event loop made all of these traces: "simpy", "compiled", or "both"."""
+    made = {trace.loop for trace in traces}
+    return made.pop() if len(made) == 1 else "both"
 
 
 def cpu_features() -> list[str]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,7 +21,8 @@ from asyncdp_sim.columns import (
     swept_column,
     update_columns,
 )
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
+from asyncdp_sim.on_disk import synchronise
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 
@@ -86,9 +87,10 @@ def _lock(directory: Path) -> int | None:
 
 
 class Writer:
-    """Builds a directory beside its final place and renames it there when all is written.
+    """Builds a directory beside its final place, and renames it when all is on disk.
 
     Use as a context manager; what is written inside appears at :meth:`__exit__`, or not at all.
+    Several may be built first and then appear one by one, after :func:`all_on_disk`.
 
     Parameters
     ----------
@@ -113,35 +115,49 @@ class Writer:
         self._room = room
         self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
         self._held: int | None = None
-
-    def __enter__(self) -> "Writer":
         try:
-            shutil.rmtree(self._partial, ignore_errors=True)
             self._partial.mkdir(parents=True)
             self._held = _lock(self._partial)
         except OSError as error:
-            raise _unwritable(self.directory, error) from None
+            raise _unwritable(directory, error) from None
+
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                require_free(self.directory)
-                os.rename(self._partial, self.directory)
+                all_on_disk([self])
+                self.appear()
+        finally:
+            self.discard()
+
+    def files(self) -> list[Path]:
+        """Return the files that are built."""
+        return list(self._partial.iterdir())
+
+    def appear(self) -> None:
+        """Rename the directory to its final place."""
+        try:
+            require_free(self.directory)
+            os.rename(self._partial, self.directory)
         except OSError as error:
             raise _unwritable(self.directory, error) from None
-        finally:
-            if self._held is not None:
-                os.close(self._held)
-            shutil.rmtree(self._partial, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Let go of what is built, which is removed unless it has appeared."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+        shutil.rmtree(self._partial, ignore_errors=True)
 
     def text(self, name: str, text: str) -> None:
         """Write a text file."""
-        write_into(self._partial, name, text)
+        write_into(self._partial, name, text, on_disk=False)
 
     def json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file."""
-        write_into(self._partial, name, value)
+        write_into(self._partial, name, value, on_disk=False)
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
@@ -149,7 +165,7 @@ class Writer:
         if label is not None and metadata is None:
             of_network = name in OF_NETWORK
             metadata = label.metadata_of_network() if of_network else label.metadata()
-        write_into(self._partial, name, columns, metadata, self._room)
+        write_into(self._partial, name, columns, metadata, self._room, on_disk=False)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
@@ -163,12 +179,28 @@ class Writer:
         self.text("scenario.toml", dump(scenario, self.directory))
 
 
+def all_on_disk(writers: Sequence[Writer]) -> None:
+    """Wait until all that is built is on disk, together.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be written.
+    """
+    try:
+        synchronise([file for writer in writers for file in writer.files()])
+    except OSError as error:
+        raise _unwritable(writers[0].directory, error) from None
+
+
 def write_into(
     directory: Path,
     name: str,
     content: str | Mapping[str, Any],
     metadata: Mapping[str, str] | None = None,
     room: str = "",
+    *,
+    on_disk: bool = True,
 ) -> None:
     """Write one file, whole or not at all: as ``name.tmp``, synchronised, then renamed.
 
@@ -184,6 +216,8 @@ def write_into(
         Of a Parquet file.
     room : str
         Before the name of a table, in the dictionary that says what its columns are.
+    on_disk : bool
+        Whether to wait until it is on disk; else somebody else does, before it counts.
 
     Raises
     ------
@@ -203,8 +237,8 @@ def write_into(
             unfinished.write_text(text + "\n", encoding="utf-8")
         else:
             unfinished.write_text(str(content), encoding="utf-8")
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+        if on_disk:
+            synchronise([unfinished])
         unfinished.rename(directory / name)
     except OSError as error:
         with suppress(OSError):
@@ -212,59 +246,11 @@ def write_into(
         raise _unwritable(directory, error) from None
 
 
-def read_table(directory: Path, name: str) -> Any:
-    """Return a table of a result as a pandas frame.
-
-    Raises
-    ------
-    ResultError
-        If it is not there or damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(directory / f"{name}.parquet").to_pandas()
-    except (OSError, pa.ArrowInvalid):
-        raise _not_a_result(directory, f"no readable {name}.parquet") from None
-
-
-def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
-    """Return the manifest of a result or a sweep.
-
-    Parameters
-    ----------
-    directory : Path
-    needed : str
-        Keys that it must have besides those that every manifest has.
-
-    Raises
-    ------
-    ResultError
-        If there is none or it is damaged.
-    """
-    try:
-        manifest = json.loads((directory / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        raise _not_a_result(directory, "no readable manifest.json") from None
-    tables = ("scenario", "versions", "fingerprints")
-    wanted = {"digest", "seed", "warnings", *tables, *needed}
-    if "summary" in needed:
-        wanted |= {"events", "replicates"}
-    if not isinstance(manifest, dict) or not wanted <= manifest.keys():
-        raise _not_a_result(directory, "a damaged manifest.json")
-    if not all(isinstance(manifest[key], dict) for key in tables):
-        raise _not_a_result(directory, "a damaged manifest.json")
-    return manifest
-
-
-def _not_a_result(directory: Path, given: str) -> ResultError:
-    return ResultError([Fault("", given, "allowed is a result directory")], str(directory))
-
-
-def _unwritable(directory: Path, error: OSError | ValueError) -> ResultError:
+def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:
     allowed = "allowed is a place that can be written to"
     said = getattr(error, "strerror", None) or str(error)
+    if getattr(error, "errno", None) in EXHAUSTED:
+        return MachineError(f"{directory}: {said.lower()}")
     return ResultError([Fault("--out", said, allowed)], str(directory))
 
 
@@ -272,12 +258,11 @@ __all__ = [
     "OF_NETWORK",
     "Columns",
     "Writer",
+    "all_on_disk",
     "alone_columns",
     "event_columns",
     "model_columns",
     "optimum_columns",
-    "read_manifest",
-    "read_table",
     "remove_leftovers",
     "require_free",
     "summary_column",

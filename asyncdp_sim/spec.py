@@ -119,7 +119,7 @@ class Spec(BaseModel, metaclass=_SpecType):
         At construction, with one :class:`~asyncdp_sim.errors.Fault` per wrong field.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Kind(Spec):
@@ -174,10 +174,12 @@ class Kind(Spec):
 def open_traits(member: type[Kind]) -> list[str]:
     """Return the traits and methods that the bases of a member ask for and it does not have."""
     traits = [name for name in member.__class_vars__ if not hasattr(member, name)]
+    own = {name for base in member.__mro__ if base not in Kind.__mro__ for name in vars(base)}
     abstract = [
         name
-        for name in dir(member)
-        if getattr(getattr(member, name, None), "__isabstractmethod__", False)
+        for name in sorted(own)  # the library's own names would build a validator, when looked at
+        if not name.startswith("__")
+        and getattr(getattr(member, name, None), "__isabstractmethod__", False)
     ]
     return sorted(traits) + abstract
 
@@ -206,9 +208,10 @@ def parse(spec: Any, raw: object) -> Any:
     SpecError
         With every fault found.
     """
-    adapter: TypeAdapter[Any] = TypeAdapter(spec)
+    is_spec = isinstance(spec, type) and issubclass(spec, Spec)
+    validate = spec.model_validate if is_spec else TypeAdapter(spec).validate_python
     try:
-        return adapter.validate_python(raw)
+        return validate(raw)
     except ValidationError as error:
         raise SpecError(faults(error, spec, raw)) from None
 

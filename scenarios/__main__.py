@@ -15,7 +15,8 @@ from asyncdp_sim.figures import draw_all
 from asyncdp_sim.on_screen import notes, result_lines
 from asyncdp_sim.progress.line import drawn
 from asyncdp_sim.provenance import default_directory, described, digest
-from asyncdp_sim.result import read_manifest, require_free
+from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.result import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep

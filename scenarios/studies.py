@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from analysis.four_cases import four_cases
+from analysis.subsampling import subsampling
 from analysis.sums import value_of_sums
 from analysis.three_budgets import psi_against_time
 from asyncdp_sim.errors import ResultError
@@ -31,6 +32,11 @@ def secure_aggregation(directory: Path) -> list[Path]:
     return _added(directory, value_of_sums, "sums")
 
 
+def sampled_answers(directory: Path) -> list[Path]:
+    """Draw what sampling does to noise, and to the computing that a ψ takes."""
+    return _added(directory, subsampling, "subsampling")
+
+
 def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
     sweep = Sweep.read(directory)
@@ -45,6 +51,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "owner-learner-collude": collusion.study,
     "privacy-over-distance": over_distance.study,
     "value-of-aggregation": secure_aggregation,
+    "value-of-subsampling": sampled_answers,
 }
 """By the entry's name."""
 

@@ -12,7 +12,7 @@ from asyncdp_sim.api.plots import RunPlots, SweepPlots
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_screen import figures, notes
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.result import read_table
+from asyncdp_sim.reading import read_table
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.words import html_table
 

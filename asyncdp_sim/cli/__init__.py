@@ -3,6 +3,8 @@
 A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
 """
 
+import gc
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -13,10 +15,14 @@ from typer.core import TyperGroup
 
 import asyncdp_sim
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
-from asyncdp_sim.errors import InputError, ReplayError
+from asyncdp_sim.errors import EXHAUSTED, InputError, MachineError, ReplayError
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""
+
+OBJECTS_UNSEEN = 50_000
+"""Between two looks for garbage; a start makes 200,000 objects that stay, and with Python's 700 it
+spends a tenth of its time looking at them."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
@@ -117,7 +123,12 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; exit 0 done, 2 wrong input, 3 a check failed, 130 interrupted."""
+    """Run the command line.
+
+    Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted.
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for in all that's there
+    gc.set_threshold(OBJECTS_UNSEEN)
     interrupted = Interrupted(NOTHING_KEPT)
     try:
         code = app(standalone_mode=False)
@@ -133,8 +144,17 @@ def main() -> None:
         show([str(error)], err=True)
         code = 3
     except MemoryError:
-        show(["asyncdp: given more than fits in memory; lower owners.records or run"], err=True)
-        code = 2
+        wants = "more than fits in memory (owners.records or run can be lowered)"
+        show([f"asyncdp: {MachineError(wants)}"], err=True)
+        code = 4
+    except MachineError as error:
+        show([f"asyncdp: {error}"], err=True)
+        code = 4
+    except OSError as error:
+        if error.errno not in EXHAUSTED:
+            raise
+        show([f"asyncdp: {MachineError(str(error.strerror).lower())}"], err=True)
+        code = 4
     if code == INTERRUPTED:
         show(interrupted.lines(), err=True)
     sys.exit(code)

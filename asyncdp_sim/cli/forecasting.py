@@ -150,7 +150,7 @@ def forecast_command(
     base = scenario.base()
     with blaming(file), drawn() as progress:
         known = population(base, moments, private=private)
-        given: Any = {"target": target, "workers": workers, "dataset": known.dataset}
+        given: Any = {"target": target, "workers": workers, "known": known}
         found = forecast(base, **data, **given, progress=progress)
         worth, others = None, list[Change]()
         if base.data.holds_out:
@@ -158,14 +158,13 @@ def forecast_command(
             if not worth.profits(worth.given).any():
                 others = changes(known, worth, workers=workers, progress=progress)
     if as_json:
-        table = None if worth is None else as_table(worth, others)
+        table = None if worth is None else as_table(worth, others, found.may_be_off)
         typer.echo(words.as_json(found, table))
         note_all(said)
         return
     told = words.lines(found)
     if worth is not None:
-        off = () if found.may_be_off is None else found.may_be_off.errors_half_width
-        told += ["", *worth_words.lines(worth, others, off)]
+        told += ["", *worth_words.lines(worth, others, found.may_be_off)]
     show(told)
     note_all(said)
     next_steps(("to run it", ["run", file, *as_options(settings)]))

@@ -58,7 +58,7 @@ def draw(place: Path) -> None:
 
 def _studied(place: Path) -> list[str]:
     """Return what the project's repository draws of an entry's sweep besides."""
-    from asyncdp_sim.result import read_manifest
+    from asyncdp_sim.reading import read_manifest
 
     manifest = read_manifest(place) if place.is_dir() else {}
     name = manifest["scenario"]["id"] if "cells" in manifest else ""

@@ -7,6 +7,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
 from asyncdp_sim.theory.prediction import Unknown
@@ -51,8 +52,8 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         found.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
         found.append(CLIPPED)
-    if scenario.privacy.sampling is not None:
-        found.append(SAMPLED)
+    if scenario.privacy.sampling is not None and _too_large(scenario):
+        found.append(TOO_LARGE)
     if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     if scenario.adversary is not None or scenario.acceptance is not None:
@@ -62,7 +63,12 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     return found
 
 
-SAMPLED = "answers are over samples of records, whose spread depends on the model"
+def _too_large(scenario: Scenario) -> bool:
+    return fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST
+
+
+SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"
+TOO_LARGE = "answers are over samples of records, which have too many fourth moments"
 CLIPPED = "clipped gradients are not linear in the model"
 
 

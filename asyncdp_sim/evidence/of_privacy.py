@@ -167,6 +167,22 @@ OF_COSTS = (
         (LaplaceMechanism, GaussianMechanism),
     ),
     Oracle(
+        "E ψ where answers are over samples of records",
+        "every sample enumerated; exact moments with the spread of a sample, |z| ≤ 4",
+        "asyncdp_sim.theory.moments.sample_spread",
+        "quadratic loss, no clipping, Θ inactive; one-on-one, budgets that end, rounds",
+        verified(
+            "sampled_moments", "the_spread_is_that_of_all_samples_enumerated",
+            "common_records_are_everybody_s",
+            "expected_psi_of_sampled_answers_is_what_is_simulated",
+            "a_spread_over_1_in_q_records_is_caught",
+            "draws_of_psi_have_the_expectation_that_moments_have",
+            "what_is_not_exact_is_simulated_and_says_why",
+            "a_forecast_says_that_it_is_exact",
+        ),
+        (LaplaceMechanism, GaussianMechanism),
+    ),
+    Oracle(
         "what the ledger shows",
         "releases × ε per answer, exactly, and never above ε",
         "rational arithmetic",

@@ -36,6 +36,7 @@ NOT_OF_A_KIND = {
     "fitted": "fits of measured traces",
     "forecast": "forecasts, which replays and networks are held against",
     "one_run": "audits in one run: what guesses of coins show, whatever the mechanism",
+    "own_table": "forecasts from public rows beside runs, on two real tables",
     "reasons": "reasons for no prediction",
     "sentences": "doubts of forecasts",
     "spread": "all scores together",

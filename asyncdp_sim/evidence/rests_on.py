@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from asyncdp_sim.evidence.exact_moments import CLIPPED, nonlinear, out_of_order
+from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.oracle import Basis
 from asyncdp_sim.evidence.register import basis_of, oracles_of
 from asyncdp_sim.scenario import Scenario
@@ -109,6 +109,8 @@ def _of_learning(
     if projected > 0:
         doubts.append(f"the projection onto Θ changed models in {projected} updates")
     order = out_of_order(scenario)
+    if len(order) > 0 and scenario.privacy.sampling is not None:
+        doubts.append(SAMPLED)
     if len(doubts) == 0 and len(order) == 0:
         return _row(PSI, Basis.exact, MOMENTS)
     if len(doubts) == 0 and scenario.algorithm.in_rounds is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.picture import Picture, save, write
 from asyncdp_sim.figures.kit.small_multiples import Panel
@@ -92,7 +93,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     entries, notes = pictures(open_directory(directory), published=published, why=why)
-    folder = directory / "figures" if folder is None else folder
+    folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder) for picture, _ in entries]
     write(folder / "captions.md", captions.page(entries, notes).encode())
     return Drawing(tuple(paths), tuple(notes))
@@ -114,10 +115,19 @@ def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    name, folder = str(_first(open_directory(directory)).scenario["id"]), directory / "figures"
+    name, folder = str(_first(open_directory(directory)).scenario["id"]), _figures(directory)
     told = [(picture.of(name), results) for picture, results in entries]
     write(folder / f"captions-of-{study}.md", captions.page(told, ()).encode())
     return [save(picture, folder) for picture, _ in told]
+
+
+def _figures(directory: Path) -> Path:
+    """Return the folder of a directory's figures; a link is none, as it leads elsewhere."""
+    folder = directory / "figures"
+    if folder.is_symlink():
+        given = f"a link to {folder.readlink()} in the place of figures"
+        raise ResultError([Fault("", given, "allowed is a folder, or none yet")], str(directory))
+    return folder
 
 
 def pictures(

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
+from asyncdp_sim.forecasts.by_observer import Against, by_observer
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
 from asyncdp_sim.forecasts.grid import Point, grid
@@ -74,6 +74,8 @@ class Forecast:
     known_after : bool
         Whether what that learns is known after a run alone: what was spent is then told as against
         whoever hears every answer, which is never less.
+    observers : tuple of Against
+        What records cost against each observer that applies, where several do.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
     """
@@ -100,6 +102,7 @@ class Forecast:
     unsound: str | None = None
     against: str | None = None
     known_after: bool = False
+    observers: tuple[Against, ...] = ()
     may_be_off: MayBeOff | None = None
 
     @property
@@ -116,7 +119,7 @@ def forecast(
     target: float | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
-    dataset: Dataset | None = None,
+    known: Population | None = None,
     redraws: int = REDRAWS,
     progress: Progress | None = None,
 ) -> Forecast:
@@ -142,8 +145,8 @@ def forecast(
         records (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`).
     workers : int
         Processes for runs, ≥ 1.
-    dataset : Dataset, optional
-        The records, where they are at hand already.
+    known : Population, optional
+        What the forecast is made from, where it is at hand already.
     redraws : int
         How often what is uncertain about a stand-in is drawn again, to say how far the forecast
         may be off; 0 for not at all.
@@ -156,13 +159,16 @@ def forecast(
         If a real table has no twin and may not be read, or a data file is not what the scenario
         says.
     """
-    known = population(scenario.base(), moments, private=private, dataset=dataset)
+    if known is None:
+        known = population(scenario.base(), moments, private=private)
     found = moment_forecast(known, heterogeneity)
     if isinstance(found, MomentForecast):
         said = _by_moments(known, found, target)
     else:
         doubts = [*found, *[RECORDS] * known.common]
-        known = population(scenario.base(), "own", private=private, dataset=known.dataset)
+        if known.common:
+            own = population(scenario.base(), "own", private=private, dataset=known.dataset)
+            known = replace(own, rehearsals=known.rehearsals)
         said = _by_runs(known, doubts, target, workers, progress)
     off = None
     if redraws > 0:
@@ -173,7 +179,14 @@ def forecast(
     against = None if observer is None else observer.words()
     later = observer is not None and not observer.by_count
     unsound = "; ".join(scenario.unsound) or None
-    return replace(said, unsound=unsound, against=against, known_after=later, may_be_off=off)
+    each = by_observer(known, heterogeneity)
+    told: dict[str, Any] = {
+        "unsound": unsound,
+        "against": against,
+        "known_after": later,
+        "observers": each,
+    }
+    return replace(said, **told, may_be_off=off)
 
 
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:

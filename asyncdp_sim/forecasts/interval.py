@@ -8,6 +8,8 @@ mean ± t s/√R misses too often, nearly always from below.
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.theory.formulas.student_t import t_quantile
+
 Array = npt.NDArray[np.float64]
 LARGEST = 1e100
 """A number whose cube floating point holds."""
@@ -38,8 +40,6 @@ def half_width(values: Array) -> float:
     P. Hall, On the removal of skewness by transformation, Journal of the Royal Statistical
     Society B 54 (1992), 221–228: the cubic that makes t about symmetric, and is monotone.
     """
-    from scipy.special import stdtrit  # a slow import
-
     if not np.isfinite(values).all():
         return float("inf")
     largest = float(np.abs(values).max())
@@ -50,7 +50,7 @@ def half_width(values: Array) -> float:
     if spread == 0.0:
         return 0.0
     skewness = float(np.mean((apart / values.std()) ** 3))
-    t = float(stdtrit(runs - 1, 0.975)) / np.sqrt(runs)
+    t = t_quantile(runs - 1, 0.975) / np.sqrt(runs)
     ends = np.array([-t, t]) - skewness / (6 * runs)
     if abs(skewness) > 1e-6:
         ends = 3 / skewness * (np.cbrt(1 + skewness * ends) - 1)

@@ -1,7 +1,7 @@
 """The ± of a forecast from a stand-in: its spread over what is uncertain, drawn again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,12 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.rehearsal import Rehearsals, last
 from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace.trace import Trace
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 
 Array = npt.NDArray[np.float64]
 REDRAWS = 8
@@ -32,8 +33,10 @@ class MayBeOff:
     psi_half_width : float
         Of a 95 % interval of the expected ψ at the end, over what is uncertain about the stand-in.
     errors_half_width : tuple of float
-        The same of each owner's error, in the score's units; without members where no rows are
-        held out.
+        The same of each owner's error with the private model, in the score's units; without
+        members where no rows are held out.
+    alone_half_width, gain_half_width : tuple of float
+        The same of its own model's error, and of the difference of the two.
     score : str or None
         What that error is.
     unit : str or None
@@ -48,6 +51,8 @@ class MayBeOff:
 
     psi_half_width: float
     errors_half_width: tuple[float, ...]
+    alone_half_width: tuple[float, ...]
+    gain_half_width: tuple[float, ...]
     score: str | None
     unit: str | None
     redraws: int
@@ -57,7 +62,15 @@ class MayBeOff:
 
 @dataclass(frozen=True, eq=False)
 class _Figures:
-    """Figures of one redraw: ψ, and each owner's error (none where no rows are held out)."""
+    """Figures of one redraw: ψ, and owners' errors.
+
+    Attributes
+    ----------
+    psi : float
+    errors : array (3, N)
+        With the private model, with its own, and their difference; N = 0 where no rows are held
+        out.
+    """
 
     psi: float
     errors: Array
@@ -95,20 +108,27 @@ def may_be_off(
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
-    itself, traces = _figures(known, heterogeneity, runs, None, workers)
+    how: Any = (heterogeneity, runs, known.rehearsals, workers)
+    itself = _figures(known, *how)
     advance(1)
     others = []
-    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    for redrawn in data.redraws(redraws, *how):
+    drawn = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    for redrawn in data.redraws(redraws, *drawn):
         there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
-        others.append(_figures(there, heterogeneity, runs, traces, workers)[0])
+        others.append(_figures(there, *how))
         advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
-    errors = [half_width_of(column, own) for column, own in zip(
-        np.array([each.errors for each in others]).T, itself.errors, strict=True)]  # fmt: skip
+    errors, alone, gains = (
+        tuple(half_width_of(redrawn, own) for redrawn, own in zip(kind.T, owns, strict=True))
+        for kind, owns in zip(
+            np.stack([each.errors for each in others], axis=1), itself.errors, strict=True
+        )
+    )
     return MayBeOff(
         psi_half_width=half_width_of(np.array([each.psi for each in others]), itself.psi),
-        errors_half_width=tuple(errors),
+        errors_half_width=errors,
+        alone_half_width=alone,
+        gain_half_width=gains,
         score=None if score is None else score.words,
         unit=data.target_unit if score is not None and score.in_units else None,
         redraws=redraws,
@@ -138,12 +158,10 @@ def of_the_end(
 
 def half_width_of(values: Array, itself: float) -> float:
     """Return t_R times the root mean square of what redraws differ by from the stand-in itself."""
-    from scipy.special import stdtrit  # a slow import
-
     if not np.isfinite([*values, itself]).all():
         return float("inf")
     spread = float(np.sqrt(np.mean(np.square(values - itself))))
-    return float(stdtrit(len(values), 0.975)) * spread
+    return t_quantile(len(values), 0.975) * spread
 
 
 def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
@@ -156,29 +174,25 @@ def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
 
 
 def _figures(
-    known: Population,
-    heterogeneity: float | None,
-    runs: int,
-    traces: Sequence[Trace] | None,
-    workers: int,
-) -> tuple[_Figures, Sequence[Trace] | None]:
-    """Return ψ, by moments where these apply, and errors, by runs; and the runs' networks."""
+    known: Population, heterogeneity: float | None, runs: int, rehearsals: Rehearsals, workers: int
+) -> _Figures:
+    """Return ψ, by moments where these apply, and errors, by runs."""
     psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
-        return _Figures(psi, np.zeros(0)), traces
-    quick = {"record_every": known.scenario.run.updates, "alone": False, "split": False}
-    scenario = known.scenario.model_copy(
-        update={"run": known.scenario.run.model_copy(update=quick)}
-    )
-    numbers = range(1, runs + 1)
-    made = run(scenario, numbers=numbers, dataset=known.dataset, traces=traces, workers=workers)
-    judges = made.problem.held_out
-    rows = [[j.scores[0].of(*j.judged(model)) for j in judges] for model in made.learned.models]
+        return _Figures(psi, np.zeros((3, 0)))
+    task = known.problem.task
+    _, [learned] = rehearsals.learned([task], range(1, runs + 1), workers=workers)
     if psi is None:
-        curve = made.learned.curve
-        last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-        psi = float(np.mean(curve["relative_fitness"][last]))
-    return _Figures(psi, np.array(rows).mean(axis=0)), made.traces
+        psi = float(np.mean(last(learned.curve, "relative_fitness")))
+    if not known.scenario.data.holds_out:
+        return _Figures(psi, np.zeros((3, 0)))
+    judges = known.problem.held_out
+    joined = np.stack([judge.headline(learned.models) for judge in judges], axis=1).mean(axis=0)
+    own = learn_alone(known.scenario.model, known.problem.records)
+    alone = np.array(
+        [judge.headline(model[None])[0] for judge, model in zip(judges, own, strict=True)]
+    )
+    return _Figures(psi, np.stack([joined, alone, joined - alone]))
 
 
 __all__ = ["REDRAWS", "MayBeOff", "half_width_of", "may_be_off", "of_the_end"]

@@ -7,9 +7,11 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.forecasts.rehearsal import Rehearsals
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.scored import ScoredOnAll
+from asyncdp_sim.runs.workers import one_thread
 from asyncdp_sim.scenario import Participants, Scenario
 
 Moments = Literal["common", "own"] | None
@@ -41,6 +43,8 @@ class Population:
         Whether private records were read: the forecast is then not for release.
     words : str
         Whose moments they are.
+    rehearsals : Rehearsals
+        Simulated runs of the scenario.
     """
 
     scenario: Scenario
@@ -51,6 +55,7 @@ class Population:
     common: bool
     private: bool
     words: str
+    rehearsals: Rehearsals
 
     @property
     def participants(self) -> Participants:
@@ -97,8 +102,9 @@ def population(
             raise DataError([Fault("data.path", repr(path), allowed)])
         scenario = scenario.model_copy(update={"data": data})
         words = data.twin_words
-    dataset = build_dataset(scenario) if dataset is None else dataset
-    problem = prepare(scenario, dataset)
+    with one_thread():
+        dataset = build_dataset(scenario) if dataset is None else dataset
+        problem = prepare(scenario, dataset)
     own, judge = problem.task.objective, None
     if isinstance(own, ScoredOnAll):
         judge = own.everybody if isinstance(own.everybody, Quadratic) else None
@@ -109,7 +115,8 @@ def population(
         objective, judge = pooled(objective), None
     said = f"the same second moments for all owners, of {words}" if alike else words
     seen = private and path is not None
-    return Population(scenario, dataset, problem, objective, judge, alike, seen, said)
+    runs = Rehearsals.of(scenario)
+    return Population(scenario, dataset, problem, objective, judge, alike, seen, said, runs)
 
 
 def pooled(objective: Quadratic) -> Quadratic:

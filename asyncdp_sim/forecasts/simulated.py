@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.forecasts.rehearsal import final_psi, last
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.runs import run, run_without_noise
 
 Array = npt.NDArray[np.float64]
 REPLICATES = 100
@@ -55,32 +55,22 @@ class Simulated:
 def simulated(population: Population, workers: int, progress: Progress | None = None) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
-    The runs without noise are over the same networks, and clip what those with noise clip.
+    The runs without noise are over the same networks (unless timing looks at models), and clip
+    what those with noise clip.
     """
-    scenario = population.scenario
-    wanted = scenario.run.model_copy(update={"replicates": REPLICATES})
-    scenario = scenario.model_copy(update={"run": wanted})
-    loud = run(scenario, workers=workers, progress=progress)
-    silent = run_without_noise(loud, workers=workers, progress=progress)
+    loud = population.problem.task
+    traces, (noisy, silent) = population.rehearsals.learned(
+        [loud, loud.without_noise()], range(1, REPLICATES + 1),
+        whole=True, workers=workers, progress=progress,
+    )  # fmt: skip
     return Simulated(
-        final=_final(loud.learned.curve),
-        psi=_mean(loud.learned.curve, "relative_fitness"),
-        times=_mean(loud.learned.curve, "time"),
-        answers=np.mean([trace.released for trace in loud.traces], axis=0),
-        noise_free=float(_final(silent.curve).mean()),
-        ends=_last(loud.learned.curve, "time"),
+        final=final_psi(noisy.curve),
+        psi=_mean(noisy.curve, "relative_fitness"),
+        times=_mean(noisy.curve, "time"),
+        answers=np.mean([trace.released for trace in traces], axis=0),
+        noise_free=float(final_psi(silent.curve).mean()),
+        ends=last(noisy.curve, "time"),
     )
-
-
-def _last(curve: npt.NDArray[np.void], column: str) -> Array:
-    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    return np.array(curve[column][last], dtype=float)
-
-
-def _final(curve: npt.NDArray[np.void]) -> Array:
-    """Return ψ at the end; what has overflowed counts as infinite."""
-    psi = _last(curve, "relative_fitness")
-    return np.where(np.isnan(psi), np.inf, psi)
 
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecasts import Forecast, MayBeOff, OwnerForecast, Point
+from asyncdp_sim.forecasts.by_observer import as_rows
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.scenario import Participants, spoken
@@ -25,6 +26,12 @@ _READING = (
     "profits from ε: the least ε from which on it would, if the ε of all grew in proportion",
 )
 """What the columns of the owners' table mean, below it."""
+_OBSERVED = (
+    "at most: the largest ε of an owner, by one simulated network; at least: of one pair of data;",
+    "noise: the share of it that would do against that observer alone, and ψ and owners that",
+    "profit with so much: budgets are divided for whoever hears every answer all the same",
+)
+"""What the columns of the observers' table mean, below it."""
 
 
 def lines(found: Forecast) -> list[str]:
@@ -32,9 +39,11 @@ def lines(found: Forecast) -> list[str]:
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
     told = [f"{name:<{width}}  {value}" for name, value in rows]
-    if len(found.owners) == 0:
-        return told
-    return [*told, *aligned(owners(found.owners)), *_more(found), *_READING]
+    if len(found.owners) > 0:
+        told += [*aligned(owners(found.owners)), *_more(found), *_READING]
+    if len(found.observers) > 0:
+        told += [*aligned(as_rows(found.observers)), *_OBSERVED]
+    return told
 
 
 def figures(found: Forecast) -> list[tuple[str, str]]:
@@ -63,7 +72,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ]
     if len(found.owners) > 0:
         who = sum(owner.profits for owner in found.owners)
-        rows.append(("owners that profit", f"{who} of {len(found.owners)}"))
+        rows.append(("owners that profit", f"{who} of {len(found.owners)} by ψ, of all records"))
     breaks = [] if found.unsound is None else [found.unsound]
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
@@ -144,6 +153,8 @@ def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
     raw = asdict(found)
     if found.against is None:  # as it was said before there were observers to name
         del raw["against"], raw["known_after"]
+    if len(found.observers) == 0:
+        del raw["observers"]
     if errors is not None:
         raw["errors"] = errors
     raw["cost_of_privacy"] = found.cost_of_privacy

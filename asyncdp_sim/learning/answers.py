@@ -11,6 +11,8 @@ from asyncdp_sim.streams import Scope
 
 Exact = Callable[[Turn, Array], Array]
 """From who answers, and queries (r, p), to the exact gradients (r, p)."""
+Change = Callable[[Indices, Array], Array]
+"""From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
 
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
@@ -158,6 +160,19 @@ class Reply:
     acceptance: AcceptanceRule | None = None
     copy: int = 0
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What becomes of a noisy answer in turn: a liar's factor, what the learner makes of it."""
+        found: list[Change] = []
+        factors = self.factors
+        if factors is not None:
+            found.append(
+                lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
+            )
+        if self.acceptance is not None:
+            found.append(self.acceptance.accept)
+        return tuple(found)
+
     def noise_of(self, replicates: Sequence[Scope]) -> list[np.random.Generator]:
         """Return each replicate's stream of noise, ``noise`` or (``copy``, j, ``noise``)."""
         name = ("noise",) if self.copy == 0 else ("copy", self.copy, "noise")
@@ -181,6 +196,7 @@ class Answers:
 
     def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
         self._reply = reply
+        self._changes = reply.changes
         self._noise = _Rows(
             reply.noise_of(replicates),
             lambda source, count: reply.noise.rows(source, count, size),
@@ -192,11 +208,10 @@ class Answers:
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
-        reply, owners = self._reply, turn.owners
         answers = self.noisy(turn, points)
-        if reply.factors is not None:
-            answers *= reply.factors[owners, None]
-        return answers if reply.acceptance is None else reply.acceptance.accept(owners, answers)
+        for change in self._changes:
+            answers = change(turn.owners, answers)
+        return answers
 
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
+
+_TURNS = 1024
+"""Turns that are kept at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,7 @@ class LiveLearning:
         self._formed: dict[int, Array] = {}
         self._updates = 0
         self._models = [self._state.central.copy()]
+        self._turn = lru_cache(_TURNS)(self._of_one)  # the same few are made again and again
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives the owners' answers."""
@@ -155,7 +160,7 @@ class LiveLearning:
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.advance_server(self._state, server - 1)
 
-    def _turn(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
+    def _of_one(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
         late, peers = np.array([staleness]), np.array([peer])
         return Turn(np.array([owner - 1]), late, peers, self._rows)
 

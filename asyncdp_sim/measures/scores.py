@@ -34,7 +34,8 @@ class Score:
     meaning : str
         In the dictionary of columns.
     formula : callable
-        From predictions and targets, (m,) each, m ≥ 1, to the score; NaN where it has no meaning.
+        From predictions (…, m) and targets (m,), m ≥ 1, to scores (…,); NaN where they have no
+        meaning.
     in_units : bool
         Whether it is in the target's unit.
     more_is_better : bool
@@ -43,18 +44,18 @@ class Score:
     name: str
     words: str
     meaning: str
-    formula: Callable[[Array, Array], float]
+    formula: Callable[[Array, Array], Array]
     in_units: bool = False
     more_is_better: bool = False
 
-    def of(self, z: Array, y: Array) -> float:
-        """Return the score of predictions z of targets y, (m,) each; NaN where m is 0."""
+    def of(self, z: Array, y: Array) -> Array:
+        """Return the scores (…,) of predictions z (…, m) of targets y (m,); NaN where m is 0."""
         if len(y) == 0:
-            return float("nan")
-        if np.isnan(z).any():
-            return 0.0 if self.more_is_better else float("inf")
-        with np.errstate(over="ignore"):  # a run may diverge
-            return self.formula(z, y)
+            return np.full(z.shape[:-1], np.nan)
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            found = self.formula(z, y)
+        worst = 0.0 if self.more_is_better else np.inf
+        return np.where(np.isnan(z).any(axis=-1), worst, found)
 
 
 def scores_of(loss: "Loss") -> tuple[Score, ...]:
@@ -64,28 +65,33 @@ def scores_of(loss: "Loss") -> tuple[Score, ...]:
     return (ACCURACY, AUC, LOG_LOSS) if loss.logit else (ACCURACY, AUC)
 
 
-def _rmse(z: Array, y: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(z - y))))
+def _rmse(z: Array, y: Array) -> Array:
+    return np.asarray(np.sqrt(np.mean(np.square(z - y), axis=-1)))
 
 
-def _mae(z: Array, y: Array) -> float:
-    return float(np.mean(np.abs(z - y)))
+def _mae(z: Array, y: Array) -> Array:
+    return np.asarray(np.mean(np.abs(z - y), axis=-1))
 
 
-def _accuracy(z: Array, y: Array) -> float:
-    return float(np.mean((1 + y * np.sign(z)) / 2))
+def _accuracy(z: Array, y: Array) -> Array:
+    return np.asarray(np.mean((1 + y * np.sign(z)) / 2, axis=-1))
 
 
-def _auc(z: Array, y: Array) -> float:
-    ones, others = z[y > 0], np.sort(z[y < 0])
-    if len(ones) == 0 or len(others) == 0:
-        return float("nan")
-    below = np.searchsorted(others, ones, "left") + np.searchsorted(others, ones, "right")
-    return float(below.sum() / (2 * len(ones) * len(others)))
+def _auc(z: Array, y: Array) -> Array:
+    ones, others = z[..., y > 0], np.sort(z[..., y < 0], axis=-1)
+    pairs = ones.shape[-1] * others.shape[-1]
+    if pairs == 0:
+        return np.full(z.shape[:-1], np.nan)
+    rows = zip(np.atleast_2d(ones), np.atleast_2d(others), strict=True)
+    below = [
+        (np.searchsorted(other, one, "left") + np.searchsorted(other, one, "right")).sum()
+        for one, other in rows
+    ]
+    return np.asarray(np.reshape(below, z.shape[:-1]) / (2 * pairs))
 
 
-def _log_loss(z: Array, y: Array) -> float:
-    return float(np.mean(np.logaddexp(0.0, -y * z)))
+def _log_loss(z: Array, y: Array) -> Array:
+    return np.asarray(np.mean(np.logaddexp(0.0, -y * z), axis=-1))
 
 
 RMSE = Score("rmse", "RMSE", "the root of the mean squared error", _rmse, in_units=True)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.measures.reductions import busy_ticks, repeated, updates_until_all
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.units import to_units
 
@@ -105,13 +106,11 @@ class Ratio:
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Return r ± t·sd(a − r b)/(√R mean b), with Student's t; None with one replicate."""
-        from scipy.special import stdtrit
-
         value, count = self.value, len(self.part)
         if value is None or count < 2:
             return None
         error = np.std(self.part - value * self.whole, ddof=1) / np.sqrt(count) / self.whole.mean()
-        half = float(stdtrit(count - 1, 0.5 + level / 2) * error)
+        half = t_quantile(count - 1, 0.5 + level / 2) * float(error)
         return value - half, value + half
 
 

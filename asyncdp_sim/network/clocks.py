@@ -41,6 +41,9 @@ def _gamma(rate: float, cv: float) -> Gamma:
     return Gamma(mean=1 / rate, cv=cv)
 
 
+Renewals = tuple[tuple[LawKind, int], ...]
+
+
 class ClockKind(Kind):
     """An owner's clock."""
 
@@ -60,12 +63,13 @@ class ClockKind(Kind):
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int] | None:
         """Yield the ticks of owner ``owner`` (from 0), in order; None where there are none."""
 
-    def renewal(self, owner: int) -> tuple[LawKind, int] | None:  # noqa: ARG002
+    def renewals(self) -> Renewals:
         """Return the law of the gaps between ticks, and the tick from which the first one runs.
 
-        None where gaps are of no law, or one clock ticks for all owners.
+        One for all owners, or one for each; none where gaps are of no law, or one clock ticks for
+        all owners.
         """
-        return None
+        return ()
 
     @abstractmethod
     def rates(self, n_owners: int) -> tuple[float, ...] | None:
@@ -106,8 +110,10 @@ class PoissonClock(ClockKind):
         return self.population == "superposed"
 
     @override
-    def renewal(self, owner: int) -> tuple[LawKind, int] | None:
-        return None if self.superposed else (_exponential(own(self.rate, owner)), 0)
+    def renewals(self) -> Renewals:
+        if self.superposed:
+            return ()
+        return tuple((_exponential(rate), 0) for rate in per_owner(self.rate, 1))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -144,8 +150,8 @@ class GammaClock(ClockKind):
         return (cls(rate=2.0, cv=0.5), cls(rate=(0.2, 1.0, 30.0), cv=2.0))
 
     @override
-    def renewal(self, owner: int) -> tuple[LawKind, int]:
-        return _gamma(own(self.rate, owner), self.cv), 0
+    def renewals(self) -> Renewals:
+        return tuple((_gamma(rate, self.cv), 0) for rate in per_owner(self.rate, 1))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -177,8 +183,12 @@ class DeterministicClock(ClockKind):
         return (cls(rate=3.0), cls(rate=(0.2, 1.0, 30.0), phase=0.5), cls(phase=(0.0, 0.1, 0.2)))
 
     @override
-    def renewal(self, owner: int) -> tuple[LawKind, int]:
-        return Constant(value=1 / own(self.rate, owner)), to_ticks(own(self.phase, owner))
+    def renewals(self) -> Renewals:
+        several = [len(each) for each in (self.rate, self.phase) if isinstance(each, tuple)]
+        n_owners = max(several, default=1)
+        rates, phases = (per_owner(each, n_owners) for each in (self.rate, self.phase))
+        gaps = (Constant(value=1 / rate) for rate in rates)
+        return tuple(zip(gaps, map(to_ticks, phases), strict=True))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:

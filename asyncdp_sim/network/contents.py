@@ -16,6 +16,7 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
+from asyncdp_sim.plain_text import file_bytes
 from asyncdp_sim.spec import Spec
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -169,7 +170,7 @@ def bytes_of(path: str, key: str, allowed: str) -> bytes:
         If the file is missing, a directory, unreadable or empty.
     """
     try:
-        data = Path(path).read_bytes()
+        data = file_bytes(Path(path))
     except FileNotFoundError:
         reason = "there is no such file"
     except IsADirectoryError:

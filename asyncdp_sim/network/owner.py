@@ -127,7 +127,7 @@ class Owner:
         self.offline_reasons -= 1
         if self.offline_reasons == 0:
             learner.recorder.online(self.number)
-            learner.present(self.number)
+            learner.absences.over(self.number)
 
 
 def live(
@@ -169,11 +169,9 @@ def once_a_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., A
 
     def begun(owner: Owner, learner: Learner) -> Activity:
         yield from attempt(owner, learner)
-        opens = learner.in_a_sum(owner.number)
-        while opens is not None:
+        while learner.sums is not None and (opens := learner.sums.of(owner.number)) is not None:
             owner.busy = True
             yield opens
-            opens = learner.in_a_sum(owner.number)
         owner.busy = False
 
     return begun

@@ -6,8 +6,7 @@ from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import fused
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.live_hooks import Learning, LiveLearner
+from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
@@ -130,8 +129,8 @@ def _start_owners(
     network.availability.begin(owners, learner, streams)
     protocol.begin(owners, learner, streams)
     attempt = protocol.attempt
-    if network.aggregation is not None:
-        learner.openings = [builder.opening(owner) for owner in owners]
+    if learner.sums is not None:
+        learner.sums.trips = [builder.opening(owner) for owner in owners]
         attempt = once_a_sum(attempt)
     clocks, size = streams.of_each(network.n_owners, "clock"), block(network.n_owners)
     for owner in owners if protocol.clocked else ():

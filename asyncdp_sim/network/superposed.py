@@ -80,7 +80,7 @@ class Crowd:
         """
         learner = self._learner
         while True:
-            if self._skips and learner.locked:
+            if self._skips and learner.lock.held:
                 self._free, self._served = Signal(learner.kernel), frozenset(self._acting)
                 yield self._free
                 self.catch_up(learner.kernel.tick)
@@ -137,7 +137,7 @@ class Crowd:
         yield from attempt
         if not owner.busy and owner.answers_reserved == 0:
             self._acting.pop(owner.number, None)
-        if self._free is not None and not self._learner.locked:
+        if self._free is not None and not self._learner.lock.held:
             self._free.fire(self._learner.kernel.tick, AT_TICK)
 
     def _draw(self) -> None:

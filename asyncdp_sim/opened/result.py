@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.network import Network
-from asyncdp_sim.result import read_manifest, read_table
+from asyncdp_sim.reading import read_manifest, read_table
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.words import known

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.opened.result import Result, not_a_result
-from asyncdp_sim.result import read_table
+from asyncdp_sim.reading import read_table
 from asyncdp_sim.scenario.setting_words import words
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers import ObserverKind, TranscriptObserver
+from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ class Ledger:
         accountant: Accountant,
         traces: Sequence[Trace],
         public: Sequence[int] = (),
-        observer: ObserverKind | None = None,
+        observer: Listener | None = None,
     ) -> "Ledger":
         """Fold traces; ``public`` counts how many of each owner's records the learner knows.
 

@@ -14,6 +14,7 @@ from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
 from asyncdp_sim.on_screen import notes
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.reports import basis
 from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.cells import cells
@@ -24,7 +25,6 @@ from asyncdp_sim.reports.privacy import banner
 from asyncdp_sim.reports.reproduce import reproduction
 from asyncdp_sim.reports.spacetime import spacetime
 from asyncdp_sim.reports.tables import tables_of
-from asyncdp_sim.result import read_manifest
 
 LARGEST = 5_000_000
 """Bytes of a page."""

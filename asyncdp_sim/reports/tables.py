@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asyncdp_sim.columns import Column, tables
+from asyncdp_sim.reading import column_names
 
 
 @dataclass(frozen=True)
@@ -19,16 +20,9 @@ def tables_of(directory: Path) -> list[TableRows]:
     """Return the tables of a directory with the columns that they have, in the files' order."""
     found = []
     for name, table in tables().items():
-        path = directory / f"{name}.parquet"
-        if path.is_file():
-            present = _columns(path)
+        if (directory / f"{name}.parquet").exists():
+            present = column_names(directory, name)
             told = {column.name: column for column in table.columns}
             columns = tuple(told[each] for each in present if each in told)
             found.append(TableRows(f"{name}.parquet", table.meaning, columns))
     return found
-
-
-def _columns(path: Path) -> list[str]:
-    import pyarrow.parquet as pq
-
-    return [str(name) for name in pq.read_schema(path).names]

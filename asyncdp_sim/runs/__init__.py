@@ -8,14 +8,14 @@ from typing import Any
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.progress import Progress, beginning
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.finished import finished
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
-from asyncdp_sim.runs.replicates import Learned, learn_all, learn_together, live_all, simulate_all
+from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, one_thread, processes
-from asyncdp_sim.runs.writing import manifest, write
+from asyncdp_sim.runs.writing import build, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
@@ -77,35 +77,10 @@ def run(
             if traces is None:
                 network = scenario.network
                 traces = simulate_all(network, seed, chosen, events=events, **told, **pool)
-            learned = learn_all(task, seed, chosen, traces, **told, **pool)
+            [learned] = learn_all([task], seed, chosen, traces, **told, **pool)
         beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
         return ready.outcome(chosen, traces, behaved, learned, **pool)
-
-
-def run_without_noise(
-    outcome: RunResult, *, workers: int = 1, progress: Progress | None = None
-) -> Learned:
-    """Learn an outcome's replicates once more, with no noise on answers and all else as it was.
-
-    Where learning is replayed it is over the same traces; where it is live, who talks to whom may
-    change with the models.
-
-    Parameters
-    ----------
-    outcome : RunResult
-    workers : int
-        Processes, ≥ 1; does not change the result.
-    progress : Progress, optional
-        Told how far it has come.
-    """
-    scenario, task = outcome.scenario, outcome.problem.task.without_noise()
-    seed, numbers = scenario.run.seed, outcome.numbers
-    with one_thread(), processes(workers) as mapped:
-        pool: dict[str, Any] = {"workers": workers, "run_map": mapped, "progress": progress}
-        if scenario.run.learning == "live":
-            return live_all(scenario.network, task, seed, numbers, events=False, **pool)[1]
-        return learn_all(task, seed, numbers, outcome.traces, **pool)
 
 
 def run_together(
@@ -131,10 +106,12 @@ def run_together(
     numbers = all_numbers(scenario)
     with processes(1) as mapped:
         tasks = [each.problem.task for each in all_ready]
-        learned = learn_together(tasks, scenario.run.seed, numbers, traces, progress)
+        pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
+        seed = scenario.run.seed
+        learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
         behaved = summarise(traces, scenario.network.airtime)
         for each, found in zip(all_ready, learned, strict=True):
-            yield each.outcome(numbers, traces, behaved, found, workers=1, run_map=mapped)
+            yield each.outcome(numbers, traces, behaved, found, **pool)
 
 
 def reproduce(
@@ -192,6 +169,7 @@ __all__ = [
     "Ready",
     "RunResult",
     "all_numbers",
+    "build",
     "finished",
     "made_again",
     "manifest",
@@ -199,6 +177,5 @@ __all__ = [
     "require_same",
     "run",
     "run_together",
-    "run_without_noise",
     "write",
 ]

@@ -54,7 +54,7 @@ def ledger_of(
     scenario: Scenario, dataset: Dataset, problem: Problem, traces: Sequence[Trace]
 ) -> Ledger:
     """Return what owners spent, against the observer of the scenario."""
-    public, observer = dataset.public_rows_of_owner, scenario.privacy.listener
+    public, observer = dataset.public_rows_of_owner, scenario.privacy.listener.listening(scenario)
     return Ledger.of(problem.accountant, traces, public, observer)
 
 

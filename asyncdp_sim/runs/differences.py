@@ -1,7 +1,6 @@
 """Differences between two results: key by key, table by table, each with both values."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -9,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.columns import README
+from asyncdp_sim.plain_text import file_bytes, from_json, from_toml
 from asyncdp_sim.provenance import CIRCUMSTANCES, LATER, VERSIONS
+from asyncdp_sim.reading import read_parquet
 from asyncdp_sim.scenario import without_places
 
 _MOST = 6
@@ -127,21 +128,15 @@ def _without(keys: set[str], value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+    return from_json(file_bytes(path))
 
 
 def _scenario(path: Path) -> Any:
-    return without_places(tomllib.loads(path.read_bytes().decode()))
+    return without_places(from_toml(file_bytes(path).decode()))
 
 
 def _table(path: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(path)
-    except pa.ArrowException as error:
-        raise ValueError(str(error)) from None
+    return read_parquet(path)
 
 
 def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:

@@ -1,7 +1,8 @@
 """Scores of models on held-out rows, which nothing was trained on."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,18 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
 Predict = Callable[[Array, Array], Array]
+_AT_ONCE = 2**17
+"""Predictions held at once, a megabyte, unless one model has more."""
+
+
+def products(rows: Array, models: Array) -> Array:
+    """Return θᵀx of rows (m, p) under models (J, p), (J, m): each model's product by itself."""
+    return np.asarray(np.matmul(rows, models[:, :, None])[:, :, 0])
+
+
+def _one_by_one(predict: Predict, rows: Array, models: Array) -> Array:
+    """Return predictions (J, m) of what takes one model (p,) at a time."""
+    return np.array([predict(rows, model) for model in models])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +45,8 @@ class HeldOut:
     known : tuple of array
         Rows (k, p) that have a target, and their targets (k,), which scores are of.
     predict : callable
-        From rows (m, p) and a model to predictions z (m,); θᵀx by default.
+        From rows (m, p) and models (J, p) to predictions (J, m), of each model what it is alone;
+        θᵀx by default.
     """
 
     features: Array
@@ -40,7 +54,7 @@ class HeldOut:
     records: int
     loss: Loss
     known: tuple[Array, Array]
-    predict: Predict = np.matmul
+    predict: Predict = products
 
     @classmethod
     def of(
@@ -48,7 +62,7 @@ class HeldOut:
         features: Array,
         targets: Array,
         loss: Loss,
-        predict: Predict = np.matmul,
+        predict: Predict = products,
         nothing: Void | None = None,
     ) -> "HeldOut":
         """Return the judge over rows (m, p) and their targets (m,).
@@ -61,7 +75,7 @@ class HeldOut:
         records, known = len(targets), (features, targets)
         if nothing is not None and nothing.any():
             known = features[~nothing], targets[~nothing]
-        linear = predict is np.matmul
+        linear = predict is products
         if linear and isinstance(loss, Squared) and records > features.shape[1] + 1:
             factor = np.asarray(np.linalg.qr(np.column_stack([features, targets]), mode="r"))
             features, targets = np.asfortranarray(factor[:, :-1]), factor[:, -1].copy()
@@ -72,15 +86,27 @@ class HeldOut:
         """What is said of predictions besides their mean loss."""
         return scores_of(self.loss)
 
-    def scored(self, models: Array) -> dict[Score, Array]:
-        """Return the scores of models (J, p), (J,) each; NaN without rows that have a target."""
-        return tabulated(self.scores, (self.judged(model) for model in models))
+    def scored(self, models: Array, scores: Sequence[Score] | None = None) -> dict[Score, Array]:
+        """Return scores of models (J, p), (J,) each; NaN without rows that have a target.
 
-    def judged(self, model: Array) -> tuple[Array, Array]:
-        """Return predictions and targets of the rows that have one, for a model (p,)."""
+        Parameters
+        ----------
+        models : array (J, p)
+        scores : sequence of Score, optional
+            Which; all by default.
+        """
         features, targets = self.known
-        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            return self.predict(features, model), targets
+        wanted = self.scores if scores is None else scores
+        found: dict[Score, list[Array]] = {score: [] for score in wanted}
+        for z in self._predictions(features, models):
+            for score, each in found.items():
+                each.append(score.of(z, targets))
+        return {score: np.concatenate(each) for score, each in found.items()}
+
+    def headline(self, models: Array) -> Array:
+        """Return the first score of models (J, p), (J,)."""
+        first = self.scores[:1]
+        return self.scored(models, first)[first[0]]
 
     def mean_loss(self, models: Array) -> Array:
         """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without rows."""
@@ -96,11 +122,24 @@ class HeldOut:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._mean(models, lambda z, y: (np.abs(y) - y * np.sign(z)) / 2)
 
+    def predictions(self, models: Array) -> Array:
+        """Return predictions (J, k) of the rows that have a target, for models (J, p)."""
+        return np.concatenate(list(self._predictions(self.known[0], models)))
+
     def _mean(self, models: Array, judged: Callable[[Array, Array], Array]) -> Array:
         if self.records == 0:
             return np.full(len(models), np.nan)
-        found = [judged(self.predict(self.features, model), self.targets).sum() for model in models]
-        return np.array(found) / self.records
+        sums = [
+            judged(z, self.targets).sum(axis=-1) for z in self._predictions(self.features, models)
+        ]
+        return np.concatenate(sums) / self.records
+
+    def _predictions(self, rows: Array, models: Array) -> Iterator[Array]:
+        """Yield predictions of rows for some models after others; one piece where there is none."""
+        some = max(1, _AT_ONCE // max(1, len(rows)))
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            for first in range(0, max(1, len(models)), some):
+                yield self.predict(rows, models[first : first + some])
 
 
 def held_out(
@@ -129,19 +168,13 @@ def held_out(
     if sensitivity is not None:
         features, _ = sensitivity.confine(features, targets, norm)
     features = blank(model.design(features), nothing)
-    predict = np.matmul if model.linear else model.predictions
+    predict = products if model.linear else partial(_one_by_one, model.predictions)
     pairs = zip(features, targets, strict=True)
     each = [
         HeldOut.of(x, y, model.phi, predict, none)
         for (x, y), none in zip(pairs, nothing, strict=True)
     ]
     return tuple(each), _together(each)
-
-
-def tabulated(scores: Sequence[Score], judged: Iterable[tuple[Array, Array]]) -> dict[Score, Array]:
-    """Return scores of pairs of predictions and targets, one after the other; NaN of no rows."""
-    found = [[score.of(z, y) for score in scores] for z, y in judged]
-    return dict(zip(scores, np.array(found).reshape(-1, len(scores)).T, strict=True))
 
 
 def _together(each: Sequence[HeldOut]) -> HeldOut:

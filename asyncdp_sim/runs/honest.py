@@ -12,7 +12,7 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs.account import spread
-from asyncdp_sim.runs.held_out import HeldOut, tabulated
+from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -118,10 +118,10 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
         final = np.array([one.mean_loss(models).mean() for one in judges])
         found["held_out_alone"] = float(own @ _records(judges) / together.records)
         found["profits_held_out"] = int(np.count_nonzero(own > final))
-        pairs = [one.judged(theta) for one, theta in zip(problem.held_out, alone, strict=True)]
-        z, y = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-        for score, (value,) in tabulated(together.scores, [(z, y)]).items():
-            found[f"held_out_{score.name}_alone"] = float(value)
+        each = zip(problem.held_out, alone, strict=True)
+        z = np.concatenate([one.predictions(theta[None])[0] for one, theta in each])
+        for score in together.scores:
+            found[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1]))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.provenance import VERSIONS, described, other_versions
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.scenario import (
     Raw,
@@ -148,6 +148,8 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         yield f"at commit {keys['git_commit'].kept}, here {keys['git_commit'].again}"
     if "cpu_features" in keys:
         yield "on a processor with other features"
+    if "loop" in keys:
+        yield f"by the event loop {keys['loop'].kept}, here {keys['loop'].again}"
     if "mixed_versions" in keys:
         yield "by several versions (mixed_versions in manifest.json)"
     whole = {(each.place, each.kept) for each in found if each.file == "manifest.json"}
@@ -165,6 +167,8 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
 
 def _made(place: str, differs: Difference) -> str:
     """Return how a part of a sweep was made, from one place of its circumstances."""
+    if place in ("loop", "versions.loop"):
+        return f"by the event loop {differs.kept}, here {differs.again}"
     key, _, name = place.partition(".")
     if key == "versions" and name != "":
         return f"with {name} {differs.kept}, here {differs.again}"

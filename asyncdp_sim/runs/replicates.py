@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.learning.fused.sweep import CellTask, replay_together
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.replay import Trajectory, replay
+from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate, simulate_each
 from asyncdp_sim.progress import Advance, Progress, counted
@@ -90,7 +90,7 @@ def simulate_all(
 
 
 def learn_all(
-    task: Task,
+    tasks: Sequence[Task],
     seed: int,
     numbers: Numbers,
     traces: Sequence[Trace],
@@ -98,42 +98,21 @@ def learn_all(
     workers: int,
     run_map: Map,
     progress: Progress | None = None,
-) -> Learned:
-    """Learn over recorded traces, each worker's replicates in lockstep."""
+) -> list[Learned]:
+    """Learn tasks over recorded traces of one network, each worker's replicates in lockstep.
+
+    Tasks that can learn together do.
+    """
     parts = blocks(len(numbers), workers)
     replicates = [numbers[block] for block in parts]
     recorded = [traces[block] for block in parts]
     if len(parts) == 1:  # in this process, which can tell how far it is
-        advance = counted(progress, LEARNING, _updates(traces))
-        return _joined([_replay_block(task, seed, replicates[0], recorded[0], advance)])
-    told = _told(progress, LEARNING, [_updates(some) for some in recorded])
-    return _joined(run_map(partial(_replay_block, task, seed), replicates, recorded, **told))
-
-
-def learn_together(
-    tasks: Sequence[Task],
-    seed: int,
-    numbers: Numbers,
-    traces: Sequence[Trace],
-    progress: Progress | None = None,
-) -> list[Learned]:
-    """Learn several tasks over traces of one network, in this process: together, if they can."""
-    advance = counted(progress, LEARNING, len(tasks) * _updates(traces))
-    watches = [_watch(task) for task in tasks]
-    cells = [
-        CellTask(task.steps, task.reply, task.record_every, watch)
-        for task, watch in zip(tasks, watches, strict=True)
-    ]
-    found: dict[int, Learned] = {}
-    for place, path in replay_together(
-        traces,
-        cells,
-        lambda: _scopes(seed, numbers, tasks[0].owner_numbers),
-        tasks[0].asks,
-        advance,
-    ):
-        found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
-    return [found[place] for place in range(len(tasks))]
+        advance = counted(progress, LEARNING, len(tasks) * _updates(traces))
+        return _replay_block(tasks, seed, replicates[0], recorded[0], advance)
+    sizes = [len(tasks) * _updates(some) for some in recorded]
+    told = _told(progress, LEARNING, sizes)
+    done = run_map(partial(_replay_block, tasks, seed), replicates, recorded, **told)
+    return [_joined(each) for each in zip(*done, strict=True)]
 
 
 def live_all(
@@ -183,17 +162,27 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
 
 
 def _replay_block(
-    task: Task,
+    tasks: Sequence[Task],
     seed: int,
     numbers: Numbers,
     traces: Sequence[Trace],
     advance: Advance | None = None,
-) -> Learned:
-    scopes = _scopes(seed, numbers, task.owner_numbers)
-    watch = _watch(task)
-    how = (task.steps, task.reply, scopes, task.record_every, task.asks, watch)
-    path = replay(traces, *how, advance=advance)
-    return _judged(task, path, traces, numbers, watch)
+) -> list[Learned]:
+    watches = [_watch(task) for task in tasks]
+    cells = [
+        CellTask(task.steps, task.reply, task.record_every, watch)
+        for task, watch in zip(tasks, watches, strict=True)
+    ]
+    found: dict[int, Learned] = {}
+    for place, path in replay_together(
+        traces,
+        cells,
+        lambda: _scopes(seed, numbers, tasks[0].owner_numbers),
+        tasks[0].asks,
+        advance,
+    ):
+        found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
+    return [found[place] for place in range(len(tasks))]
 
 
 def _live_block(
@@ -260,7 +249,6 @@ __all__ = [
     "LEARNING",
     "Learned",
     "learn_all",
-    "learn_together",
     "live_all",
     "simulate_all",
 ]

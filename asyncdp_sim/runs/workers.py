@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from multiprocessing import get_context
@@ -16,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from asyncdp_sim import outside
+from asyncdp_sim.errors import MachineError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,6 +53,11 @@ def executor(workers: int) -> Iterator[Executor]:
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
     over another number of threads have other bits.
+
+    Raises
+    ------
+    MachineError
+        If a process is killed.
     """
     if workers == 1:
         with one_thread():
@@ -60,6 +67,8 @@ def executor(workers: int) -> Iterator[Executor]:
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield Carrying(pool)
+    except BrokenProcessPool:
+        raise MachineError("a worker process was killed (for want of memory?)") from None
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - before:

@@ -15,9 +15,11 @@ from asyncdp_sim.provenance import (
     described,
     digest,
     git_commit,
+    loop,
     network_digest,
     versions,
 )
+from asyncdp_sim.reading import SCHEMA
 from asyncdp_sim.result import (
     Writer,
     alone_columns,
@@ -51,34 +53,52 @@ def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
     ResultError
         If the directory exists or cannot be written.
     """
+    with build(outcome, directory, updates=updates):
+        pass
+
+
+def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Writer:
+    """Build a result directory, and return what lets it appear.
+
+    Arguments and errors are those of :func:`write`.
+    """
+    said = manifest(outcome)
+    writer = Writer(directory, label([said]))
+    try:
+        _fill(writer, outcome, said, updates)
+    except BaseException:
+        writer.discard()
+        raise
+    return writer
+
+
+def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: bool) -> None:
     who = outcome.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
+    if updates:
+        writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
+    writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
+    owners = owner_columns(outcome.problem, outcome.ledger, traces, numbers, who)
+    owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
+    writer.table("owners.parquet", who.numbered(owners))
+    writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
     optimum = outcome.problem.task.objective.optimum
-    said = manifest(outcome)
-    with Writer(directory, label([said])) as writer:
-        if updates:
-            writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
-        writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-        owners = owner_columns(outcome.problem, outcome.ledger, traces, numbers, who)
-        owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
-        writer.table("owners.parquet", who.numbered(owners))
-        writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
-        writer.table("optimum.parquet", optimum_columns(optimum))
-        spending = spending_columns(outcome.problem.accountant, traces)
-        if spending is not None:
-            writer.table("spending.parquet", who.numbered(spending))
-        if outcome.alone is not None:
-            writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
-        if all(trace.events is not None for trace in traces):
-            writer.table("events.parquet", who.numbered(event_columns(traces, numbers)))
-            timeline = partial(
-                write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers
-            )
-            writer.stream("timeline.json", timeline)
-        writer.scenario(outcome.scenario)
-        writer.json("manifest.json", said)
-        others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
-        writer.text(README, readme(said, writer.columns, others))
+    writer.table("optimum.parquet", optimum_columns(optimum))
+    spending = spending_columns(outcome.problem.accountant, traces)
+    if spending is not None:
+        writer.table("spending.parquet", who.numbered(spending))
+    if outcome.alone is not None:
+        writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
+    if all(trace.events is not None for trace in traces):
+        writer.table("events.parquet", who.numbered(event_columns(traces, numbers)))
+        timeline = partial(
+            write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers
+        )
+        writer.stream("timeline.json", timeline)
+    writer.scenario(outcome.scenario)
+    writer.json("manifest.json", said)
+    others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
+    writer.text(README, readme(said, writer.columns, others))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:
@@ -86,7 +106,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
     said = described(outcome.scenario)
     problem, names = outcome.problem, outcome.participants.names
     content = {
-        "schema": 1,
+        "schema": SCHEMA,
         "scenario": said,
         "digest": digest(said),
         "network": network_digest(outcome.scenario, len(outcome.numbers)),
@@ -103,6 +123,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "versions": versions(),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
+        "loop": loop(outcome.traces),
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "rests_on": rests_on(

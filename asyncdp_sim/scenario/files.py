@@ -3,7 +3,6 @@
 import copy
 import math
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from asyncdp_sim import outside
 from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
+from asyncdp_sim.plain_text import file_bytes, from_toml
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.counting import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
@@ -220,8 +220,8 @@ def jsonable(value: Any) -> Any:
 def toml_value(text: str) -> Any:
     """Return a value as TOML reads it, or the text itself where it is not TOML."""
     try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        table = from_toml(f"value = {text}")
+    except ValueError:
         return text
     return table["value"] if len(table) == 1 else text
 
@@ -263,8 +263,7 @@ def _check_grid(scenario: Scenario) -> None:
 
 def _read(file: Path) -> Raw:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-        return tomllib.loads(text)
+        return from_toml(file_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
         given, allowed = "no such file", "allowed is a scenario file in TOML"
     except IsADirectoryError:
@@ -276,7 +275,7 @@ def _read(file: Path) -> Raw:
             f"bytes that are not UTF-8 at offset {error.start}",
             "allowed is UTF-8 text",
         )
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         given, allowed = f"text that is not TOML ({error})", "allowed is TOML 1.0"
     raise SpecError([Fault("", given, allowed)], str(file))
 

@@ -1,5 +1,6 @@
 """The parts of a scenario that are of no other family: its id, its sweep and its run."""
 
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -19,6 +20,10 @@ def identifier(text: str) -> str:
     if not all(word.isascii() and word.isalnum() and word == word.lower() for word in words):
         raise PydanticCustomError("id", "allowed are lower-case words joined by hyphens")
     return text
+
+
+MOST_CELLS = 100_000
+"""Cells of a sweep, each of which is checked before the first one runs."""
 
 
 def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -41,6 +46,10 @@ def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
         if parts[0] in ("schema", "id", "sweep") or name in spelled:
             found.append(Fault(path, "this path", "allowed is a field of the run, once each"))
         spelled[name] = values
+    cells = prod(map(len, spelled.values()))
+    if cells > MOST_CELLS:
+        few = f"allowed are {MOST_CELLS:,} at most: sweep fewer values, or in parts"
+        found.append(Fault("", f"{cells:,} cells", few))
     if len(found) > 0:
         raise faults_of(found)
     return spelled

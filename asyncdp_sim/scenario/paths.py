@@ -1,11 +1,11 @@
 """Dotted paths into plain tables, as ``--set`` and ``[sweep]`` use them."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import fields_of_kind, show
+from asyncdp_sim.plain_text import from_toml
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""
@@ -48,8 +48,8 @@ def keys(path: str) -> list[str]:
     """
     found: list[str] = []
     try:
-        table: Any = tomllib.loads(f"{path} = 0")
-    except tomllib.TOMLDecodeError:
+        table: Any = from_toml(f"{path} = 0")
+    except ValueError:
         table = {}
     while isinstance(table, dict) and len(table) == 1:
         [(key, table)] = table.items()

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import Fault, ReplayError, ResultError
+from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.provenance import placeless
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor
@@ -79,7 +78,9 @@ def sweep(
         If the scenario has no sweep, or the cluster is not there.
     ResultError
         If the directory holds something else, or what other versions have made, or cannot be
-        written; or if a process died.
+        written.
+    MachineError
+        If a worker process is killed, or the disk is full.
     DataError
         If a data file cannot be read.
     """
@@ -176,10 +177,6 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
     try:
         with executor(workers) as pool:
             yield pool, workers
-    except BrokenProcessPool:
-        given = f"{workers}, of which one died (for want of memory?)"
-        allowed = "the same command goes on, with fewer if you wish"
-        raise ResultError([Fault("--workers", given, allowed)]) from None
     finally:
         records.cache_clear()
 

@@ -1,16 +1,17 @@
 """Work of one worker: simulate a network, and learn cells over its traces."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
-from asyncdp_sim.errors import InputError, ResultError
+from asyncdp_sim.errors import InputError, MachineError, ResultError
 from asyncdp_sim.network import Network, simulate_each
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.runs import Ready, RunResult, run, run_together, write
+from asyncdp_sim.result import Writer, all_on_disk
+from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.workers import one_thread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -88,7 +89,8 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
             outcome = run(scenario, dataset=dataset, progress=told)
             if cell.network not in folder.entries("traces"):
                 keep_traces(folder, cell, outcome.traces, whole=False)
-            ended.append(_written(folder, cell, outcome))
+            write(outcome, folder.root / cell.name, updates=False)
+            ended.append(_done(folder, cell))
         except Exception as error:
             ended.append(_failed(folder, cell, error))
     if len(ready) > 0:
@@ -104,21 +106,47 @@ def _learn_together(
     ready: Sequence[tuple[Cell, Ready]],
     traces: Sequence[Trace],
     progress: Progress | None = None,
-) -> Iterator[Ended]:
+) -> list[Ended]:
+    """Learn cells, build all of their results, and let them appear once all are on disk.
+
+    What interrupts it comes after that, so that results which are built are kept.
+    """
+    ended: list[Ended] = []
+    built: list[tuple[Cell, Writer]] = []
     outcomes = run_together([each for _, each in ready], traces, progress)
-    for place, (cell, _) in enumerate(ready):
-        try:
-            yield _written(folder, cell, next(outcomes))
-        except Exception as error:
-            yield _failed(folder, cell, error)
-            if len(ready) > 1:  # the others one by one, so that one error is one cell's
-                for other in ready[place + 1 :]:
-                    yield from _learn_together(folder, [other], traces)
-                return
+    try:
+        for number, (cell, _) in enumerate(ready):
+            try:
+                place = folder.root / cell.name
+                built.append((cell, build(next(outcomes), place, updates=False)))
+            except Exception as error:
+                ended.append(_failed(folder, cell, error))
+                if len(ready) > 1:  # the others one by one, so that one error is one cell's
+                    for other in ready[number + 1 :]:
+                        ended += _learn_together(folder, [other], traces)
+                    break
+    finally:
+        ended += _appeared(folder, built)
+    return ended
 
 
-def _written(folder: Folder, cell: Cell, outcome: RunResult) -> Ended:
-    write(outcome, folder.root / cell.name, updates=False)
+def _appeared(folder: Folder, built: Sequence[tuple[Cell, Writer]]) -> list[Ended]:
+    ended = []
+    try:
+        all_on_disk([writer for _, writer in built])
+        for cell, writer in built:
+            try:
+                writer.appear()
+                ended.append(_done(folder, cell))
+            except ResultError as error:
+                ended.append(_failed(folder, cell, error))
+    finally:
+        for _, writer in built:
+            writer.discard()
+    return ended
+
+
+def _done(folder: Folder, cell: Cell) -> Ended:
     folder.remove(f"{FAILED}/{cell.name}.json")
     return Ended(cell.number)
 
@@ -128,9 +156,11 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
 
     Raises
     ------
-    ResultError
+    ResultError, MachineError
         If the error is the folder's: no other cell could be written either.
     """
+    if isinstance(error, MachineError):
+        raise error
     if isinstance(error, ResultError):
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
             return Ended(cell.number)

@@ -10,7 +10,8 @@ from typing import Any
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.result import Writer, read_manifest, remove_leftovers, write_into
+from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.result import Writer, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
 
 Metadata = Mapping[str, str]

@@ -142,9 +142,12 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
     for network in sorted(into.entries("traces")):
         text = into.text(f"traces/{network}/{VERSIONS}")
         try:
-            found[f"traces/{network}"] = json.loads(text or "null")
+            made = json.loads(text or "null")
         except ValueError:
-            found[f"traces/{network}"] = None
+            made = None
+        if isinstance(made, dict):
+            made.pop("loop", None)  # no version: it changes nothing
+        found[f"traces/{network}"] = made
     return found
 
 

@@ -11,6 +11,7 @@ from asyncdp_sim.columns import README, arrow_texts, readme, tables
 from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
+from asyncdp_sim.reading import SCHEMA
 from asyncdp_sim.result import summary_column, swept_column
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweeps.folder import Folder
@@ -69,7 +70,7 @@ def close(
     warnings = gathered([None if each is None else each["notices"] for each in known])
     reasons = {cells[number].name: why for number, why in failed.items()}
     content = {
-        "schema": 1,
+        "schema": SCHEMA,
         "scenario": jsonable(said),
         "digest": digest(jsonable(said)),
         "seed": scenario.run.seed,

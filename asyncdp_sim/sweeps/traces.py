@@ -1,5 +1,6 @@
 """The traces of a network, kept with a sweep so that they are simulated once."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
-from asyncdp_sim.provenance import VERSIONS, versions
+from asyncdp_sim.provenance import VERSIONS, loop, versions
 from asyncdp_sim.result import Writer
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
@@ -48,7 +49,7 @@ def write_traces(
             )
             writer.table("owners.parquet", owners.numbered(_joined("owners", traces)), metadata)
             writer.table("runs.parquet", _runs(traces), metadata)
-        writer.json(VERSIONS, versions())
+        writer.json(VERSIONS, {**versions(), "loop": loop(traces)})
         writer.table("updates.parquet", owners.numbered(update_columns(traces, numbers)), metadata)
 
 
@@ -56,6 +57,7 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     """Return the traces that :func:`write_traces` has written whole, of these owners."""
     import pyarrow.parquet as pq
 
+    simulated_by = _loop(directory)
     runs = pq.ParquetFile(directory / "runs.parquet").read().to_pylist()
     exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
     accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
@@ -66,10 +68,20 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
             events=None,
             ending=Ending[said["ending"]],
             update_ticks=np.array(said["update_ticks"], dtype=np.int64),
+            loop=simulated_by,
             **{name: said[name] for name in (*_ONE_EACH, _ONCE) if name in said},
         )
         for said, asked, known in zip(runs, exchanges, accounts, strict=True)
     )
+
+
+def _loop(directory: Path) -> str | None:
+    """Return which event loop made the traces; None where their versions do not say."""
+    try:
+        made = json.loads((directory / VERSIONS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return made.get("loop") if isinstance(made, dict) else None
 
 
 def _runs(traces: Sequence[Trace]) -> Columns:

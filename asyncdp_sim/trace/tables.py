@@ -43,6 +43,9 @@ class Tables:
         need not: while a slow one lacks answers to update k, others take some to later updates.
     answers_once : bool
         Whether an owner's first answer is its only one, and what it sends later comes of it.
+    loop : str or None
+        Which event loop made the tables, "simpy" or "compiled" (they are the same), or "both" of
+        several; None where that is not known.
     """
 
     end_tick: int
@@ -59,6 +62,7 @@ class Tables:
     answers_per_update: int | None = 1
     in_order: bool = True
     answers_once: bool = False
+    loop: str | None = "simpy"
 
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:

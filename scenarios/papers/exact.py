@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
 from asyncdp_sim.forecasts import grid
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.scenario import load
 
 

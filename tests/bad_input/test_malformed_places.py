@@ -4,6 +4,7 @@ The tests may run as root, whom file permissions do not stop; a loop of links st
 """
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,14 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+NESTED = "given text that is not TOML (tables or lists nested more than 100 deep); "
 UNREADABLE = {
     "not UTF-8": (b'schema = 1\nid = "caf\xe9"\n', "given bytes that are not UTF-8 at offset 20; "),
     "UTF-16": (GOOD.encode("utf-16"), "given bytes that are not UTF-8 at offset 0; "),
     "zeros": (b"\0" * 10, "given text that is not TOML ("),
+    "lists in lists": (b"x = " + b"[" * 5000 + b"]" * 5000, NESTED),
+    "tables in tables": (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, NESTED),
+    "dotted keys": (b"a." * 5000 + b"b = 1", NESTED),
     "cut off": (GOOD.encode()[:-30], "given text that is not TOML ("),
 }
 
@@ -250,3 +255,17 @@ def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
     [line] = said.lines
     assert "given 's3://bucket/results', a URL; allowed is a directory" in line
     assert names(here) == ["good.toml", "sweep.toml"]
+
+
+@pytest.mark.usefixtures("here")
+def test_settings_nested_without_end_are_refused(command: Command) -> None:
+    for setting in (f"run.updates={'[' * 5000}{']' * 5000}", f"{'a.' * 5000}b=1"):
+        said = command("check", "good.toml", "--set", setting)
+        assert (said.code, len(said.lines)) == (2, 1)
+
+
+def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
+    os.mkfifo(here / "pipe.toml")
+    given = "given an unreadable file (not a regular file); allowed is a readable TOML file"
+    for verb in ("check", "run"):
+        refused(command(verb, "pipe.toml"), f"pipe.toml: {given}")

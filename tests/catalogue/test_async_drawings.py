@@ -41,6 +41,7 @@ def test_they_are_the_first_figures() -> None:
     assert [figure.source for figure in (ONE, TWO)] == ["Async, figure 1", "Async, figure 2"]
 
 
+@pytest.mark.long
 def test_they_are_drawn_from_the_run(out: Path, swept: Sweep) -> None:
     ways = ("request", "broadcast")
     for figure, kinds in ((ONE, ("structure",)), (TWO, ("sequence", "space-time"))):

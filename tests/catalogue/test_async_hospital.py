@@ -18,7 +18,7 @@ from scenarios.papers.claims import MOVED, judge
 from scenarios.papers.figure import EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import verify
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 LITTLE = (

@@ -22,7 +22,7 @@ from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import verify
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 NAMED = {figure.name: figure for figure in FIGURES}
 EACH = pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)

@@ -63,6 +63,7 @@ PROMISED = {
     "value-of-aggregation",
     "value-of-collaboration",
     "value-of-composition",
+    "value-of-subsampling",
     "vary-availability",
     "vary-owners",
 }

@@ -13,7 +13,7 @@ from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import ALIKE, verify
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 FIGURES = {figure.name: figure for figure in (*collab.FIGURES, *polar.FIGURES)}
 SMALLEST = (

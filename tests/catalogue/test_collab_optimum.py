@@ -13,7 +13,7 @@ from scenarios.papers.collab_optimum import CONSTANT, SMOOTH, STRONG
 from scenarios.papers.figure import AS_PUBLISHED
 from scenarios.papers.verify import verify
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 [FIGURE] = collab_optimum.FIGURES
 

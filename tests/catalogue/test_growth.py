@@ -59,6 +59,7 @@ def test_two_points_have_no_error_and_one_is_refused() -> None:
         exponent(Growth("work", few[:1], few[:1]))
 
 
+@pytest.mark.long
 def test_the_script_measures_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gc.freeze()  # else what other tests left is gone over before each of sixty measurements
     assert how_cost_grows.main([str(tmp_path), "--quick"]) == 0

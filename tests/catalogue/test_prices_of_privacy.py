@@ -1,6 +1,7 @@
 """Promises of the entries on budgets and soundness, at fewer replicates."""
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs import RunResult, run
@@ -19,6 +20,7 @@ def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, RunResult]:
     }
 
 
+@pytest.mark.long
 def test_budgets_per_answer_lower_mean_psi_as_promised() -> None:
     settings = ("run.replicates=16", "run.record_every=1000")
     found = of_cells("budgets-per-answer", 0.1, *settings)
@@ -50,6 +52,7 @@ def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
     assert clipped["epsilon_true"] == 1.0
 
 
+@pytest.mark.long
 def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
     settings = ("run.replicates=4", "run.record_every=1000", 'sweep."privacy.epsilon"=[1.0]')
     found = of_cells("value-of-composition", 1.0, *settings)
@@ -63,3 +66,26 @@ def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
         assert outcome.summary["private"] is True
         assert 0.999 < outcome.summary["epsilon_true"] <= 1
         assert outcome.summary["delta"] == delta
+
+
+@pytest.mark.long
+def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
+    """The sentences of `value-of-subsampling`: noise, time, and ψ at the end."""
+    scenario = entry("value-of-subsampling").scenario(("run.record_every=300",))
+    said = " ".join(scenario.description.split())
+    dataset: Dataset = build_dataset(scenario)
+    found = {
+        chosen["variant"]["name"]: run(scenario.cell(chosen), dataset=dataset)
+        for chosen in scenario.grid()
+        if chosen["variant"]["name"] in ("all records", "q = 0.1", "q = 0.01")
+    }
+    whole, tenth, hundredth = found.values()
+    assert np.all(tenth.problem.noise.scale > 0.999 * whole.problem.noise.scale)
+    assert np.all(tenth.problem.noise.scale < 1.01 * whole.problem.noise.scale)
+    time = [each.summary["simulated_time"] for each in found.values()]
+    assert time == pytest.approx([100, 10, 1])
+    psi = [each.summary["psi_final"]["median"] for each in found.values()]
+    assert f"at {psi[0]:.2f}, for a tenth" in said
+    assert f"at {psi[2]:.2f} for a hundredth" in said
+    assert f"{psi[1]:.2f}" == f"{psi[0]:.2f}"
+    assert all(each.summary["private"] for each in (whole, tenth, hundredth))

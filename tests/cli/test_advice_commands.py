@@ -30,6 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_sound_scenario_passes(command: Command) -> None:
     said = command.done("audit", "sound.toml", *QUICK)
     pair, answer, run, made_up, *facts, verdict = said.out.splitlines()
@@ -139,6 +140,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(
     assert "uses private data, not for release" in shown
 
 
+@pytest.mark.long
 def test_advice(command: Command) -> None:
     invited = command.done("forecast", "exact.toml", "--invite", "--workers", "1").out
     assert invited.startswith("invite    ")
@@ -149,6 +151,7 @@ def test_advice(command: Command) -> None:
     assert "(by moments " in tuned[0]
 
 
+@pytest.mark.long
 def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth(
     command: Command,
 ) -> None:
@@ -158,6 +161,7 @@ def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth
     assert "budgets were scaled in other runs to reach the target" in bought.out
 
 
+@pytest.mark.long
 def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
     command: Command, here: Path
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
     command.done("sweep", "sweep.toml", "--allow-code", "--workers", "2", "--out", "two")
     command.done("sweep", "sweep.toml", "--allow-code", "--out", "one")
@@ -200,6 +201,7 @@ def test_no_name_of_a_class(kind: str, command: Command, here: Path) -> None:
     assert line == f"small.toml: algorithm.kind: given {kind!r}; {asked}"
 
 
+@pytest.mark.long
 def test_an_installed_module(command: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = here / "installed" / "steps_of_ours"
     package.mkdir(parents=True)

@@ -10,6 +10,7 @@ from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
 
+@pytest.mark.long
 def test_two_results_side_by_side(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def figure(line: str) -> str:
     return line.partition(": ψ ")[2].partition(" ")[0]
 
 
+@pytest.mark.long
 def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -> None:
     told = command.done("forecast", "banks.toml", "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
@@ -139,6 +140,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
         assert (wrong.code, wrong.lines) == (2, [f"best.toml: owners.score_on: given {fault}"])
 
 
+@pytest.mark.long
 def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
     market = ("--market", "1,1,1", "--target", "0.5")
     told = command.done("forecast", "banks.toml", *market, "--save", "bought.toml").out

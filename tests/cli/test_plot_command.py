@@ -57,6 +57,7 @@ def test_python_m_analysis_is_the_same(monkeypatch):
     assert drawn == [Path("r"), Path("s")]
 
 
+@pytest.mark.long
 def test_a_study_that_the_repository_draws_is_named(command, here):
     """By the entries' names: no other has a picture besides, and an unlike sweep names none."""
     assert set(plotting.STUDIES) == {*STUDIES, *FINAL_PSI}

@@ -115,6 +115,7 @@ def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_pa
     assert (total, done[-1]) == (6, 6)
 
 
+@pytest.mark.long
 def test_forecasts_of_a_grid_and_of_what_may_be_off_tell(tmp_path):
     """``forecast --sweep``, the redraws of a stand-in, and the trials of what would help."""
     (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
@@ -227,6 +228,7 @@ def test_ctrl_c_says_what_is_kept_and_what_goes_on(
     assert said.lines[-2:] == [f"interrupted: {kept}", f"{again}: asyncdp {' '.join(words)}"]
 
 
+@pytest.mark.long
 def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_path, capsys):
     told = Told()
     heard = ad.run(small, out=tmp_path / "r", progress=told)

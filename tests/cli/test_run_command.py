@@ -52,8 +52,8 @@ SUMMARY = {
     "not_for_release",
 }  # fmt: skip
 MANIFEST = {
-    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "fingerprints",
-    "warnings", "predictions", "rests_on", "summary",
+    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "loop",
+    "fingerprints",    "warnings", "predictions", "rests_on", "summary",
 }  # fmt: skip
 EVENT_KINDS = {
     "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
@@ -410,9 +410,9 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(
 ) -> None:
     write = result.write_into
 
-    def meanwhile(directory: Path, name: str, *content: object) -> None:
+    def meanwhile(*content: object, **how: object) -> None:
         (here / "result").mkdir(exist_ok=True)
-        write(directory, name, *content)
+        write(*content, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(result, "write_into", meanwhile)
     said = command("run", "small.toml", "--out", "result")

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.runs import RunResult, write
+from asyncdp_sim.result import Writer
+from asyncdp_sim.runs import RunResult, build
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
@@ -229,14 +230,14 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     scenario, _ = load(here / "sweep.toml")
     written: list[str] = []
 
-    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> None:
+    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if len(written) == stop_after:
             raise KeyboardInterrupt
-        write(outcome, directory, **options)
         written.append(directory.name)
+        return build(outcome, directory, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
         with pytest.raises(KeyboardInterrupt):
             sweep(scenario, here / "broken")
     done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
@@ -249,7 +250,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     stop_after = 6
     told: list[tuple[float, float]] = []
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
         told_of = whole_cells(lambda _, cells, total: told.append((cells, total)))
         sweep(scenario, here / "broken", progress=told_of)
     assert len(set(written)) == len(written) == 6  # none was computed twice
@@ -263,13 +264,13 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
 def test_an_interrupted_command_keeps_its_state_and_goes_on(
     command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> None:
+    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if directory.name == "cell-0003":
             raise KeyboardInterrupt
-        write(outcome, directory, **options)
+        return build(outcome, directory, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.write", interrupt)
+        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
         said = command("sweep", "sweep.toml", "--out", "broken")
     assert said.code == 130
     kept, go_on = said.lines

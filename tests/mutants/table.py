@@ -6,8 +6,8 @@ MUTANTS = (
     # kernel, streams, trace
     Mutant(
         "asyncdp_sim/kernel.py",
-        "if entry[0] >= horizon:",
-        "if entry[0] > horizon:",
+        "queue[0][0] < self._horizon:",
+        "queue[0][0] <= self._horizon:",
         "the horizon counts as inside the run",
         ("tests/unit/kernel",),
     ),

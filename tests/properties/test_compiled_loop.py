@@ -16,6 +16,7 @@ from asyncdp_sim.network.fused.states import states, swappable
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.network.topology import Star
+from asyncdp_sim.provenance import loop
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.streams.seeding import Seeder
 from asyncdp_sim.trace import Trace
@@ -112,7 +113,7 @@ def test_what_the_compiled_loop_does_not_know_is_left_to_the_event_loop(other: o
     assert not fused.covers(SMALL.model_copy(update=other))
 
 
-def test_which_loop_ran_is_not_to_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_loop_ran_is_said_and_not_to_be_seen_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled one runs where there is enough to do, or all is compiled: never for little."""
     assert not fused.worthwhile(SMALL, 1)
     assert fused.worthwhile(SMALL, reach.NEW // 9000 + 1)
@@ -121,6 +122,7 @@ def test_which_loop_ran_is_not_to_be_seen(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fused, "worthwhile", lambda *_: True)
     quick = simulate_each(network, [scope(5), scope(6)], events=True)
     assert [told(trace) for trace in quick] == [told(trace) for trace in slow]
+    assert (loop(slow), loop(quick), loop([*slow, *quick])) == ("simpy", "compiled", "both")
 
 
 def test_states_are_those_of_numpy() -> None:

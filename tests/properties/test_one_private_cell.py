@@ -149,7 +149,8 @@ def test_in_tables_of_any_columns(examples: int, tmp_path: Path) -> None:
 
 
 ENCODINGS = (
-    Number(), Money(), OneHot(), OneHot(values=("a", "7", "True")), Ordinal(),
+    Number(), Money(), OneHot(), OneHot(values=("a", "7", "True")), OneHot(least=3),
+    Ordinal(),
     Ordinal(order=("c", "a", "maybe", "3")), Date(), Date(parts=("year", "month", "weekday")),
     Date(format="%b-%Y"), Drop(),
 )  # fmt: skip
@@ -183,7 +184,7 @@ def test_under_any_encoding_and_in_any_form(examples: int, tmp_path: Path) -> No
     @example(["texts"], [OneHot()] * 4, "csv", ",", None, True, Change(3, 0, "z"))
     @example(["wholes"], [Ordinal()] * 4, "csv", ",", None, True, Change(3, 0, "many"))
     @example(["wholes"], [Ordinal()] * 4, "csv", ",", ",", True, Change(3, 0, "007"))
-    @example(["codes"], [ENCODINGS[5]] * 4, "csv", ",", ".", False, Change(0, 0, " "))
+    @example(["codes"], [ENCODINGS[6]] * 4, "csv", ",", ".", False, Change(0, 0, " "))
     def holds(
         chosen: list[str], how: list[Encoding], form: str, separator: str, decimal: str | None,
         apart: bool, change: Change,

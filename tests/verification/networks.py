@@ -79,7 +79,7 @@ class EarlyRelease(Request):
         served = False
         for event in super().attempt(owner, learner):
             if served:
-                learner.locked = False
+                learner.lock.held = False
             served = True
             yield event
 
@@ -94,7 +94,7 @@ class LeakyLock(Request):
 
     def attempt(self, owner, learner):
         if learner.recorder.attempts[owner.number] % 20 == 19:
-            learner.locked = False
+            learner.lock.held = False
         yield from super().attempt(owner, learner)
 
 
@@ -102,7 +102,7 @@ class UncountedRefusal(Request):
     """Planted bug: a refused request is counted as one that was served."""
 
     def attempt(self, owner, learner):
-        if learner.locked:
+        if learner.lock.held:
             learner.recorder.refused[owner.number] -= 1
         yield from super().attempt(owner, learner)
 
@@ -121,7 +121,7 @@ class LastInFirstOut(Request):
 
     def begin(self, owners, learner, streams):
         super().begin(owners, learner, streams)
-        learner._queue = Stack()
+        learner.lock.waiting = Stack()
 
 
 class Stack(deque):

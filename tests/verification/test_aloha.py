@@ -110,6 +110,7 @@ def scores():
 
 
 @pytest.mark.parametrize("name", CI)
+@pytest.mark.long
 def test_answers_survive_as_often_as_they_should(name):
     require(sound(name), error=0.003)
 
@@ -125,12 +126,14 @@ def spoilt(air):
 @pytest.mark.parametrize(
     "name", ["infinite, one clock", pytest.param("two owners", marks=pytest.mark.nightly)]
 )
+@pytest.mark.long
 def test_a_victim_that_survives_a_collision_is_seen(name):
     channel, theory, how = CASES[name]
     found = measure(spoilt(SparingAir)(airtime=channel.airtime), theory, **how, count=20)
     assert seen(found[1:]) > 5
 
 
+@pytest.mark.long
 def test_interference_that_does_not_add_up_is_seen():
     channel, theory, how = CASES["infinite, capture"]
     broken = spoilt(LastOnly)(airtime=channel.airtime, capture_ratio=channel.capture_ratio)

@@ -37,6 +37,7 @@ def too_many(count: int) -> bool:
     return bool(binom.sf(count - 1, REPEATS, DOUBT) < 1e-6)
 
 
+@pytest.mark.long
 def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
     """The event is chosen among all scores on one half of the runs, and measured on the other."""
     count = false_alarms(1)
@@ -44,6 +45,7 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
     assert count > 0  # the hardest case comes near
 
 
+@pytest.mark.long
 def test_choosing_and_measuring_on_the_same_runs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: no split. The best of sixteen events by chance is then taken at its word."""
 

@@ -15,7 +15,7 @@ from asyncdp_sim.privacy.attack import Claim, attack
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 CONFIDENCE = 0.999
 

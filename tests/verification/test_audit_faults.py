@@ -35,7 +35,7 @@ from tests.cli.command import Command
 from tests.conformance.planted import Independent
 from tests.verification.optimism import forgotten, rounded_down
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 SUMMED = SCENE.with_name("four-summed.toml")

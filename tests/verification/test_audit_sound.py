@@ -11,7 +11,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 LOSSY = (
     'channel={kind="ideal", loss=0.3, retransmissions=2, resend="fresh"}',

@@ -28,7 +28,7 @@ from .networks import (
 from .shared import shared
 from .zscores import CELL, require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 MANY = 2**31 - 1
 """Updates that no run reaches: the window ends it."""

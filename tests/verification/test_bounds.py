@@ -26,7 +26,7 @@ from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed, privacy_term, shape
 from tests.theory.fits import fit
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 PROBLEMS = 200
 

@@ -27,7 +27,7 @@ from .networks import SparingAir, network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS = 40
 CASES = {"four": (4, 0.7, 0.05, 1.0, 1.1, 1250, 2101), "eight": (8, 0.3, 0.04, 2.0, 2.5, 850, 2102)}

@@ -27,7 +27,7 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 N, P, T, SIGMA = 3, 4, 40, 0.2
 FIRST, SECOND = Collab1(rho=0.2 * T**2), Collab2(step=0.1)

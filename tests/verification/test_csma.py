@@ -27,7 +27,7 @@ from .networks import begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, WARM = 40, 60.0
 

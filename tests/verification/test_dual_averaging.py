@@ -30,7 +30,7 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 P, UPDATES, RUNS, SIGMA, STEP = 2, 60, 800, 0.2, 0.15
 SIZES = (40, 10, 20)

@@ -20,7 +20,7 @@ from asyncdp_sim.theory.prediction import Unknown
 
 from .shared import shared
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 R = 600
 

@@ -32,7 +32,7 @@ from .networks import network, own_seed, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 NEAR = Geometric(radius=0.7, graph=3)
 LINE = Edges(between=[[k, k + 1] for k in range(1, 12)])

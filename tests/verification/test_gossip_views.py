@@ -27,7 +27,7 @@ from asyncdp_sim.trace import Trace
 
 from .zscores import LIMIT
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 N, RUNS = 6, 20_000
 TRIED = [

@@ -23,7 +23,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, SKIPPED = 40, 100
 BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}

@@ -20,7 +20,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
 STRONG = Case(FIT, rho=400.0, updates=200, scale=1 / (3 * FIT.weights))

@@ -25,7 +25,7 @@ from .gossip_cases import Case, OwnersOnly, correlated
 from .networks import network, runs
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)

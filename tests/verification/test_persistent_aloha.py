@@ -24,7 +24,7 @@ from .networks import SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, EDGE, SLOTS = 40, 100, 3000
 CASES = {

@@ -163,6 +163,7 @@ def small():
     return Task(20, 100, 5, BATCH)
 
 
+@pytest.mark.long
 def test_every_window_converges_and_longer_ones_more_slowly(small):
     """As in figure 3, at a fiftieth of its size: 150 iterations, 3 windows of 50."""
     algorithm = POLAR.model_copy(update={"step": 0.8, "additive_bound": 0.1})

@@ -56,7 +56,7 @@ def surface(source, noise):
             )
             dataset = build_dataset(scenario) if dataset is None else dataset
             task = prepare(scenario, dataset).task
-            learned = learn_all(task, 1, RUNS, traces(), workers=1, run_map=in_process)
+            [learned] = learn_all([task], 1, RUNS, traces(), workers=1, run_map=in_process)
             row.append(task.objective.relative_fitness(learned.models).mean())
         rows.append(row)
     return np.array(rows)
@@ -74,6 +74,7 @@ def slope(x, y):
     "noise", ["scalar-as-published", pytest.param("vector", marks=pytest.mark.nightly)]
 )
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.long
 def test_constant_and_slopes(source, noise):
     psi = surface(source, noise)
     scaled = psi * np.outer(SIZES, BUDGETS) ** 2

@@ -22,7 +22,7 @@ from .networks import LastInFirstOut, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS = 40
 FIFO = Request(busy="queue", own_tick="queue")

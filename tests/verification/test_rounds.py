@@ -26,7 +26,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 N, RATE = 5, 2.0
 SLOW = Exponential(mean=1 / RATE)
@@ -149,7 +149,7 @@ def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
 
     def hasty(self, exchange):
         apply(self, exchange)
-        if len(self._open) == 1:
+        if len(self.open) == 1:
             self.expire_all()
 
     monkeypatch.setattr(Learner, "apply", hasty)

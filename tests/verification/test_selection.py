@@ -63,6 +63,7 @@ def settled(cause, selection):
 
 
 @pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.long
 def test_the_published_step_is_off_by_half(cause):
     found = settled(cause, "uniform")
     assert found.std(ddof=1) / np.sqrt(RUNS) < 0.015  # standard error, 0.3 % of θ*

@@ -20,7 +20,7 @@ from .networks import SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, WARM = 40, 50
 CASES = {"three": (3, 0.25, 0.25, 4000, 801), "ten": (10, 0.05, 1.0, 8300, 802)}

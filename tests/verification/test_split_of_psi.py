@@ -18,7 +18,7 @@ from asyncdp_sim.theory.moments.per_update import moments
 from .gossip_cases import Case, OwnersOnly, correlated
 from .zscores import Score, require, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 CHANCE = np.array([0.5, 0.3, 0.2])
 FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)

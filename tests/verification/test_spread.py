@@ -36,7 +36,7 @@ from . import (
     test_tdma,
 )
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 
 def test_scores_spread_like_normal_deviates():

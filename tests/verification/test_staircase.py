@@ -18,7 +18,7 @@ from tests.conformance.planted import Independent
 from .shared import shared
 from .zscores import Score, require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, DELTA = 100_000, 0.4
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "staircase.md"

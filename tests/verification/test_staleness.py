@@ -19,7 +19,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
 

@@ -16,7 +16,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import counts, require, score, seen
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RATES = (0.5, 1.0, 1.0, 1.5)
 RUNS = 60

@@ -20,7 +20,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.long
 
 RUNS = 40
 SLOTS = 200_000

@@ -25,6 +25,9 @@ from asyncdp_sim.data.tables.text_columns import cells, days, written
 if TYPE_CHECKING:
     import pandas as pd
 
+RARE = 20
+"""Public rows below which a value is rare, where there are many: it may be as rare among private
+ones, or ten times as rare."""
 LEAK = 0.98
 """Correlation with the target, of values or of ranks, beyond which a column tells it."""
 ALL_DISTINCT = 0.98
@@ -79,6 +82,9 @@ def looked_at(
         reasons = [*_ids(known, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
         told = reasons or told
         encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
+        if not encoding.makes_nothing:
+            encoding, rare = _without_rare(column, encoding, decimal)
+            told += rare
     share = known.astype(object).value_counts(normalize=True)
     if len(known) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
         told.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
@@ -120,6 +126,21 @@ def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
     if len(distinct) <= MOST_COLUMNS:
         return OneHot(), told
     return Drop(), [*told, f"too many for a column each ({len(distinct)})"]
+
+
+def _without_rare(
+    column: "pd.Series", encoding: Encoding, decimal: str
+) -> tuple[Encoding, list[str]]:
+    """Return an encoding in which no code is one of few rows, and what is to be told of that."""
+    few = min(RARE, len(column) // FEW)
+    codes = encoding.learn(column, "", decimal)
+    varied = []
+    for values, unknown in zip(codes.read(column).values, codes.unknown, strict=True):
+        seen = np.where(np.isnan(values), unknown, values)
+        varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max()))
+    if max(varied) < few:
+        return Drop(), [f"nearly one value: others in {max(varied)} rows"]
+    return encoding.without_rare(column, few), []
 
 
 def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:

@@ -85,6 +85,10 @@ class FittedTwin(StandInKind):
     to xᵀθ (where c is not cut off at 0). Where targets are missing the same holds of rows that have
     one. And E r²xxᵀ, which gradients' spread comes of, is theirs where owners are alike.
 
+    But errors of either sign alike have no skewness: clipped gradients of the public rows have a
+    mean at their least squares that is not 0, and pull a model away from it; those of these rows
+    have none. Where gradients are clipped and errors are skewed, ψ comes out too small.
+
     Redraws fit the model to random halves of the public rows, as those of
     :class:`~asyncdp_sim.data.stand_ins.public_rows.PublicRows`.
 
@@ -115,9 +119,7 @@ class FittedTwin(StandInKind):
         _require_numbers(y)
         like, sizes = known.like[rows], np.array(known.sizes, dtype=float)
         found = unlike(x, y, like, len(sizes))
-        generators = [
-            streams.generator("data", "owner", i + 1, "stand-in") for i in range(len(sizes))
-        ]
+        generators = [self.of_owner(i + 1, streams) for i in range(len(sizes))]
         weight = sizes / max(1.0, sizes.sum())
         places = _places(like, weight, found)
         law = _fitted(x, y, places, weight, found, generators)
@@ -125,7 +127,7 @@ class FittedTwin(StandInKind):
             _rows(law, x, places.taken(i, size, generator), law.ways[i], generator)
             for i, (size, generator) in enumerate(zip(known.sizes, generators, strict=True))
         ]
-        generator = streams.generator("data", "stand-in", "others")
+        generator = self.of_others(streams)
         of_nobody = generator.integers(len(x), size=known.others)
         others = _rows(law, x, of_nobody, np.zeros(x.shape[1]), generator)
         random_ones = "have truths of their own at random, as far apart"
@@ -133,7 +135,8 @@ class FittedTwin(StandInKind):
             *alike(known, found, random_ones),
             *last(known),
             "the fitted model is linear, with errors of either sign alike: what bends it or skews "
-            "errors is left out, which is not in the ±",
+            "errors is left out, which is not in the ±; where gradients are clipped, skewed errors "
+            "make ψ larger than this",
         )
         return Drawn(owners, others, doubts)
 

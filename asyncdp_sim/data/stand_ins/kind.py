@@ -4,6 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import Array, Rows
@@ -77,6 +78,18 @@ class StandInKind(Kind):
             "Which redraw of what is uncertain about the stand-in; 0 is the stand-in itself", "none"
         ),
     ] = 0
+
+    def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:
+        """Return what draws the rows of an owner (from 1); a redraw's are drawn anew."""
+        return streams.generator("data", "owner", owner, "stand-in", *self._again)
+
+    def of_others(self, streams: Streams | Scope) -> np.random.Generator:
+        """Return what draws the rows of no owner that is known."""
+        return streams.generator("data", "stand-in", "others", *self._again)
+
+    @property
+    def _again(self) -> tuple[int, ...]:
+        return () if self.redrawn == 0 else (self.redrawn,)
 
     @abstractmethod
     def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:

@@ -25,7 +25,7 @@ class DeclaredMoments(StandInKind):
     the same way with its own noise, λ_i times as large. Owners that the file does not name, and
     all where it has one entry, have M̄.
 
-    Redraws add the noise once more.
+    Redraws add the noise once more, and draw rows anew.
     """
 
     words = "Gaussian rows with the second moments that owners released"
@@ -74,9 +74,9 @@ class DeclaredMoments(StandInKind):
             if k is not None and shares[k] > 0:
                 its = mean + shares[k] * (matrices[k] - mean)
                 matrix, _ = mended(its, float(shares[k] * deviation[k]))
-            generator = streams.generator("data", "owner", i + 1, "stand-in")
+            generator = self.of_owner(i + 1, streams)
             owners.append(gaussian_rows(matrix, size, generator))
-        generator = streams.generator("data", "stand-in", "others")
+        generator = self.of_others(streams)
         others = gaussian_rows(mean, known.others, generator)
         unnamed = sum(name not in entries for name in called)
         return Drawn(owners, others, _doubts(release, raised, p + 1, unnamed, own))

@@ -21,7 +21,8 @@ class PublicRows(StandInKind):
     rows: none where their order or names tell nothing.
 
     Redraws take a random half of the public rows: a forecast from a half is as far from the one of
-    all as the latter is from that of endless public rows, in the root mean square.
+    all as the latter is from that of endless public rows, in the root mean square. From it they
+    draw owners' rows anew, as an owner's own rows are others than those that stand in for them.
     """
 
     words = "rows drawn from the table's public ones"
@@ -43,13 +44,13 @@ class PublicRows(StandInKind):
         found = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
         owners = []
         for i, size in enumerate(known.sizes):
-            generator = streams.generator("data", "owner", i + 1, "stand-in")
+            generator = self.of_owner(i + 1, streams)
             places = generator.integers(len(rows), size=size)
             own, share = np.flatnonzero(like == i), generator.random(size) < found.shares[i]
             if len(own) > 0:
                 places = np.where(share, own[generator.integers(len(own), size=size)], places)
             owners.append(_taken(known, rows[places]))
-        generator = streams.generator("data", "stand-in", "others")
+        generator = self.of_others(streams)
         others = _taken(known, rows[generator.integers(len(rows), size=known.others)])
         return Drawn(owners, others, (*alike(known, found, "are as all together"), *last(known)))
 

@@ -1,7 +1,5 @@
 """A file of released second moments: what owners said of their records, with noise, in public."""
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -11,6 +9,7 @@ from pydantic import Field, Strict, model_validator
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.faults import faults_of
+from asyncdp_sim.plain_text import file_bytes, from_json, from_toml
 from asyncdp_sim.spec import Finite, NonNegative, Positive, Spec
 
 KEY = "data.stand_in.path"
@@ -160,11 +159,11 @@ def read_release(path: str) -> Release:
     """
     name = Path(path).name
     try:
-        text = Path(path).read_text("utf-8")
-        raw: Any = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+        text = file_bytes(Path(path)).decode("utf-8")
+        raw: Any = from_json(text) if path.endswith(".json") else from_toml(text)
     except FileNotFoundError:
         raise DataError([Fault(KEY, repr(path), "there is no such file")]) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         allowed = f"allowed is a TOML or JSON file of second moments ({error})"
         raise DataError([Fault(KEY, repr(path), allowed)]) from None
     if not isinstance(raw, dict):

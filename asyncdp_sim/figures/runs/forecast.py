@@ -1,6 +1,5 @@
 """A forecast's pictures: the expected ψ over time, and what each owner has of joining."""
 
-import json
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     style,
 )
+from asyncdp_sim.plain_text import file_bytes, from_json
 from asyncdp_sim.scenario import Participants
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
@@ -38,7 +38,7 @@ def read(file: Path) -> dict[str, Any]:
         If the file is something else.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = from_json(file_bytes(file))
     except (OSError, ValueError):
         raise not_a_result(file, "a file that is no forecast in JSON") from None
     if not isinstance(found, dict) or any(key not in found for key in KEYS) or not _whole(found):

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.forecasts.rehearsal import Rehearsals, final_psi
 from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
 
@@ -161,14 +162,9 @@ def ends(
     """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     if len(numbers) == 0:
         return np.zeros(0)
-    less = {"record_every": scenario.run.updates, "alone": False, "split": False}
-    last = scenario.run.model_copy(update=less)
-    scenario = scenario.model_copy(update={"run": last})
-    found = run(scenario, numbers=numbers, dataset=dataset, workers=workers, run_map=run_map)
-    curve = found.learned.curve
-    at = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    psi = np.array(curve["relative_fitness"][at], dtype=float)
-    return np.where(np.isnan(psi), np.inf, psi)
+    runs, task = Rehearsals.of(scenario), prepare(scenario, dataset).task
+    _, [found] = runs.learned([task], numbers, workers=workers, run_map=run_map)
+    return final_psi(found.curve)
 
 
 __all__ = ["Play", "Played", "affordable", "afresh", "ends", "winner"]

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
+from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Rounds, Schedule
 from asyncdp_sim.learning.objectives import Quadratic
@@ -14,7 +15,13 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
 from asyncdp_sim.theory.moments.per_update import CentralMoments
-from asyncdp_sim.theory.moments.synchronous import DescentMoments, drawn, moments
+from asyncdp_sim.theory.moments.sample_spread import SampleSpread
+from asyncdp_sim.theory.moments.synchronous import (
+    DescentMoments,
+    drawn,
+    moments,
+    sampled_moments,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -57,19 +64,24 @@ class InRounds:
         return self.algorithm.schedule(self.algorithm.step, self.known.scenario.run.updates)
 
     @cached_property
+    def _spread(self) -> SampleSpread | None:
+        return sample_spread(self.known, self.objective)
+
+    @cached_property
     def _loud(self) -> DescentMoments:
         share, variance = self.objective.weights, self.known.problem.task.reply.noise.variance
         return self._moments(float(share**2 @ variance))
 
     def _moments(self, variance: float) -> DescentMoments:
         """Return the moments for a variance Σ (n_i/n)² v_i of each coordinate of a round."""
-        return moments(
-            self.objective.hessian,
-            self.objective.free_optimum,
-            self._schedule,
-            variance,
-            noise=self.known.problem.noise.shape,
-            initial=self.algorithm.initial,
+        objective, schedule = self.objective, self._schedule
+        noise, initial = self.known.problem.noise.shape, self.algorithm.initial
+        numbers = (objective.hessian, objective.free_optimum, schedule, variance)
+        if self._spread is None:
+            return moments(*numbers, noise=noise, initial=initial)
+        spread, weights = self._spread, objective.weights
+        return sampled_moments(
+            *numbers, spread=spread, weights=weights, noise=noise, initial=initial
         )
 
     def _judged(self, found: CentralMoments) -> Array:
@@ -89,7 +101,8 @@ class InRounds:
     def draws(self) -> Array:
         """Return ψ at the end of independent learnings, shape (DRAWS,).
 
-        θ⁺ = θ − γ_k (2H(θ − θ*) + w) with all owners' noise drawn in every round.
+        θ⁺ = θ − γ_k (2H(θ − θ*) + w) with all owners' noise drawn in every round, and what their
+        samples add.
         """
         objective, noise = self.objective, self.known.problem.task.reply.noise
         source = Streams(self.known.scenario.run.seed).generator("forecast", "rounds")
@@ -97,12 +110,16 @@ class InRounds:
         shape = (DRAWS, objective.n_features)
         u = middle + (12 * variance) ** 0.5 * (source.random(shape) - 0.5) - objective.free_optimum
         judged, schedule = u, self._schedule
+        sample = None if self._spread is None else NormalSample(objective, self._spread)
         with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
             for k, size in enumerate(schedule.sizes.tolist()):
                 slope = 2 * u @ objective.hessian
                 for owner, share in enumerate(objective.weights.tolist()):
                     rows = noise.rows(source, DRAWS, objective.n_features)
-                    slope += share * noise.hide(np.full(DRAWS, owner), np.zeros(shape), rows)
+                    owners, exact = np.full(DRAWS, owner), np.zeros(shape)
+                    if sample is not None:
+                        exact = sample.apart(owners, u, source.random(shape))
+                    slope += share * noise.hide(owners, exact, rows)
                 if schedule.kept is not None:
                     judged = schedule.kept[k] * judged + (1 - schedule.kept[k]) * u
                 u = u - size * slope
@@ -111,9 +128,12 @@ class InRounds:
             return judge.relative_fitness(last + objective.free_optimum)
 
     def bound(self) -> tuple[float, str] | None:
-        """Return a bound on E ψ at the end, and whose it is; None where another f judges."""
+        """Return a bound on E ψ at the end, and whose it is; None where another f judges.
+
+        Nor is there one where answers are over samples: their spread is in no theorem here.
+        """
         objective, noise = self.objective, self.known.problem.task.reply.noise
-        if self.known.judge is not None:
+        if self.known.judge is not None or self._spread is not None:
             return None
         values = np.linalg.eigvalsh(objective.hessian)
         found = along(

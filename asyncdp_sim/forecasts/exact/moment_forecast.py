@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.evidence.exact_moments import SAMPLED
 from asyncdp_sim.forecasts.exact.assumptions import (
     BUDGETS_END,
     ENDS_EARLY,
@@ -20,6 +22,7 @@ from asyncdp_sim.forecasts.exact.in_rounds import InRounds
 from asyncdp_sim.forecasts.exact.one_on_one import Expected, Recursions, process_of, shape_of
 from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
 from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
+from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
 from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
 from asyncdp_sim.forecasts.exact.unlike_owners import Unlike, unlike
 from asyncdp_sim.forecasts.exact.update_times import pace
@@ -106,6 +109,9 @@ def moment_forecast(
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
     several = unlike(known, heterogeneity) if known.common else None
+    sampled = known.scenario.privacy.sampling is not None
+    if sampled and several is not None:
+        return [*doubts, SAMPLED]
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
         found = doubts or _in_rounds(InRounds(known, objective, rounds))
@@ -121,6 +127,8 @@ def moment_forecast(
         _, process = process_of(known, objective, ends.chosen)
         if capped_size(process, _caps(known)) <= LARGEST:
             return _counted(known, objective, ends.chosen)
+    if sampled:
+        return [*doubts, SAMPLED]
     return _ordered(known, [objective], doubts)
 
 
@@ -148,7 +156,7 @@ def _independent(
     exact = Recursions().expect(known, objective, chosen)
     released = scenario.run.updates * law.per_update
     limit = None
-    if known.judge is None:
+    if known.judge is None and scenario.privacy.sampling is None:
         algorithm, _ = process_of(known, objective, chosen)
         noise = known.problem.task.reply.noise
         limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
@@ -160,9 +168,12 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
     algorithm, process = process_of(known, objective, chosen)
     shape, variance = shape_of(known), known.problem.task.reply.noise.variance
     caps = _caps(known)
-    quiet = loud = capped_moments(process, caps, noise=shape, initial=algorithm.initial)
+    how: dict[str, Any] = {
+        "noise": shape, "initial": algorithm.initial, "spread": sample_spread(known, objective),
+    }  # fmt: skip
+    quiet = loud = capped_moments(process, caps, **how)
     if np.any(variance > 0):
-        loud = capped_moments(process, caps, variance, noise=shape, initial=algorithm.initial)
+        loud = capped_moments(process, caps, variance, **how)
     exact = Expected(loud, quiet, objective if known.judge is None else known.judge)
     over = " over all counts of answers that budgets allow"
     return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
@@ -180,7 +191,9 @@ def _exact(
     why = exact.refuted(objective.theta_max)
     if why:
         return [why]
-    spread, _ = draws(known, objective, owners)
+    apart = sample_spread(known, objective)
+    sample = None if apart is None else NormalSample(objective, apart)
+    spread, _ = draws(known, objective, owners, sample=sample)
     theorem = None if limit is None else "Theorem 2 of Async, mended, smooth losses"
     return _timed(known, exact, spread, released, limit, theorem, over)
 

@@ -1,10 +1,12 @@
 """Exact moments of asynchronous learning, where owners answer one at a time."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts.exact.sampled_answers import sample_spread
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import OneOnOne
 from asyncdp_sim.learning.objectives import Quadratic
@@ -95,6 +97,13 @@ class Recursions:
         """
         algorithm, process = process_of(known, objective, chosen)
         shape, noise = shape_of(known), known.problem.task.reply.noise
+        judge = objective if known.judge is None else known.judge
+        spread = sample_spread(known, objective)
+        if spread is not None:
+            how: dict[str, Any] = {
+                "noise": shape, "initial": algorithm.initial, "spread": spread,
+            }  # fmt: skip
+            return Expected(moments(process, noise.variance, **how), moments(process, **how), judge)
         key = digest(
             {
                 "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
@@ -105,7 +114,6 @@ class Recursions:
         if key not in self._quiet:
             self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
         quiet, variance = self._quiet[key], noise.variance
-        judge = objective if known.judge is None else known.judge
         if not np.any(variance > 0):
             return Expected(quiet, quiet, judge)
         for former, loud in self._loud.setdefault(key, []):

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Turn
-from asyncdp_sim.learning.answers import Answers, Reply
+from asyncdp_sim.learning.answers import Answers, Reply, Sampling
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.streams import Streams
 
@@ -15,7 +15,12 @@ DRAWS = 500
 
 
 def draws(
-    known: Population, objective: Quadratic, owners: Indices, *, first: int = 0
+    known: Population,
+    objective: Quadratic,
+    owners: Indices,
+    *,
+    first: int = 0,
+    sample: Sampling | None = None,
 ) -> tuple[Array, bool]:
     """Return ψ at the end of independent learnings, shape (R,), and whether a projection acted.
 
@@ -30,11 +35,14 @@ def draws(
         Owners (from 0) of the updates; −1 after a learning's last.
     first : int
         Number of the first learning: others have noise of their own.
+    sample : Sampling, optional
+        Where answers are over samples of records.
     """
     task, scenario = known.problem.task, known.scenario
     streams = Streams(scenario.run.seed)
     scopes = [streams.within("forecast", "replicate", first + r) for r in range(len(owners))]
-    answers = Answers(Reply(objective, task.reply.noise), scopes, task.steps.answer_size)
+    reply = Reply(objective, task.reply.noise, sample)
+    answers = Answers(reply, scopes, task.steps.answer_size)
     state, ends = task.steps.init(scopes), np.sum(owners >= 0, axis=1)
     final, clipped = state.central.copy(), np.zeros(len(owners), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges

@@ -4,19 +4,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from asyncdp_sim.forecasts.may_be_off import MayBeOff
 from asyncdp_sim.forecasts.worth.changes import Change
 from asyncdp_sim.forecasts.worth.errors import Errors
+from asyncdp_sim.forecasts.worth.intervals import intervals
 
 
-def as_table(found: Errors, changes: Sequence[Change]) -> dict[str, Any]:
-    """Return all figures as plain values, ready for JSON."""
-    at = found.given
+def as_table(
+    found: Errors, changes: Sequence[Change], off: MayBeOff | None = None
+) -> dict[str, Any]:
+    """Return all figures as plain values, ready for JSON; half widths are those of sentences."""
+    at, known = found.given, intervals(found, off)
     columns = {
         "name": list(found.names),
         "records": found.records.tolist(),
         "joined": found.joined[at].mean(axis=0).tolist(),
-        "joined_half_width": found.half_width(at).tolist(),
+        "joined_half_width": known.joined.tolist(),
         "alone": found.alone.tolist(),
+        "alone_half_width": known.alone.tolist(),
+        "gain": found.gain(at).tolist(),
+        "gain_half_width": known.gain.tolist(),
         "together": found.together.tolist(),
         "profits": found.profits(at).tolist(),
         "loses": found.loses(at).tolist(),

@@ -15,10 +15,9 @@ from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.measures.scores import Score
-from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.runs import run
+from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.honest import learn_alone
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
 Array = npt.NDArray[np.float64]
@@ -134,16 +133,15 @@ def errors(
         factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
     if runs is None:
         runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
-    found = []
-    advance = counted(progress, "what joining is worth: runs", len(factors) * runs)
-    with processes(workers) as mapped:
-        for factor in factors:
-            pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-            found.append(_joined(with_budgets(scenario, factor), known, runs, pool))
-            advance(runs)
+    given = [with_budgets(scenario, factor) for factor in factors]
+    tasks = [prepare(each, known.dataset).task for each in given]
+    beginning(progress, "what joining is worth")
+    how: Any = {"workers": workers, "progress": progress}
+    _, found = known.rehearsals.learned(tasks, range(1, runs + 1), **how)
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]
+    joined = [np.stack([j.headline(each.models) for j in judges], axis=1) for each in found]
     return Errors(
         names=_names(known.participants),
         records=problem.task.objective.records,
@@ -151,9 +149,9 @@ def errors(
         unit=known.scenario.data.target_unit if score.in_units else None,
         epsilon=epsilon if problem.xi is not None else np.full(len(judges), np.inf),
         factors=factors,
-        joined=np.stack(found),
-        alone=np.array([score.of(*j.judged(own)) for j, own in zip(judges, alone, strict=True)]),
-        together=np.array([score.of(*judge.judged(best)) for judge in judges]),
+        joined=np.stack(joined),
+        alone=np.array([j.headline(own[None])[0] for j, own in zip(judges, alone, strict=True)]),
+        together=np.array([judge.headline(best[None])[0] for judge in judges]),
     )
 
 
@@ -165,17 +163,6 @@ def _names(who: Participants) -> tuple[str, ...]:
         name if is_word else who.said(place)
         for place, (name, is_word) in enumerate(zip(names, worded, strict=True))
     )
-
-
-def _joined(scenario: Scenario, known: Population, runs: int, pool: dict[str, Any]) -> Array:
-    """Return scores at the end of runs, (R, N)."""
-    quick = {"record_every": scenario.run.updates, "alone": False, "split": False}
-    scenario = scenario.model_copy(update={"run": scenario.run.model_copy(update=quick)})
-    made = run(scenario, numbers=range(1, runs + 1), dataset=known.dataset, **pool)
-    judges = made.problem.held_out
-    score = judges[0].scores[0]
-    rows = [[score.of(*j.judged(model)) for j in judges] for model in made.learned.models]
-    return np.array(rows)
 
 
 def with_budgets(scenario: Scenario, factor: float) -> Scenario:

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from asyncdp_sim.forecasts.may_be_off import MayBeOff
 from asyncdp_sim.forecasts.worth.changes import Change
 from asyncdp_sim.forecasts.worth.errors import Errors
+from asyncdp_sim.forecasts.worth.intervals import Intervals, intervals
 from asyncdp_sim.words import number
 
+Array = npt.NDArray[np.float64]
 MOST = 5
 """Owners of each sort that are told one by one."""
 ANOTHER_STEP = (
@@ -17,17 +21,24 @@ ANOTHER_STEP = (
 """What is said where noise is not all that keeps owners from profiting."""
 
 
-def sentences(found: Errors) -> list[str]:
-    """Return who profits, who loses and by how much; those with the most to gain or lose first."""
-    at = found.given
+def sentences(found: Errors, off: MayBeOff | None = None) -> list[str]:
+    """Return who profits, who loses and by how much; those with the most to gain or lose first.
+
+    Parameters
+    ----------
+    found : Errors
+    off : MayBeOff, optional
+        How far they may be off where rows stand in for the owners' own.
+    """
+    at, known = found.given, intervals(found, off)
     gains, wins, losses = found.gain(at), found.profits(at), found.loses(at)
     order = np.argsort(-gains, kind="stable")
-    told = [_count(found)]
+    told = [_count(found), *([] if off is None else [_whatever_rows(gains, known)])]
     for who, tell in ((wins, _wins), (losses, _loses), (~(wins | losses), _open)):
         some = [int(i) for i in order if who[i]]
         if who is losses:
             some = some[::-1]
-        told += [tell(found, owner) for owner in some[:MOST]]
+        told += [f"{_versus(found, known, i)}{tell(found, i)}" for i in some[:MOST]]
         more = len(some) - MOST
         told += [f"and {more} more of that kind"] if more > 0 else []
     return told
@@ -64,20 +75,27 @@ def _budgets(found: Errors) -> str:
     return f" at ε = {number(finite[0])} to {number(finite[-1])}"
 
 
+def _whatever_rows(gains: Array, known: Intervals) -> str:
+    """Say how many of them profit and lose beyond what their own rows may change."""
+    wins, losses = int((gains > known.gain).sum()), int((-gains > known.gain).sum())
+    return (
+        "that is on rows that stand in for the owners' own: beyond the ± of these, "
+        f"{wins} profit and {losses} lose"
+    )
+
+
 def _wins(found: Errors, owner: int) -> str:
     needed = found.needed(owner)
     known = needed is not None and np.isfinite(needed)
-    since = f"; it gains from {_from(found, owner)} on" if known else ""
-    return f"{_versus(found, owner)}{since}"
+    return f"; it gains from {_from(found, owner)} on" if known else ""
 
 
 def _loses(found: Errors, owner: int) -> str:
-    return f"{_versus(found, owner)}; {_why(found, owner)}"
+    return f"; {_why(found, owner)}"
 
 
-def _open(found: Errors, owner: int) -> str:
-    half = float(found.half_width(found.given)[owner])
-    return f"{_versus(found, owner)}: no difference is shown (± {_short(half)})"
+def _open(_: Errors, __: int) -> str:
+    return ": no difference is shown"
 
 
 def _from(found: Errors, owner: int) -> str:
@@ -100,12 +118,26 @@ def _why(found: Errors, owner: int) -> str:
     return f"it does not gain at any ε up to {largest}; {best} ({records})"
 
 
-def _versus(found: Errors, owner: int) -> str:
+def _versus(found: Errors, known: Intervals, owner: int) -> str:
+    """Say what an owner's errors are, together and alone, each with its ±."""
     joined, alone = (float(found.joined[found.given][:, owner].mean()), float(found.alone[owner]))
-    name, unit = found.names[owner], f" {found.unit}" if found.unit else ""
-    if found.score.more_is_better:
-        return f"{name} is right in {joined:.1%} instead of {alone:.1%} of cases"
-    return f"{name} errs by {_short(joined)}{unit} instead of {_short(alone)}"
+    shares, unit = found.score.more_is_better, f" {found.unit}" if found.unit else ""
+    here, there = (_with(value, float(half[owner]), shares) for value, half in
+                   ((joined, known.joined), (alone, known.alone)))  # fmt: skip
+    told = f"errs by {here}{unit} instead of {there}"
+    if shares:
+        told = f"is right in {here} instead of {there} of cases"
+    if known.alone[owner] == 0:
+        return f"{found.names[owner]} {told}"
+    more = "more" if joined > alone else "less"
+    apart = _with(abs(joined - alone), float(known.gain[owner]), shares)
+    return f"{found.names[owner]} {told} ({apart} {more})"
+
+
+def _with(value: float, half: float, shares: bool) -> str:
+    """Return a figure and its ±, if it has one."""
+    said = (f"{value:.1%}", f"{half:.1%}") if shares else (_short(value), f"{half:.2g}")
+    return said[0] if half == 0 else f"{said[0]} ± {said[1]}"
 
 
 def _reaches(found: Errors, owner: int) -> str:
@@ -115,34 +147,22 @@ def _reaches(found: Errors, owner: int) -> str:
     return f"would err by {_short(together)}"
 
 
-def _off(found: Errors, least: float, most: float) -> str:
-    unit = f" {found.unit}" if found.unit else ""
-    ends = [f"{each:.1%}" if found.score.more_is_better else _short(each) for each in (least, most)]
-    what = "shares" if found.score.more_is_better else "errors"
-    return (
-        f"these {what} may be off by ± {ends[0]} to ± {ends[1]}{unit}, owner by owner in --json: "
-        "they are of rows that stand in for the owners' own"
-    )
-
-
 def _short(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else number(value)
 
 
-def lines(found: Errors, changes: Sequence[Change], off: Sequence[float] = ()) -> Iterator[str]:
+def lines(found: Errors, changes: Sequence[Change], off: MayBeOff | None = None) -> Iterator[str]:
     """Yield all of it, and what it assumes.
 
     Parameters
     ----------
     found : Errors
     changes : sequence of Change
-    off : sequence of float
-        How far each owner's error may be off where a stand-in has the place of its rows.
+    off : MayBeOff, optional
+        How far they may be off where rows stand in for the owners' own.
     """
-    yield from sentences(found)
+    yield from sentences(found, off)
     yield from change_sentences(found, changes)
-    if len(off) > 0:
-        yield _off(found, min(off), max(off))
     measure = (
         "the share of labels that are right" if found.score.more_is_better
         else "the root mean square error"
@@ -151,6 +171,10 @@ def lines(found: Errors, changes: Sequence[Change], off: Sequence[float] = ()) -
         f"that is {measure} on rows that each owner keeps apart, of the last model; networks and "
         "noise are the same for all budgets, and alone means the owner's own optimum without noise"
     )
+    over = f"over {found.joined.shape[1]} runs"
+    if off is not None:
+        over += f", {off.uncertain}, and owners' rows drawn anew"
+    yield f"± is a 95 % interval of the error that is expected: {over}"
 
 
 __all__ = ["lines", "sentences"]

@@ -87,7 +87,7 @@ class GossipSteps(Steps):
     @override
     def query(self, state: GossipState, turn: Turn) -> Array:
         points = state.copies[turn.replicates, turn.owners]
-        points += state.central if turn.rows is None else state.central[turn.rows]
+        points += state.central[turn.replicates]
         points *= 0.5
         return points
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -78,17 +78,19 @@ class Turn:
         Whose model was read, where there are several; see ``peer`` of a trace.
     rows : array of int (r,), optional
         The replicates, from 0, in rising order; all of them where absent.
+    replicates : array of int (r,)
+        The replicates, from 0, whether there are ``rows`` or not.
     """
 
     owners: Indices
     staleness: Indices | None = None
     peers: Indices | None = None
     rows: Indices | None = None
+    replicates: Indices = field(init=False)
 
-    @property
-    def replicates(self) -> Indices:
-        """The replicates, from 0."""
-        return np.arange(len(self.owners)) if self.rows is None else self.rows
+    def __post_init__(self) -> None:
+        rows = np.arange(len(self.owners)) if self.rows is None else self.rows
+        object.__setattr__(self, "replicates", rows)
 
 
 class Steps(ABC):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -58,12 +59,18 @@ class LinearRecords:
         with np.errstate(divide="ignore"):
             return [clip / length for length in self.lengths]
 
+    @cached_property
+    def _shares(self) -> Array:
+        """1/n_i, shape (N,); infinite of an owner without records."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / np.array([len(y) for y in self.targets], dtype=float))
+
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
         A linear model's gradient points along x, so clipping it to norm C is clipping its slope
-        φ' to ±C/‖x‖. Records are taken in blocks that stay in the cache while every point that
-        asks for them is served; each point has matrix products of its own.
+        φ' to ±C/‖x‖. Records are taken in blocks that stay in the cache while the points that ask
+        for them are served, some at a time; each point has matrix products of its own.
 
         Parameters
         ----------
@@ -71,26 +78,35 @@ class LinearRecords:
             Owners, from 0.
         points : array (R, p)
         """
-        found = np.zeros(points.shape)
-        block = max(1, _BLOCK // points.shape[1])
-        for owner in np.unique(owners).tolist():
-            rows = np.flatnonzero(owners == owner).tolist()
-            features, targets = self.features[owner], self.targets[owner]
-            for first in range(0, len(targets), block):
-                some = slice(first, first + block)
-                x, y = features[some], targets[some]
-                for row in rows:
-                    slope = self.loss.slope(x @ points[row], y)
-                    if self.clip is not None:
-                        bound = self._slope_bounds[owner][some]
-                        np.clip(slope, -bound, bound, out=slope)
-                    found[row] += x.T @ slope
-            if self.clip is not None and not np.isfinite(found[rows]).all():
-                for row in rows:
-                    if not np.isfinite(found[row]).all():
-                        found[row] = self._bounded_sum(owner, points[row])
-            found[rows] *= 1 / len(targets)
+        order = np.argsort(owners, kind="stable")
+        asking, asked = owners[order], points[order]
+        sums = np.zeros(points.shape)
+        edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
+        for first, last in pairwise(edges):
+            self._add(sums[first:last], int(asking[first]), asked[first:last])
+        if self.clip is not None and not np.isfinite(sums).all():
+            for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
+                sums[row] = self._bounded_sum(int(asking[row]), asked[row])
+        found = np.empty(points.shape)
+        found[order] = sums * self._shares[asking, None]
         return found
+
+    def _add(self, sums: Array, owner: int, points: Array) -> None:
+        """Add the (clipped) gradients of all records of an owner at each point."""
+        features, targets = self.features[owner], self.targets[owner]
+        block = max(1, _BLOCK // points.shape[1])
+        abreast = max(1, _BLOCK // max(1, min(block, len(targets))))
+        for start in range(0, len(targets), block):
+            some = slice(start, start + block)
+            x, y = features[some], targets[some]
+            for first in range(0, len(points), abreast):
+                these = slice(first, first + abreast)
+                slope = self.loss.slope(np.matmul(x, points[these, :, None])[:, :, 0], y)
+                if self.clip is not None:  # faster than np.clip where there is little to clip
+                    bound = self._slope_bounds[owner][some]
+                    np.maximum(slope, -bound, out=slope)
+                    np.minimum(slope, bound, out=slope)
+                sums[these] += np.matmul(x.T, slope[:, :, None])[:, :, 0]
 
     def _bounded_sum(self, owner: int, point: Array) -> Array:
         """Return the sum of clipped gradients; 0 of a record where it is no number (∞ − ∞)."""

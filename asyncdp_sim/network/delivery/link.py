@@ -282,7 +282,7 @@ class Link:
         if patience is not None:
             patience.end()
         if self._policy.locks and exchange.ended is None:
-            self._learner.unlock()
+            self._learner.lock.release()
 
     def _deferred(self, message: int, attempt: int) -> None:
         said = (self._owner.number, message, attempt, CHANNEL_BUSY)

@@ -59,4 +59,4 @@ class Patience:
         self._learner.event(EventKind.timeout, owner, message)
         if not self._extends:
             self._learner.expire(self.exchange)
-            self._learner.unlock()
+            self._learner.lock.release()

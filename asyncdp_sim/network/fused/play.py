@@ -56,6 +56,7 @@ def _trace(network: Network, w: World, *, events: bool) -> Trace:
         one_each=network.protocol.one_each,
         update_ticks=w.update_ticks[:updates].copy(),
         answers_per_update=network.answers_per_update,
+        loop="compiled",
     )
 
 

@@ -60,6 +60,7 @@ class Prepared:
 
     def __init__(self, network: Network, streams: Scope, *, events: bool) -> None:
         n_owners = network.n_owners
+        self._batch = MANY // 4
         self._sources = {stage: streams.of_each(n_owners, STAGES[stage]) for stage in range(9)}
         laws = np.zeros((len(STAGES), n_owners + 1), dtype=LAW)
         owners = np.zeros(n_owners + 1, dtype=OWNER)
@@ -93,7 +94,8 @@ class Prepared:
         waiting = w.heap[: w.state["queued"][0]]
         waiting = waiting[waiting["what"] == CLOCK]
         waiting = waiting[~w.owners["seeded"][waiting["owner"]]]
-        first = np.argsort(waiting["tick"], kind="stable")[: MANY // 4]
+        self._batch *= 2
+        first = np.argsort(waiting["tick"], kind="stable")[: self._batch]
         self._seed(_LATER, waiting["owner"][first])
 
     def _seed(self, stages: Sequence[int], owners: npt.NDArray[np.int64]) -> None:
@@ -115,11 +117,9 @@ class Prepared:
 
 
 def _set_laws(network: Network, laws: npt.NDArray[np.void], owners: npt.NDArray[np.void]) -> None:
-    n_owners, latency = network.n_owners, network.latency
-    renewals = [network.clock.renewal(owner) for owner in range(n_owners)]
-    known = [each for each in renewals if each is not None]
-    laws[CLOCK, 1:] = _rows([law for law, _ in known])
-    owners["phase"][1:] = [start for _, start in known]
+    latency, renewals = network.latency, network.clock.renewals()
+    laws[CLOCK, 1:] = _rows([law for law, _ in renewals])
+    owners["phase"][1:] = [start for _, start in renewals]
     stages = {
         REQUEST: latency.request,
         QUERY: latency.query,
@@ -130,7 +130,7 @@ def _set_laws(network: Network, laws: npt.NDArray[np.void], owners: npt.NDArray[
         extra: tuple[int, ...] = ()
         if latency.rate_bytes is not None and stage in (QUERY, ANSWER):
             extra = tuple(map(to_ticks, network.transfer_times(STAGES[stage])))
-        laws[stage, 1:] = _rows(laws_of(law, n_owners), extra)
+        laws[stage, 1:] = _rows(laws_of(law, max(1, len(extra))), extra)
     if isinstance(network.protocol, Request) and network.protocol.retry is not None:
         laws[RETRY, 1:] = _row(network.protocol.retry)
 
@@ -138,7 +138,7 @@ def _set_laws(network: Network, laws: npt.NDArray[np.void], owners: npt.NDArray[
 def _rows(
     laws: Sequence[LawKind], extra: Sequence[int] = ()
 ) -> list[tuple[int, float, float, int]]:
-    """Return laws in numbers, with the ticks that come on top."""
+    """Return laws in numbers, one or one of each owner, with the ticks that come on top."""
     known = {id(law): _row(law) for law in {id(law): law for law in laws}.values()}
     rows = [known[id(law)] for law in laws]
     if len(extra) == 0:

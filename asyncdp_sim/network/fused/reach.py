@@ -46,11 +46,10 @@ def _knows_presence(network: Network) -> bool:
 
 def _laws(network: Network) -> list[LawKind | None]:
     """Return every law that the loop would draw from; None stands for one that is not known."""
-    n_owners, latency = network.n_owners, network.latency
-    renewals = [network.clock.renewal(owner) for owner in range(n_owners)]
-    found: list[LawKind | None] = [None if each is None else each[0] for each in renewals]
+    latency, renewals = network.latency, network.clock.renewals()
+    found: list[LawKind | None] = [law for law, _ in renewals] or [None]
     for stage in (latency.request, latency.query, network.compute, latency.answer):
-        found += laws_of(stage, n_owners) if isinstance(stage, tuple) else [stage]
+        found += laws_of(stage, 1)
     if isinstance(network.protocol, Request) and network.protocol.retry is not None:
         found.append(network.protocol.retry)
     if network.availability.alternation is not None:

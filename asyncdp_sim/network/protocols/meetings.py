@@ -23,7 +23,7 @@ class Meetings:
     def follow(self, owner: int) -> Activity:
         """Silence an owner's edges as soon as it can never answer again."""
         while self._learner.awaits(owner):
-            yield self._learner.presence(owner)
+            yield self._learner.absences.end(owner)
         self._silence(owner)
 
     def wake(self, edge: Edge, ticks: Iterator[int]) -> Activity:

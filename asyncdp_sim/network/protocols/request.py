@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.kernel import NOTHING, Activity, Priority
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
@@ -185,9 +185,17 @@ class Request(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
+        if learner.lock.held and self._is_refused_at_once(owner):
+            learner.refuse_at_once(owner.number)
+            return NOTHING
         if owner.link is None:
             return self._straight(owner, learner)
         return self._carried(owner, learner, owner.link)
+
+    def _is_refused_at_once(self, owner: Owner) -> bool:
+        """Whether an owner's request would meet the lock at this tick, and all would be over."""
+        asks = owner.request is None and (owner.link is None or not owner.link.carries_requests)
+        return asks and self.busy == "refuse"
 
     def _straight(self, owner: Owner, learner: Learner) -> Activity:
         """Ask where all messages arrive, nobody queues, and whoever is served completes it."""
@@ -197,11 +205,11 @@ class Request(ProtocolKind):
         owner.busy = True
         if owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if learner.locked:
+        if learner.lock.held:
             learner.refuse(number, message)
             self._end(owner, learner, message, BUSY)
             return
-        learner.locked = True
+        learner.lock.held = True
         exchange = learner.read(number, message, asked)
         if owner.query is not None:
             yield kernel.tick + next(owner.query), QUERY_ARRIVES
@@ -212,7 +220,7 @@ class Request(ProtocolKind):
         if owner.answer is not None:
             yield kernel.tick + next(owner.answer), ANSWER_END
         learner.apply(exchange)
-        learner.locked = False
+        learner.lock.held = False
         owner.busy = False
         learner.finish()
 
@@ -228,15 +236,15 @@ class Request(ProtocolKind):
         heard = not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if not heard or (learner.locked and self.busy != "queue"):
+        if not heard or (learner.lock.held and self.busy != "queue"):
             if heard:
                 learner.refuse(number, message)
             owner.answers_reserved -= 1
             self._end(owner, learner, message, BUSY if heard else Detail.none)
             return
-        if learner.locked:
-            yield learner.queue(number, message)
-        learner.locked = True
+        if learner.lock.held:
+            yield learner.lock.queue(number, message)
+        learner.lock.held = True
         exchange = learner.read(number, message, asked)
         patience = link.patience(exchange)
         if owner.query is not None:

@@ -124,8 +124,8 @@ class Rounds(ProtocolKind):
                 ring = kernel.after(to_ticks(self.deadline), Priority.TIMEOUT)
                 ring.callbacks.append(partial(_close, learner, over))
             yield over
-            if learner.aggregation is not None:
-                yield from learner.open_sum()
+            if learner.sums is not None:
+                yield from learner.sums.open()
             empty = 0 if learner.collected > 0 else empty + 1
             if learner.collected > 0:
                 learner.update()
@@ -153,7 +153,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
         heard = link is not None and link.hears(exchange.message, owner.query is not None)
     while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
-            yield learner.presence(number)
+            yield learner.absences.end(number)
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
@@ -162,7 +162,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
             owner.busy = True
             yield from link.answer(exchange)
             owner.busy = False
-            learner.present(number)
+            learner.absences.over(number)
         else:
             yield from link.unheard(exchange, None)
     learner.finish()

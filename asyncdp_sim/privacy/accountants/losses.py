@@ -21,7 +21,7 @@ Parts = tuple[tuple[Pair, int], ...]
 """Answers: dominating pairs, and how many answers have each."""
 CONVERGED = 2e-4
 """Relative: an ε that halving the interval lowers by less is taken."""
-CUT = 1e-5
+CUT = 1e-6
 """Of δ: what may be cut off a law of losses."""
 _MOST = 2**24
 """Losses that are laid out at most; where that is too few, an interval stays coarser."""

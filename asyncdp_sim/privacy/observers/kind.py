@@ -3,14 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.trace import Trace
@@ -30,11 +30,28 @@ class Learned:
         The same as ρ of zero-concentrated privacy; None of mechanisms that are not Gaussian.
     median : array (R, N) or None
         ε against the median of the other owners; None where all learn the same.
+    least : array (R, N), optional
+        ε of one pair of datasets, below which no claim is true; None where none is worked out.
     """
 
     most: Array
     zcdp: Array | None
     median: Array | None = None
+    least: Array | None = None
+
+
+class Listener(Protocol):
+    """Who has learned something of owners, once runs are over."""
+
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        """Return what it has learned of each owner in these replicates."""
+
+
+def gaussian_epsilons(squared: Array, delta: float) -> Array:
+    """Return ε at δ of Gaussian answers with μ², each."""
+    values, places = np.unique(squared, return_inverse=True)
+    each = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
+    return np.array(each)[places].reshape(squared.shape)
 
 
 class ObserverKind(Kind):
@@ -47,6 +64,16 @@ class ObserverKind(Kind):
     """
     sees_sums: ClassVar[bool] = False
     """It sees no answer, only the sum of those that make an update."""
+
+    @classmethod
+    def ways(cls) -> tuple[Self, ...]:
+        """Return the ways of seeing that a forecast sets side by side: the first example."""
+        return cls.examples()[:1]
+
+    @property
+    def name(self) -> str:
+        """What it is called in a table."""
+        return str(self.model_dump()["kind"])
 
     @abstractmethod
     def words(self) -> str:
@@ -80,6 +107,10 @@ class ObserverKind(Kind):
     def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
         """Return how answers are summed before anybody reads them, where they are."""
         return None
+
+    def listening(self, scenario: Any) -> Listener:  # noqa: ARG002
+        """Return the same with what it knows of a scenario that is public."""
+        return self
 
     @abstractmethod
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:

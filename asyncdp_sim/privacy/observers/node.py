@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
-from asyncdp_sim.privacy.observers.kind import Array, Learned, ObserverKind
+from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.observers.kind import Array, Learned, ObserverKind, gaussian_epsilons
 from asyncdp_sim.privacy.observers.views import Round, leverages, meeting
 from asyncdp_sim.spec import Count, Several, about
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -100,7 +99,7 @@ class NodeObserver(ObserverKind):
             median.append(np.nanquantile(squared, 0.5, axis=1, method="higher"))
         most, middle = np.array(worst), np.array(median)
         whole = accountant.spent(np.stack([trace.released for trace in traces]))
-        each = [np.minimum(_epsilons(mu, accountant.delta), whole) for mu in (most, middle)]
+        each = [np.minimum(gaussian_epsilons(mu, accountant.delta), whole) for mu in (most, middle)]
         return Learned(each[0], most / 2, each[1])
 
     def squared(self, multiplier: Array, trace: Trace) -> Array:
@@ -143,13 +142,6 @@ def meetings(trace: Trace) -> list[Round]:
     pairs = zip(owners[once].tolist(), peers[once].tolist(), strict=True)
     learner = trace.n_owners
     return [meeting(a - 1, learner if b == 0 else b - 1) for a, b in pairs]
-
-
-def _epsilons(squared: Array, delta: float) -> npt.NDArray[np.float64]:
-    """Return ε at δ of Gaussian answers with μ², each."""
-    values, places = np.unique(squared, return_inverse=True)
-    each = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
-    return np.array(each)[places].reshape(squared.shape)
 
 
 __all__ = ["NodeObserver", "meetings"]

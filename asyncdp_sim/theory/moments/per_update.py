@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
+from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 from asyncdp_sim.theory.moments.update import Deviations, Update
 
 Array = npt.NDArray[np.float64]
@@ -101,6 +102,7 @@ def moments(
     *,
     noise: Shape = "vector",
     initial: Initial = "zeros",
+    spread: SampleSpread | None = None,
 ) -> Moments:
     """Run the recursion for T updates; see :class:`~asyncdp_sim.theory.moments.update.Update`.
 
@@ -119,13 +121,15 @@ def moments(
         Cov w = variance · 11ᵀ.
     initial : str
         All models start at 0, at 1, or each coordinate of each on its own uniform on [0, 1).
+    spread : SampleSpread, optional
+        Where answers are over samples of records: their spread depends on the model.
 
     Raises
     ------
     SpecError
         If an argument is outside its domain.
     """
-    update = Update.of(process, injected(process, noise_variance, noise))
+    update = Update.of(process, injected(process, noise_variance, noise), spread)
     now = Deviations.of(*started(process, initial))
     mean, second = [now.central], [now.central_second]
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges

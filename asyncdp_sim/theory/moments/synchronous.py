@@ -7,7 +7,7 @@ the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, refused
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Shape
+from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 Array = npt.NDArray[np.float64]
 LOST = 1e-12
@@ -175,3 +176,55 @@ def moments(
         kept = np.sqrt(values @ (end.judged_start**2 * (first**2 + scatter))) > LOST * max(quiet)
         added = np.einsum("aa,a->", end.judged_noise, values) > LOST * max(loud)
     return DescentMoments(model, judged, sound=bool(kept and (added or variance == 0)))
+
+
+def sampled_moments(
+    hessian: Array,
+    optimum: Array,
+    schedule: Schedule,
+    noise_variance: float,
+    *,
+    spread: SampleSpread,
+    weights: Array,
+    noise: Shape = "vector",
+    initial: Initial = "zeros",
+) -> DescentMoments:
+    """Run the recursion where answers are over samples of records, O(N p⁴) a round.
+
+    With S = I − 2γ_k H, Q = noise_variance · I (or 11ᵀ) + Σ (n_i/n)² E Cov g_i at the model's own
+    moments, U = E uuᵀ, X = E uūᵀ and A = E ūūᵀ, ū the average that is judged,
+
+        U⁺ = S U S + γ_k² Q,  X⁺ = S (a X + (1 − a) U),  A⁺ = a²A + a(1 − a)(X + Xᵀ) + (1 − a)²U.
+
+    Parameters
+    ----------
+    hessian, optimum, schedule, noise_variance, noise, initial
+        As for :func:`moments`.
+    spread : SampleSpread
+        About ``optimum``.
+    weights : array (N,)
+        n_i/n.
+    """
+    plain = moments(hessian, optimum, schedule, noise_variance, noise=noise, initial=initial)
+    p, owners = len(optimum), len(weights)
+    form = noise_variance * (np.eye(p) if noise == "vector" else np.ones((p, p)))
+    second = cross = judged = plain.model.second[0]
+    seconds, judgements = [second], [judged]
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for k, size in enumerate(schedule.sizes.tolist()):
+            mean = np.tile(plain.model.mean[k] - optimum, (owners, 1))
+            each = spread.at(np.tile(second, (owners, 1, 1)), mean)
+            shrink = np.eye(p) - 2 * size * hessian
+            if schedule.kept is not None:
+                old, new = schedule.kept[k], 1 - schedule.kept[k]
+                judged = old**2 * judged + old * new * (cross + cross.T) + new**2 * second
+                cross = shrink @ (old * cross + new * second)
+            added = form + np.tensordot(np.square(weights), each, 1)
+            second = shrink @ second @ shrink + size**2 * added
+            seconds.append(second)
+            judgements.append(second if schedule.kept is None else judged)
+    return DescentMoments(
+        model=replace(plain.model, second=np.array(seconds)),
+        judged=replace(plain.judged, second=np.array(judgements)),
+        sound=plain.sound,
+    )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
+from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 Array = npt.NDArray[np.float64]
 
@@ -74,10 +75,11 @@ class Update:
         v_L⁺ = m q_i + a,   v_i⁺ = M_i q_i + e_i,
         U_LL⁺ = m² P_i + m (q_i aᵀ + a q_iᵀ) + aaᵀ,
         U_Li⁺ = m P_i M_iᵀ + m q_i e_iᵀ + a (M_i q_i + e_i)ᵀ,    U_Lj⁺ = m Q_ij + a v_jᵀ,
-        U_ii⁺ = M_i P_i M_iᵀ + M_i q_i e_iᵀ + e_i (M_i q_i)ᵀ + e_i e_iᵀ + s_i² Cov w_i,
+        U_ii⁺ = M_i P_i M_iᵀ + M_i q_i e_iᵀ + e_i (M_i q_i)ᵀ + e_i e_iᵀ + s_i² (Cov w_i + Cov g_i),
         U_ij⁺ = M_i Q_ij + e_i v_jᵀ  (j ≠ i),
 
-    the rest stays; the next moments are the averages over i with weights π_i.
+    Cov g_i being that of gradients over samples at (P_i, q_i), if they are; the rest stays; the
+    next moments are the averages over i with weights π_i.
 
     Attributes
     ----------
@@ -90,21 +92,24 @@ class Update:
     outer : array (N p, p + 1)
         π_i (½M_i, e_i): E U_ij⁺ = U_ij + B_ij + B_jiᵀ with B_ij = ``inner`` U_ij +
         ``outer`` (U_Lj, v_jᵀ).
+    spread : SampleSpread, optional
+        Where answers are over samples of records.
     """
 
     process: GossipMap
     pushed: Array
     inner: Array
     outer: Array
+    spread: SampleSpread | None = None
 
     @classmethod
-    def of(cls, process: GossipMap, pushed: Array) -> "Update":
+    def of(cls, process: GossipMap, pushed: Array, spread: SampleSpread | None = None) -> "Update":
         """Prepare what is the same in all updates."""
         p, chance = process.n_features, process.probability[:, None, None]
         inner = chance * (process.factor / 2 - np.eye(p))
         drifts = (process.probability[:, None] * process.drift)[:, :, None]
         outer = np.concatenate([chance * process.factor / 2, drifts], 2)
-        return cls(process, pushed, inner, outer.reshape(process.n_owners * p, p + 1))
+        return cls(process, pushed, inner, outer.reshape(process.n_owners * p, p + 1), spread)
 
     def advance(self, now: Deviations) -> None:
         """Make the update."""
@@ -138,6 +143,8 @@ class Update:
         mixed = moved[:, :, None] * e[:, None, :]
         copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
         copy += e[:, :, None] * e[:, None, :] + self.pushed
+        if self.spread is not None:
+            copy += np.square(self.process.step)[:, None, None] * self.spread.at(middle, q)
         return Given(own, q, moved, middle, central_copy, copy)
 
     def _crossed(self, now: Deviations, given: Given) -> Array:

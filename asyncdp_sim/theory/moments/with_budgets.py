@@ -6,6 +6,7 @@ import numpy.typing as npt
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, injected, started
+from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -28,6 +29,7 @@ def capped_moments(
     *,
     noise: Shape = "vector",
     initial: Initial = "zeros",
+    spread: SampleSpread | None = None,
 ) -> Moments:
     """Run the recursion over the counts m_i of answers so far: exact, whatever the caps.
 
@@ -46,7 +48,7 @@ def capped_moments(
         The algorithm with its numbers; π_i while nobody is silent.
     answers : array of int (N,)
         K_i ≥ 1.
-    noise_variance, noise, initial
+    noise_variance, noise, initial, spread
         As for :func:`~asyncdp_sim.theory.moments.per_update.moments`.
 
     Returns
@@ -82,7 +84,7 @@ def capped_moments(
                 share = weight[rows, i]
                 some, means = chance[rows] * share, v[rows] * share[:, None, None]
                 squares = u[rows] * share[:, None, None, None, None]
-                _turn(process, i, some, means, squares, pushed[i])
+                _turn(process, i, some, means, squares, pushed[i], spread)
                 for total, each in zip(sums, (some, means, squares), strict=True):
                     total[to] += each
             chance, v, u = sums
@@ -100,7 +102,15 @@ def capped_moments(
     )
 
 
-def _turn(process: GossipMap, i: int, chance: Array, v: Array, u: Array, pushed: Array) -> None:
+def _turn(
+    process: GossipMap,
+    i: int,
+    chance: Array,
+    v: Array,
+    u: Array,
+    pushed: Array,
+    spread: SampleSpread | None,
+) -> None:
     """Replace moments on events of these probabilities by those after an update of owner i.
 
     Parameters
@@ -114,6 +124,8 @@ def _turn(process: GossipMap, i: int, chance: Array, v: Array, u: Array, pushed:
     u : array (S, N + 1, p, N + 1, p)
     pushed : array (p, p)
         What noise adds to E u_i u_iᵀ.
+    spread : SampleSpread or None
+        Where answers are over samples of records.
     """
     big, own = process.factor[i], 1 + i
     # both models are made of the average: θ_L⁺ and θ_i⁺ are [m I; M_i] ū + [a; e_i], and noise
@@ -128,6 +140,8 @@ def _turn(process: GossipMap, i: int, chance: Array, v: Array, u: Array, pushed:
     new += mixed + mixed.transpose(0, 3, 4, 1, 2)
     new += np.einsum("s,xa,yd->sxayd", chance, drift, drift)
     new[:, 1, :, 1] += chance[:, None, None] * pushed
+    if spread is not None:
+        new[:, 1, :, 1] += process.step[i] ** 2 * spread.of_owner(i, middle, q, chance)
     rows = np.einsum("xab,sbjc->sxajc", turn, met, optimize=True)
     rows += np.einsum("xa,sjc->sxajc", drift, v)
     pair = [0, own]

@@ -61,6 +61,7 @@ def test_importing_it_loads_next_to_nothing() -> None:
     assert int(count) < 10  # each is of the standard library, or the package itself
 
 
+@pytest.mark.long
 def test_every_name_has_an_example_that_runs(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ def pictured() -> list[type]:
     return found
 
 
+@pytest.mark.long
 def test_the_typed_example_runs(tmp_path: Path) -> None:
     """Its types are checked with the rest of the house."""
     assert first_steps.main(tmp_path)[0].startswith("loose against strict, paired by replicate")

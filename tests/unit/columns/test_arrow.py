@@ -91,6 +91,7 @@ def test_a_table_says_what_its_columns_mean() -> None:
     assert table.to_pydict() == {"theta_L": [1.0, 1.0], "other": ["a", None]}
 
 
+@pytest.mark.long
 def test_a_run_is_written_without_pandas(tmp_path: Path) -> None:
     """It takes half a second and 50 MiB, in every process."""
     (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")

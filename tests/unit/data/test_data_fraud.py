@@ -135,6 +135,7 @@ print((peak(rows) - little) / rows)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the highest use of memory is read in /proc")
+@pytest.mark.long
 def test_records_are_in_memory_once(tmp_path):
     """Of 29 float64 features a row, with what else is known of it: as a frame too it is 600 bytes.
 

@@ -126,6 +126,7 @@ def test_overlap_on_the_real_table(published):
 
 @needs_real
 @pytest.mark.parametrize(("scalar", "slope"), [(True, 0.3), (False, 0.1)])
+@pytest.mark.long
 def test_the_cost_of_privacy_is_of_the_published_size(published, scalar, slope):
     """Figures 5 and 6 draw E ψ = 2.1536e9/(ε n_i)², on the full table; this is its first part.
 

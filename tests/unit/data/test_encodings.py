@@ -36,6 +36,8 @@ def codes(encoding, cells, public, decimal="."):
          [[0, 0, 0, 1, 0], [0, 0, 1, 0, 1]]),
         (OneHot(values=("z", "b")), ["z", "a", "b"], 0, ("c = z", "c = b"),
          [[1, 0, 0], [0, 0, 1]]),
+        (OneHot(least=2), ["z", "c", "b", "b", "c", "a", "c"], 5, ("c = b", "c = c"),
+         [[0, 0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0, 1]]),
         (Ordinal(), ["z", "b", None, "a", "b"], 2, ("c",), [[2, 1, 2, 0, 1]]),
         (Ordinal(order=("low", "mid", "high")), ["high", "?", "low", "mid", "high"], 2, ("c",),
          [[2, 1.5, 0, 1, 2]]),
@@ -187,6 +189,8 @@ def test_public_rows_that_do_not_do(tmp_path):
          "order"),
         ({"kind": {"kind": "date", "since": "May"}},
          "columns.kind.since: given 'May'; allowed is a date such as 2020-05-17"),
+        ({"sex": {"kind": "one-hot", "values": ["f"], "least": 3}},
+         "columns.sex.least: given 3; allowed is 1 beside values, which have a column each"),
         ({"y": "drop"},
          "columns.y: given 'drop'; allowed for the target is an encoding that makes one number of "
          "a cell"),

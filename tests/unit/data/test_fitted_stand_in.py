@@ -69,6 +69,22 @@ def test_where_owners_are_alike_gradients_spread_as_those_of_the_public_rows():
     assert np.abs(score / (spreads[1].std(axis=0) / np.sqrt(len(y)))).max() < 4.5
 
 
+def test_clipped_gradients_pull_nowhere_where_the_public_rows_pull():
+    """At the least squares of all: errors are skewed, and these have either sign alike."""
+    given = known(spread=0.0, seen=1)
+    theta = np.linalg.lstsq(given.features, given.targets, rcond=None)[0]
+    pulls = []
+    for kind in (PublicRows(), FittedTwin()):
+        x, y = together(kind.drawn(given, Streams(1)).owners)
+        gradients = x * (y - x @ theta)[:, None]
+        size = np.abs(gradients).sum(axis=1, keepdims=True)
+        clipped = gradients * np.minimum(1.0, np.median(size) / size)
+        score = clipped.mean(axis=0) / (clipped.std(axis=0) / np.sqrt(len(y)))
+        pulls.append(float(np.abs(score).max()))
+    assert pulls[0] > 20
+    assert pulls[1] < 4.5
+
+
 def own_truths(rows):
     return np.array([np.linalg.lstsq(x, y, rcond=None)[0] for x, y in rows])
 

@@ -58,6 +58,13 @@ def cycle(*values):
          Date(format="%b-%Y", since="1985-01-01"), ("dates as %b-%Y",)),
         ("when", cycle("2020-05-17", "2020-05-18", "2021-01-01"), "date",
          Date(since="2020-01-01"), ()),
+        ("place", ["a"] * 100 + ["b"] * 91 + ["c"] * 9, "text", OneHot(least=10), ()),
+        ("place", ["a"] * 100 + ["b"] * 90 + ["c"] * 10, "text", OneHot(), ()),
+        ("flag", ["n"] * 191 + ["y"] * 9, "text", Drop(),
+         ("nearly one value: others in 9 rows",)),
+        ("flag", ["n"] * 190 + ["y"] * 10, "text", OneHot(), ()),
+        ("sum", [None] * 191 + [2.5, *range(8)], "number", Drop(),
+         ("nearly one value: others in 8 rows",)),
     ],
 )  # fmt: skip
 def test_what_is_seen(name, values, kind, encoding, suspicious):

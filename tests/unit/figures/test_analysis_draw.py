@@ -16,7 +16,7 @@ from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import Line
-from asyncdp_sim.result import read_table
+from asyncdp_sim.reading import read_table
 from asyncdp_sim.runs import RunResult
 from tests.unit.figures.made import curve, made, scenario
 
@@ -281,6 +281,7 @@ def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path:
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.long
 def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
     result: Path, drawn_result: Path
 ) -> None:

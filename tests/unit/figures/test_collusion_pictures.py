@@ -80,6 +80,7 @@ def test_averaging_stays_below_what_epsilon_allows(tmp_path: Path) -> None:
         assert (picture.table[f"advantage_{epsilon:g}"] < advantage_bound(epsilon)).all()
 
 
+@pytest.mark.long
 def test_a_sweep_is_run_again_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.toml").write_text(SWEPT)
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")

@@ -277,6 +277,7 @@ def test_intervals_are_read_in_either_form() -> None:
     assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
 
 
+@pytest.mark.long
 def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) -> None:
     source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
     (source / "events.parquet").rename(result / "events.parquet")
@@ -284,6 +285,7 @@ def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) 
     assert names[-3:] == ["shares", "space-time", "utilisation"]
 
 
+@pytest.mark.long
 def test_a_learner_that_is_never_busy_has_no_utilisation_over_time(
     tmp_path: Path, result: Path
 ) -> None:

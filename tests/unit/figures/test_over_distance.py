@@ -28,6 +28,7 @@ def median(pairs: Pairs, hops: int) -> float:
     return float(middle[list(steps).index(hops)])
 
 
+@pytest.mark.long
 def test_the_entry_says_what_its_networks_give() -> None:
     said = " ".join(entry(NAME).scenario().description.split())
     ring, grid, near, complete = (whole(place) for place in range(4))

@@ -43,6 +43,7 @@ PICTURES: dict[str, Callable[[Result], Picture]] = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.long
 def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
     name: str, drawn_result: Path, tmp_path: Path, drawings: list[Figure]
 ) -> None:

@@ -33,7 +33,7 @@ def time(place: int) -> float:
     return float(cell(place).summary["simulated_time"])
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_the_entry_says_what_its_cells_give() -> None:
     said = " ".join(entry(NAME).scenario().description.split())
     four, sixteen, many = ((place, 4 + place, 8 + place) for place in (0, 2, 3))
@@ -61,6 +61,7 @@ def swept(tmp_path_factory: Any) -> Path:
     return Path(directory)
 
 
+@pytest.mark.long
 def test_the_study_draws_what_noise_adds(swept: Path) -> None:
     [drawn], said = studies.study(NAME, swept)
     assert said == []

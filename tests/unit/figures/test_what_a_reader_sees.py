@@ -180,6 +180,7 @@ def test_profits_axis_names_what_is_there_and_crosses_are_explained(
     assert named == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
 
 
+@pytest.mark.long
 def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path: Path) -> None:
     sizes, budgets = list(range(1, 11)), [1.0, 2.0, 3.0, 4.0] * 3
     pairs = [(size, epsilon) for size in sizes for epsilon in range(1, 12)]
@@ -240,6 +241,7 @@ def test_many_names_are_a_few_words() -> None:
     assert lettered("n_i = 3") == wrapped("n_i = 3") == "nᵢ = 3"
 
 
+@pytest.mark.long
 def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept: Path) -> None:
     draw_all(swept)
     said = (swept / "figures" / "captions.md").read_text()

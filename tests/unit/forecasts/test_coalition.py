@@ -154,7 +154,7 @@ SHY = banks((3000, 3000, 100), (5.0, 5.0, 0.05))
 LOUD = SHY | {"privacy": SHY["privacy"] | {"sensitivity": {"kind": "clip", "bound": 1.0}}}
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("raw", [SHY, LOUD], ids=["unclipped", "clipped"])
 def test_the_headline_agrees_with_an_independent_simulation(raw):
     scenario = Scenario.model_validate(raw)

@@ -35,7 +35,7 @@ def test_moments_beside_a_choice_are_what_a_forecast_of_its_scenario_says():
         assert told.run.updates == shown.setting.updates
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", [{}, CLIPPED])
 def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     asked = scenario(privacy=privacy)
@@ -52,7 +52,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     assert "not shown" not in gain
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", [{}, CLIPPED])
 def test_the_headline_agrees_with_an_independent_simulation(privacy):
     found = tune(scenario(privacy=privacy), lengths=(40,), replicates=32)
@@ -74,6 +74,7 @@ def test_moments_that_take_clipping_as_inactive_would_promise_half():
     assert found.best.setting.moments == pytest.approx(found.best.simulated.psi, rel=0.2)
 
 
+@pytest.mark.long
 def test_choices_near_by_are_no_better():
     found = tune(scenario(), lengths=(30, 60, 120), replicates=20)
     here = found.best.setting

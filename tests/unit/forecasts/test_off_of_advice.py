@@ -69,12 +69,13 @@ ADVICE = {
     "invite": ("--invite",),
     "market": ("--market", "1,1,2", "--target", "0.5"),
 }
-LONG = pytest.mark.oracle
+LONG = pytest.mark.long
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param("tune", marks=LONG), pytest.param("invite", marks=LONG), "market"]
 )
+@pytest.mark.long
 def test_that_of_advice_is_that_of_the_scenario_it_ends_with(command, name):
     asked = ADVICE[name]
     told = off_of(command.done("forecast", "s.toml", *asked, "--save", "best.toml").out)
@@ -89,6 +90,7 @@ def test_that_of_advice_is_that_of_the_scenario_it_ends_with(command, name):
         assert off_of(command.done("forecast", "s.toml", *asked, "--private").out) == []
 
 
+@pytest.mark.long
 def test_that_of_each_cell_of_a_sweep_is_that_of_its_own_forecast(command, tmp_path):
     swept, _ = load(tmp_path / "swept.toml")
     points = grid(swept)

@@ -104,6 +104,7 @@ def told(asked: Scenario) -> tuple[float, float]:
     return psi, off.psi_half_width
 
 
+@pytest.mark.long
 def test_its_half_width_covers_what_noise_makes(folder):
     """Eight releases differ from the truth as much as each says, in the root mean square."""
     known = population(scenario(folder), "own", private=True)
@@ -116,6 +117,7 @@ def test_its_half_width_covers_what_noise_makes(folder):
     assert np.std(psi) > 0.02 * truth
 
 
+@pytest.mark.long
 def test_that_of_public_rows_covers_which_rows_are_public(folder, tmp_path):
     """Eight public files of like rows: forecasts differ as much as each says."""
     g, found = np.random.default_rng(2), []

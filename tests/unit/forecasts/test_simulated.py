@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.simulated import REPLICATES, _final, _mean
+from asyncdp_sim.forecasts.rehearsal import final_psi
+from asyncdp_sim.forecasts.simulated import REPLICATES, _mean
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -20,7 +21,7 @@ CURVE = np.array(
 
 def test_a_run_that_has_ended_stays_where_it_ended() -> None:
     assert _mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
-    assert _final(CURVE).tolist() == [2.0, 3.0]
+    assert final_psi(CURVE).tolist() == [2.0, 3.0]
 
 
 TRUSTED = {

@@ -22,9 +22,7 @@ def test_start_runs_up_to_the_first_event_without_an_event() -> None:
 
     kernel.start(activity())
     assert done == ["before"]
-    assert [(tick, priority) for tick, priority, _, _ in kernel._queue] == [
-        (5, Priority.CLOCK_TICK)
-    ]
+    assert [(tick, priority) for tick, priority, *_ in kernel._queue] == [(5, Priority.CLOCK_TICK)]
     kernel.run_before()
     assert done == ["before", "after"]
 

@@ -23,7 +23,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.result import read_table
+from asyncdp_sim.reading import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -330,6 +330,7 @@ def test_every_sign_of_a_row_has_the_same_length() -> None:
         assert upper == pytest.approx((np.abs(x).sum() ** 2 + x @ x) / 2)
 
 
+@pytest.mark.long
 def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
     """Two steps of one rival: the better one is drawn, beside statistics, for each N."""
     gossip = [

@@ -124,6 +124,7 @@ def two_processes() -> Iterator[Executor]:
 
 
 @pytest.mark.parametrize("kind", ["logistic", "svm", "huber", "mlp"])
+@pytest.mark.long
 def test_the_command_runs_each_model_alike_on_one_worker_and_two(
     kind: str,
     command: Command,

@@ -182,6 +182,7 @@ def test_gossip_without_a_learner_has_no_copies():
         parse(Scenario, raw)
 
 
+@pytest.mark.long
 def test_who_profits_in_a_copy_does_so_from_an_epsilon_that_it_has():
     """Also the learner, whose own answers are exact: "never" would contradict that it profits."""
     root = Path(__file__).parents[3] / "scenarios" / "catalogue"

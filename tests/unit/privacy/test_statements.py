@@ -18,7 +18,7 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

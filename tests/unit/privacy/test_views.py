@@ -122,6 +122,7 @@ def test_random_meetings_and_lost_messages_give_what_fractions_do(name: str, los
     assert 0 <= found.min() <= found.max() <= 1
 
 
+@pytest.mark.long
 def test_long_runs_are_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of rounding, added up as if none cancelled, a millionth is what comes of it."""
     doubts: list[float] = []

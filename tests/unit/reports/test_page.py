@@ -20,13 +20,13 @@ from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.privacy.label import label
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.owners import owners as owners_of
 from asyncdp_sim.reports.privacy import banner
 from asyncdp_sim.reports.spacetime import _again
-from asyncdp_sim.result import read_manifest
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
 
 
@@ -254,6 +254,7 @@ def test_templates_travel_with_the_package() -> None:
     assert here <= packed
 
 
+@pytest.mark.long
 def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
     tmp_path: Path,
 ) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim import result
 from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.result import Writer, read_manifest
+from asyncdp_sim.reading import read_manifest, read_table
+from asyncdp_sim.result import Writer
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -94,7 +94,7 @@ def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path: Path
     assert first.read_bytes() == second.read_bytes()
     assert said_by(first) == SAID.metadata()
     assert said_by(first)["asyncdp.label"] == "Private: ε = 1."
-    assert list(result.read_table(first.parent, "some")["x"]) == [1, 2]
+    assert list(read_table(first.parent, "some")["x"]) == [1, 2]
 
 
 def made(directory: Path, file: Path, **summary: Any) -> list[str]:

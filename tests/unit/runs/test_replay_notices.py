@@ -227,6 +227,19 @@ def test_another_processor_or_commit_is_a_note(two: Path) -> None:
     assert notes[1] == f"{two / 'kept'} was made on a processor with other features"
 
 
+def test_another_event_loop_is_a_note(two: Path) -> None:
+    """In the manifest of a result, and in what a sweep keeps with the traces of a network."""
+    said_by = [each for each in (two / "kept").rglob("*.json") if b'"loop"' in each.read_bytes()]
+    assert len(said_by) > 0
+    for file in said_by:
+        made = json.loads(file.read_bytes())
+        assert made["loop"] == "simpy"
+        with edited(file, json.dumps(made | {"loop": "compiled"}).encode()):
+            said, [note] = noticed(two)
+        assert said == ""
+        assert "by the event loop compiled, here simpy" in note
+
+
 @pytest.mark.parametrize(("before", "after"), [("true", "1"), ("1", "1.0")])
 def test_what_only_looks_alike_differs(before: str, after: str, two: Path) -> None:
     """In Python ``True == 1 == 1.0``; in a manifest they are three values."""

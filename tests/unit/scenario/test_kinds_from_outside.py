@@ -164,6 +164,7 @@ def test_momentum_of_none_is_a_plain_step(scenario: Scenario, momentum: Any) -> 
     assert not np.allclose(heavy.models, theirs.models, rtol=1e-3, atol=0)
 
 
+@pytest.mark.long
 def test_other_processes_load_the_file(scenario: Scenario, momentum: Any) -> None:
     each = scenario.replace(algorithm=momentum(step=0.01))
     assert curve(each, workers=2) == curve(each)

@@ -298,6 +298,7 @@ def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:
         load(tmp_path / "s.toml", ["owners.count=4"])
 
 
+@pytest.mark.long
 def test_an_attack_calls_owners_by_their_numbers() -> None:
     asked = scenario({"only": ["B", "E"]}, run={"updates": 10})
     lines = audit(asked, answers=1000, runs=100, confidence=0.999).lines()

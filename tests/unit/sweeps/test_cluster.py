@@ -41,6 +41,7 @@ def cluster(
         process.wait()
 
 
+@pytest.mark.long
 def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(
     cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
 ) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.errors import MachineError, ResultError
 from asyncdp_sim.on_screen import result_lines
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
@@ -91,7 +91,7 @@ def test_a_full_disk_is_said_and_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(ResultError, match="No space left on device"):
+        with pytest.raises(MachineError, match="no space left on device"):
             sweep(scenario, tmp_path / "result")
     kept = contents(tmp_path / "result") if (tmp_path / "result").exists() else {}
     assert not any(name.endswith(".tmp") or ".partial" in name for name in kept)

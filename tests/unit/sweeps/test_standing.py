@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.on_screen import notes
 from asyncdp_sim.provenance import versions
-from asyncdp_sim.result import read_manifest
+from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command

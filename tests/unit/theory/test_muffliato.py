@@ -69,6 +69,7 @@ def row(name: str, steps: int) -> str:
     return f"| {name} | {steps} | {means} | {above.mean():.0%} | {loose:.1f} |"
 
 
+@pytest.mark.long
 def test_the_page_says_where_the_sum_is_exceeded_and_where_it_is_loose() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name in GRAPHS:

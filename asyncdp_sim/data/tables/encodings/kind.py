@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from typing_extensions import override
@@ -81,6 +81,10 @@ class EncodingKind(Kind):
         """Return a fault where it has nothing to learn from."""
         told = self.needs_public() if public_records == 0 else None
         return [] if told is None else [Fault(key, f"{self.kind!r}, without public rows", told)]
+
+    def without_rare(self, public: "pd.Series", least: int) -> Self:  # noqa: ARG002
+        """Return the encoding with no code of its own for what fewer public cells have."""
+        return self
 
     @abstractmethod
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:

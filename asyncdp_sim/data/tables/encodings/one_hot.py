@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict
+from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import written
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import about
 
@@ -18,7 +20,12 @@ Texts = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
 
 
 class OneHot(EncodingKind):
-    """A column of 0 and 1 for each value. A cell with none of them is 0 in all."""
+    """A column of 0 and 1 for each value. A cell with none of them is 0 in all.
+
+    A value that few public rows have is large once columns are scaled by their deviations,
+    √(M/m) where m of M rows have it, and private rows may have it as often or hardly ever:
+    ``least`` leaves it out.
+    """
 
     as_written = True
 
@@ -29,11 +36,23 @@ class OneHot(EncodingKind):
             "The values that have a column, as written; absent, those of the public rows, sorted"
         ),
     ] = None
+    least: Annotated[
+        int,
+        Field(ge=1),
+        about("Public rows that have a value, at least, for it to have a column", "rows"),
+    ] = 1
+
+    @model_validator(mode="after")
+    def _counts_what_is_learned(self) -> Self:
+        if self.values is not None and self.least > 1:
+            allowed = "allowed is 1 beside values, which have a column each"
+            raise faults_of([Fault("least", str(self.least), allowed)])
+        return self
 
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(values=("a", "c")))
+        return (cls(), cls(values=("a", "c")), cls(least=2))
 
     @property
     @override
@@ -45,8 +64,13 @@ class OneHot(EncodingKind):
         return "allowed with values = [...] alone" if self.values is None else None
 
     @override
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        rare = self.values is None and len(_frequent(public, least)) < len(distinct(public))
+        return self.model_copy(update={"least": least}) if rare else self
+
+    @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        values = distinct(public) if self.values is None else list(dict.fromkeys(self.values))
+        values = list(dict.fromkeys(self.values or _frequent(public, self.least)))
         places = {value: float(place) for place, value in enumerate(values)}
 
         def read(column: "pd.Series") -> Cells:
@@ -56,11 +80,21 @@ class OneHot(EncodingKind):
                          found.misfits)  # fmt: skip
 
         def said(_: int, misfits: int) -> str:
-            told = "{column}: {values} columns of 0 and 1; 0 in all for unseen values ({rows} rows)"
-            return Counted(f"{told}.", column=name, values=len(values), rows=misfits)
+            others = "unseen" if self.least == 1 else "unseen and rare"
+            told = "{column}: {values} columns of 0 and 1; 0 in all for "
+            told += f"{others} values ({{rows}} rows)."
+            return Counted(told, column=name, values=len(values), rows=misfits)
 
         names = tuple(f"{name} = {value}" for value in values)
         return Codes(names, read, (0.0,) * len(values), said)
+
+
+def _frequent(public: "pd.Series", least: int) -> list[str]:
+    """Return what is written in so many cells at least, sorted."""
+    if least == 1:
+        return distinct(public)
+    counts = public.dropna().map(written).value_counts()
+    return sorted(str(value) for value, count in counts.items() if count >= least)
 
 
 def distinct(public: "pd.Series") -> list[str]:

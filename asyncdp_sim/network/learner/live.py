@@ -8,7 +8,8 @@ from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.learner import Broadcast, Learner
+from asyncdp_sim.network.learner.exchanges import Broadcast
+from asyncdp_sim.network.learner.learner import Learner
 from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
 
 ANSWER_WITHHELD = EventKind.answer_withheld
@@ -62,7 +63,7 @@ class LiveLearner(Learner):
     learning : Learning
         Whom to tell of reads and updates.
     kernel, recorder, updates, answers_allowed, answers_per_update, answers_once, aggregation
-        As of :class:`Learner`.
+        As of :class:`~.learner.Learner`.
     stops : bool
         Whether the one who is told may end the run at an update.
     """

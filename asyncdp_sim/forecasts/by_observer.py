@@ -1,0 +1,157 @@
+"""What a scenario costs its owners against each observer that applies, side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from asyncdp_sim.forecasts.advice.who_profits import prospects, value_alone
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.observers import Observer, ObserverKind
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import members
+from asyncdp_sim.streams import Streams
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """What owners' records cost against one observer, by one simulated network.
+
+    Attributes
+    ----------
+    name, observer : str
+        What it is called in a table, and who it is.
+    epsilon : float
+        The largest ε over owners, at the noise of the scenario.
+    least : float or None
+        The largest ε of a pair of datasets, below which no claim is true; None where none is
+        known.
+    quieter : float
+        The share of the noise at which some owner's ε against it would be its whole budget.
+    psi : float or None
+        Expected ψ with so much noise; None where exact moments do not apply.
+    profit : int or None
+        How many owners profit then.
+    """
+
+    name: str
+    observer: str
+    epsilon: float
+    least: float | None
+    quieter: float
+    psi: float | None
+    profit: int | None
+
+
+def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[Against, ...]:
+    """Return what each observer that applies learns; nothing where only one does.
+
+    Parameters
+    ----------
+    known : Population
+    heterogeneity : float, optional
+        As for :func:`~asyncdp_sim.forecasts.forecast`.
+    """
+    observers = applying(known.scenario) if known.scenario.privacy.hides else []
+    if len(observers) < 2:
+        return ()
+    return tuple(
+        _against(known, _with(known.scenario, {"observer": each}), each, heterogeneity)
+        for each in observers
+    )
+
+
+def applying(scenario: Scenario) -> list[ObserverKind]:
+    """Return the observers whose ε is known in a scenario, the scenario's own among them."""
+    kinds = cast("list[type[ObserverKind]]", members(Observer))
+    ways = [way for kind in kinds for way in kind.ways()]
+    own = scenario.privacy.listener
+    if own not in ways:
+        ways.append(own)
+    return [way for way in ways if len(way.misfits(_with(scenario, {"observer": way}))) == 0]
+
+
+def _against(
+    known: Population, asked: Scenario, observer: ObserverKind, heterogeneity: float | None
+) -> Against:
+    privacy, n_owners = asked.privacy, asked.owners.count
+    accountant = privacy.accountant_for(n_owners, asked.run.updates)
+    scope = Streams(asked.run.seed).within("forecast", "observer")
+    learned = observer.listening(asked).learned(accountant, [simulate(asked.network, scope)])
+    quieter, louder = 1.0, asked
+    if accountant.multiplier is not None and len(privacy.prices(n_owners)) == 0:
+        quieter = _quieter(privacy.epsilons(n_owners), learned.most[0], accountant.delta)
+        louder = _with(asked, {"epsilon": _budgets(asked, quieter, accountant.delta)})
+    psi, profit = _outcome(known, louder, heterogeneity)
+    least = None if learned.least is None else float(learned.least.max())
+    names = (observer.name, observer.words())
+    return Against(*names, float(learned.most.max()), least, quieter, psi, profit)
+
+
+def _quieter(budgets: Array, learned: Array, delta: float) -> float:
+    """Return the largest share of noise, of all alike, at which nobody exceeds its budget."""
+    shares = [
+        gaussian_multiplier(budget, delta) / gaussian_multiplier(spent, delta)
+        for budget, spent in zip(budgets.tolist(), learned.tolist(), strict=True)
+        if spent > 0
+    ]
+    return min(1.0, max(shares, default=1.0))
+
+
+def _budgets(asked: Scenario, quieter: float, delta: float) -> tuple[float, ...]:
+    """Return ε_i of whoever hears every answer, where noise is only so large a share."""
+    budgets = asked.privacy.asked(asked.owners.count).tolist()
+    return tuple(
+        gaussian_epsilon(gaussian_multiplier(each, delta) * quieter, delta) for each in budgets
+    )
+
+
+def _outcome(
+    known: Population, scenario: Scenario, heterogeneity: float | None
+) -> tuple[float | None, int | None]:
+    which = "common" if known.common else "own"
+    there = population(scenario, which, private=known.private, dataset=known.dataset)  # type: ignore[arg-type]
+    found = moment_forecast(there, heterogeneity)
+    if not isinstance(found, MomentForecast) or there.objective is None:
+        return None, None
+    alone = value_alone(there, there.objective, found.apart)
+    psi = float(found.psi[-1])
+    owners = prospects(there, alone, psi, found.noise_free, found.answers)
+    return psi, sum(owner.profits for owner in owners)
+
+
+def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
+    privacy = scenario.privacy.model_copy(update=changed)
+    return scenario.model_copy(update={"privacy": privacy})
+
+
+def as_rows(found: Sequence[Against]) -> list[list[str]]:
+    """Return a table of texts, its header first."""
+    header = ["ε against", "at most", "at least", "noise", "ψ then", "profit"]
+
+    def told(figure: float | None) -> str:
+        return "–" if figure is None else f"{figure:.4g}"
+
+    return [
+        header,
+        *(
+            [
+                each.name,
+                told(each.epsilon),
+                told(each.least),
+                told(each.quieter),
+                told(each.psi),
+                told(each.profit),
+            ]
+            for each in found
+        ),
+    ]
+
+
+__all__ = ["Against", "applying", "as_rows", "by_observer"]

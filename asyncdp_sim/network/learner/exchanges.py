@@ -1,0 +1,169 @@
+"""Exchanges between owners and learner, from their queries to their ends."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.network.learner.absences import Absences
+from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome, Recorder
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+QUERY_ARRIVES = Priority.QUERY_ARRIVES
+TURN = Priority.TURN
+UNRELEASED = ExchangeOutcome.unreleased
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """A query sent to all owners: its message number, when it was read, and of which model."""
+
+    message: int
+    read_tick: int
+    read_k: int
+    sent: object = None
+
+
+class Exchanges:
+    """Exchanges that are open, and those that the learner gave up; the base of a learner.
+
+    Parameters
+    ----------
+    kernel, recorder
+        The clock, and who takes notes.
+
+    Attributes
+    ----------
+    event : callable
+        Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
+    keeps_events : bool
+        Whether events are kept; on the path of every update nobody is told of them otherwise.
+    updates : int
+        k, the number of updates applied so far.
+    messages : int
+        How many messages have been numbered: attempts, fresh answers and broadcasts.
+    broadcasts : int
+        How many queries were sent to all owners.
+    newest : Broadcast or None
+        The last query sent to all owners.
+    open : dict
+        From its message to an exchange that may still be used.
+    absences : Absences
+        Who waits for an owner.
+    idle : Signal or None
+        Happens when no exchange is open any more, where somebody waits for that.
+    masked : list of Exchange
+        Open ones whose answers have arrived and are in sums that are not.
+    kept_elsewhere : callable
+        From the tick at which the run ends to the open exchanges that somebody else keeps, each
+        with its end; nobody does unless a protocol says so.
+    """
+
+    def __init__(self, kernel: Kernel, recorder: Recorder) -> None:
+        self.kernel = kernel
+        self.recorder = recorder
+        self.event = recorder.event
+        self.keeps_events = recorder.keeps_events
+        self.updates = 0
+        self.messages = 0
+        self.broadcasts = 0
+        self.newest: Broadcast | None = None
+        self.open: dict[int, Exchange] = {}
+        self.absences = Absences(kernel)
+        self.idle: Signal | None = None
+        self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
+        self.masked: list[Exchange] = []
+        self._given_up: dict[int, Exchange] = {}
+
+    def broadcast(self) -> Broadcast:
+        """Read the model for all owners."""
+        self.messages += 1
+        self.broadcasts += 1
+        self.newest = Broadcast(self.messages, self.kernel.tick, self.updates)
+        self.event(EventKind.broadcast_sent, 0, self.messages)
+        return self.newest
+
+    def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
+        """Open an owner's exchange on a query that was sent to all."""
+        now = self.kernel.tick
+        exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
+        return self._opened(exchange)
+
+    def repeat(self, former: Exchange) -> Exchange:
+        """Open an exchange for a fresh answer to the query of one that has ended."""
+        self.messages += 1
+        self.recorder.recomputed += 1
+        now = self.kernel.tick
+        read = (former.read_tick, former.read_k, former.peer)
+        exchange = Exchange(self.messages, former.owner, now, *read)
+        return self._opened(exchange)
+
+    def _opened(self, exchange: Exchange) -> Exchange:
+        """Keep count of an exchange whose query was read some updates ago."""
+        self.open[exchange.message] = exchange
+        self.recorder.in_flight_total += self.updates - exchange.read_k
+        return exchange
+
+    def expire(self, exchange: Exchange) -> None:
+        """Give up waiting; whatever the owner still does, the exchange is dated to now."""
+        exchange.ended = (self.kernel.tick, self.updates)
+        self._given_up[exchange.message] = self.open.pop(exchange.message)
+
+    def expire_all(self) -> None:
+        """Give up waiting for whatever is open; what waits for its owner learns of it."""
+        told = Signal(self.kernel)
+        for exchange in [each for each in self.open.values() if each not in self.masked]:
+            self.event(EventKind.timeout, exchange.owner, exchange.message)
+            self.expire(exchange)
+            told.callbacks += self.absences.dropped(exchange.owner)
+        told.fire(self.kernel.tick, QUERY_ARRIVES)
+        self.rest()
+
+    def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
+        """Turn away an answer that has arrived."""
+        kind = EventKind.answer_discarded
+        self.event(kind, exchange.owner, exchange.message, attempt, detail)
+        self.drop(exchange, ExchangeOutcome.discarded)
+
+    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
+        """Note that an exchange has ended without an update."""
+        exchange.outcome = outcome
+        if exchange.ended is None:
+            del self.open[exchange.message]
+            end_tick, end_k = self.kernel.tick, self.updates
+            if self.idle is not None and len(self.open) == len(self.masked):
+                self.rest()
+        else:
+            del self._given_up[exchange.message]
+            end_tick, end_k = exchange.ended
+        if exchange.transmissions == 0:
+            exchange.release_tick = end_tick
+        self.recorder.exchange(exchange, end_tick, end_k)
+
+    def until_idle(self) -> Signal:
+        """Return what happens when no exchange is open any more."""
+        self.idle = Signal(self.kernel)
+        return self.idle
+
+    def rest(self) -> None:
+        """Tell whoever waits that no exchange is open."""
+        if self.idle is not None:
+            self.idle.fire(self.kernel.tick, TURN)
+            self.idle = None
+
+    def close(self, end_tick: int) -> None:
+        """Note the exchanges that the end of the run has cut short."""
+        elsewhere = self.kept_elsewhere(end_tick)
+        for exchange in self.masked:  # no sum of theirs is opened any more
+            said = (exchange.owner, exchange.message, exchange.transmissions)
+            self.event(EventKind.answer_discarded, *said, Detail.unopened)
+            exchange.outcome = ExchangeOutcome.discarded
+        for exchange in (*elsewhere, *self._given_up.values(), *self.open.values()):
+            ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
+            if exchange.outcome is UNRELEASED:
+                exchange.release_tick = ended[0]
+            self.recorder.exchange(exchange, *ended)
+
+
+def _nobody(end_tick: int) -> Iterable[Exchange]:  # noqa: ARG001
+    """Return nothing: every open exchange is the learner's."""
+    return ()

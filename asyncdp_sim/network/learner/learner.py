@@ -1,0 +1,252 @@
+"""The learner: reads its model for an owner, applies the answer, counts, and ends the run.
+
+What the model is, the network does not know. This learner tells nobody of reads and updates: the
+trace alone is recorded, for replay. One who does is :class:`~.live.LiveLearner`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.network.delivery.aggregation import Aggregation
+from asyncdp_sim.network.learner.exchanges import Exchanges
+from asyncdp_sim.network.learner.lock import Lock
+from asyncdp_sim.network.learner.sums import Sums
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
+
+# Bound once: looking a member up in its enumeration costs as much as a function call.
+ANSWER_DELIVERED = EventKind.answer_delivered
+ANSWER_RELEASED = EventKind.answer_released
+APPLIED = ExchangeOutcome.applied
+IN_FLIGHT = ExchangeOutcome.in_flight
+QUERY_SENT = EventKind.query_sent
+REQUEST_REFUSED = EventKind.request_refused
+REQUEST_SENT = EventKind.request_sent
+UPDATE_APPLIED = EventKind.update_applied
+
+
+class Learner(Exchanges):
+    """Serves exchanges and counts updates.
+
+    Parameters
+    ----------
+    kernel, recorder
+        The clock, and who takes notes.
+    updates : int
+        T; the run stops with update T.
+    answers_allowed : sequence of int
+        Distinct answers that each owner may release.
+    answers_per_update : int, optional
+        B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
+        :meth:`update`.
+    answers_once : bool
+        Whether an owner's first answer is its only one, and what follows is worked out of it.
+    aggregation : Aggregation, optional
+        How answers are summed before they can be used; absent, each is used when it arrives.
+
+    Attributes
+    ----------
+    lock : Lock
+        Held while an owner is served alone.
+    answers_left : list of int
+        By owner number: distinct answers that the owner may still release.
+    active : set of int
+        Owners that may still ask: their budget is not spent and they have not left.
+    horizon : int
+        T.
+    sums : Sums or None
+        Where answers that have arrived are masked; they are used when their sum is opened.
+    reached : bool
+        Whether the run was ended since the model is as it was wanted.
+    stalled : bool
+        Whether the run was ended since nothing was released for too long.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        recorder: Recorder,
+        updates: int,
+        answers_allowed: Sequence[int],
+        answers_per_update: int | None = 1,
+        *,
+        answers_once: bool = False,
+        aggregation: Aggregation | None = None,
+    ) -> None:
+        super().__init__(kernel, recorder)
+        self._attempts = recorder.attempts
+        self._note = recorder.exchange
+        self._tick = recorder.update_ticks.append
+        self.lock = Lock(kernel, self.event)
+        self.answers_left = [0, *answers_allowed]
+        self.horizon = updates
+        self._per_update = 0 if answers_per_update is None else answers_per_update
+        self._lacking = self._per_update  # counts down to the update; below 0 it never comes to it
+        self._answered: set[int] | None = set() if answers_once else None
+        self.sums: Sums | None = None
+        if aggregation is not None:
+            self.sums = Sums(self, aggregation, self._per_update)
+            self.apply = self.sums.gather  # type: ignore[method-assign]  # others are not asked
+        self.reached = False
+        self.stalled = False
+        self.active = set(range(1, len(answers_allowed) + 1))
+        self._awaited = set(self.active)
+        self._pending = 0
+
+    def begin(self, owner: int) -> int:
+        """Note an owner's attempt; return the number of its message, open until :meth:`finish`."""
+        self._pending += 1
+        self.messages += 1
+        self._attempts[owner] += 1
+        return self.messages
+
+    def request(self, owner: int) -> int:
+        """Begin an attempt by asking the learner; return the number of its message."""
+        self._pending += 1
+        self.messages = message = self.messages + 1
+        self._attempts[owner] += 1
+        if self.keeps_events:
+            self.event(REQUEST_SENT, owner, message)
+        return message
+
+    def refuse(self, owner: int, message: int) -> None:
+        """Turn a request away."""
+        self.recorder.refused[owner] += 1
+        if self.keeps_events:
+            self.event(REQUEST_REFUSED, owner, message)
+
+    def refuse_at_once(self, owner: int) -> None:
+        """Turn a request away the moment it is made: the attempt is over."""
+        self.messages = message = self.messages + 1
+        self._attempts[owner] += 1
+        self.recorder.refused[owner] += 1
+        if self.keeps_events:
+            self.event(REQUEST_SENT, owner, message)
+            self.event(REQUEST_REFUSED, owner, message)
+
+    def turn_away(self, owners: npt.NDArray[np.int64]) -> None:
+        """Count requests that were refused the moment they were made, and left no event."""
+        self.messages += len(owners)
+        self.recorder.turned_away(owners)
+
+    def miss(self, owner: int, message: int, detail: Detail) -> None:
+        """Note that a request was lost on the way."""
+        self.recorder.unheard[owner] += 1
+        self.event(EventKind.request_lost, owner, message, detail=detail)
+
+    def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
+        """Read a model for an owner that asked at ``request_tick``, and send it the query."""
+        exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
+        self.open[message] = exchange
+        if self.keeps_events:
+            self.event(QUERY_SENT, owner, message)
+        return exchange
+
+    def release(self, exchange: Exchange) -> None:
+        """Note that the first transmission of the answer begins; its privacy cost falls here."""
+        owner = exchange.owner
+        exchange.release_tick = self.kernel.tick
+        exchange.transmissions = 1
+        exchange.outcome = IN_FLIGHT
+        if self._answered is not None:
+            if owner in self._answered:
+                self.event(EventKind.answer_resent, owner, exchange.message, 1)
+                return
+            self._answered.add(owner)
+        if self.keeps_events:
+            self.event(ANSWER_RELEASED, owner, exchange.message, 1)
+        self.answers_left[owner] -= 1
+        if self.answers_left[owner] == 0:
+            self.event(EventKind.budget_exhausted, owner)
+            self.active.discard(owner)
+            self._awaited.discard(owner)
+
+    def form(self, owner: int, message: int, peer: int) -> None:
+        """Form a query from the model as it is now, where one is trained."""
+
+    def use(self, exchange: Exchange) -> None:
+        """Use an answer for the next update, where a model is trained."""
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
+
+    def withholds(self, exchange: Exchange) -> bool:  # noqa: ARG002
+        """Return whether an answer that is ready is kept by its owner, and note it."""
+        return False
+
+    def apply(self, exchange: Exchange) -> None:
+        """Take the answer that has arrived; the last of B makes one more update."""
+        owner, message = exchange.owner, exchange.message
+        if self.keeps_events:
+            self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
+        del self.open[message]
+        exchange.outcome = APPLIED
+        self._note(exchange, self.kernel.tick, self.updates)
+        self._lacking -= 1
+        if self._lacking == 0:
+            self.update(owner, message)
+        elif self.idle is not None and len(self.open) == 0:
+            self.rest()
+
+    def update(self, owner: int = 0, message: int = 0) -> None:
+        """Make one more update of the answers that have come; the last of them came from owner."""
+        self._lacking = self._per_update
+        self.recorder.in_flight_total += len(self.open)
+        self.updates += 1
+        self._tick(self.kernel.tick)
+        if self.keeps_events:
+            self.event(UPDATE_APPLIED, owner, message)
+        if self.updates == self.horizon:
+            self.kernel.stop()
+
+    @property
+    def collected(self) -> int:
+        """Answers since the last update, where the protocol makes updates."""
+        return -self._lacking
+
+    def hold(self) -> None:
+        """Keep the run from ending though no attempt is open, until :meth:`finish`."""
+        self._pending += 1
+
+    def finish(self) -> None:
+        """Note that what a message began is over; end the run where nothing can follow."""
+        self._pending -= 1
+        if self._pending == 0 and len(self._awaited) == 0:
+            self.kernel.stop()
+
+    def leave(self, owner: int) -> None:
+        """Note that an owner will never ask again: its clock has stopped, or it has left."""
+        self.active.discard(owner)
+        self.give_up(owner)
+
+    def give_up(self, owner: int) -> None:
+        """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
+        self._awaited.discard(owner)
+        self.absences.over(owner)
+        if self._pending == 0 and len(self._awaited) == 0:
+            self.kernel.stop()
+
+    def awaits(self, owner: int) -> bool:
+        """Return whether an owner may still answer: it has not left, nor spent its budget."""
+        return owner in self._awaited
+
+    def stall(self) -> None:
+        """End a run that gets nowhere."""
+        self.stalled = True
+        self.kernel.stop()
+
+    @property
+    def done(self) -> bool:
+        """Whether update T has been applied, or one has reached the target."""
+        return self.reached or self.updates == self.horizon
+
+    @property
+    def ending(self) -> Ending:
+        """Why the run ended, once it was stopped."""
+        if self.done:
+            return Ending.target if self.reached else Ending.updates
+        if self.stalled:
+            return Ending.stalled
+        return Ending.silent if any(self.answers_left) else Ending.spent

@@ -1,0 +1,115 @@
+"""The tables and the manifest of a result, read back: whole, or refused in one line."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.plain_text import file_bytes, from_json
+
+SCHEMA = 1
+"""Version of the format of results."""
+
+_TABLES = ("scenario", "versions", "fingerprints")
+_INFINITE = ("inf", "-inf")  # as JSON has them
+_OF_RUNS = ("summary", "events", "replicates")
+
+
+def read_table(directory: Path, name: str) -> Any:
+    """Return a table of a result as a pandas frame.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    try:
+        return read_parquet(directory / f"{name}.parquet").to_pandas()
+    except ValueError:
+        raise _refused(directory, f"no readable {name}.parquet") from None
+
+
+def read_parquet(path: Path) -> Any:
+    """Return a table of a result as pyarrow has it.
+
+    Raises
+    ------
+    ValueError
+        If it is not there or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(pa.BufferReader(file_bytes(path)))
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(str(error)) from None
+
+
+def column_names(directory: Path, name: str) -> list[str]:
+    """Return the names of the columns of a table of a result.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = f"{name}.parquet"
+    try:
+        schema = pq.read_schema(pa.BufferReader(file_bytes(directory / file)))
+    except (OSError, pa.ArrowException):
+        raise _refused(directory, f"no readable {file}") from None
+    return [str(each) for each in schema.names]
+
+
+def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
+    """Return the manifest of a result or a sweep.
+
+    Parameters
+    ----------
+    directory : Path
+    needed : str
+        Keys that it must have besides those that every manifest has.
+
+    Raises
+    ------
+    ResultError
+        If there is none, or it is damaged or of another version of the format.
+    """
+    try:
+        manifest = from_json(file_bytes(directory / "manifest.json"))
+    except (OSError, ValueError):
+        raise _refused(directory, "no readable manifest.json") from None
+    wanted = {"schema", "digest", "seed", "warnings", *_TABLES, *needed}
+    wanted |= set(_OF_RUNS) if "summary" in needed else set()
+    if not isinstance(manifest, dict) or not wanted <= manifest.keys() or not _whole(manifest):
+        raise _refused(directory, "a damaged manifest.json")
+    if manifest["schema"] != SCHEMA:
+        raise _refused(directory, f"a result of schema {manifest['schema']}", f"one of {SCHEMA}")
+    return manifest
+
+
+def _whole(manifest: Mapping[str, Any]) -> bool:
+    """Return whether the parts of a manifest are what they should be."""
+    summary, warnings = manifest.get("summary", {}), manifest["warnings"]
+    return (
+        all(isinstance(manifest[key], dict) for key in _TABLES)
+        and isinstance(warnings, list)
+        and all(isinstance(line, str) for line in warnings)
+        and isinstance(summary, dict)
+        and _numbers(summary)
+    )
+
+
+def _numbers(value: Any) -> bool:
+    """Return whether nothing but numbers, truths and nulls stands in tables and lists."""
+    if isinstance(value, Mapping | list):
+        return all(map(_numbers, value.values() if isinstance(value, Mapping) else value))
+    return value is None or isinstance(value, int | float) or value in _INFINITE
+
+
+def _refused(directory: Path, given: str, allowed: str = "a result directory") -> ResultError:
+    return ResultError([Fault("", given, f"allowed is {allowed}")], str(directory))

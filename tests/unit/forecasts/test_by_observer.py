@@ -1,0 +1,88 @@
+"""Observers side by side: ε of each, the noise that would do against it, and who profits then."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.by_observer import applying
+from asyncdp_sim.forecasts.words import as_json, lines
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.scenario import load
+from asyncdp_sim.streams import Streams
+
+SCENE = Path(__file__).parents[2] / "verification" / "scenes" / "last-model.toml"
+MANY = "owners.records=2000"
+
+
+def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
+    found = forecast(load(SCENE, (MANY,))[0], redraws=0)
+    transcript, every, last = found.observers
+    assert [each.name for each in found.observers] == ["transcript", "all models", "last model"]
+    assert transcript.epsilon == pytest.approx(2.0, rel=1e-5)
+    assert transcript.quieter == pytest.approx(1.0, rel=1e-5)
+    assert transcript.psi == pytest.approx(found.psi, rel=1e-4)
+    assert transcript.profit == sum(owner.profits for owner in found.owners)
+    assert every.quieter == pytest.approx(3**-0.5, rel=1e-4)  # three owners' noise is in a sum
+    assert every.psi is not None
+    assert every.psi - found.noise_free == pytest.approx(found.cost_of_privacy / 3, rel=1e-3)
+    assert last.least is not None
+    assert last.least < last.epsilon < every.epsilon < transcript.epsilon
+    profit = [each.profit for each in found.observers]
+    assert profit == [1, 2, 3]
+
+
+@pytest.mark.parametrize("sees", ["all", "last"])
+def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees: str) -> None:
+    budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
+    scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
+    found = {each.name: each for each in forecast(scenario, redraws=0).observers}
+    noise = found[f"{sees} models" if sees == "all" else "last model"].quieter
+    louder = [
+        gaussian_epsilon(gaussian_multiplier(each, 1e-5) * noise, 1e-5) for each in (1.0, 2.0, 3.0)
+    ]
+    less = load(SCENE, (MANY, f"privacy.epsilon={louder}", f"privacy.observer.sees={sees}"))[0]
+    trace = simulate(less.network, Streams(1).within("replicate", 1))
+    accountant = less.privacy.accountant_for(3, less.run.updates)
+    told = less.privacy.listener.listening(less).learned(accountant, [trace]).most[0]
+    shares = told / [1.0, 2.0, 3.0]
+    assert max(shares) == pytest.approx(1.0, rel=1e-4)
+
+
+def test_the_screen_and_json_have_all() -> None:
+    found = forecast(load(SCENE, (MANY,))[0], redraws=0)
+    told = lines(found)
+    head = next(at for at, line in enumerate(told) if "ε against" in line)
+    assert told[head].split() == ["ε", "against", "at", "most", "at", "least", "noise", "ψ", "then",
+                                  "profit"]  # fmt: skip
+    assert told[head + 1].split()[:3] == ["transcript", "2", "–"]
+    raw = json.loads(as_json(found))
+    assert [each["profit"] for each in raw["observers"]] == [e.profit for e in found.observers]
+    assert raw["observers"][2]["observer"] == "whoever sees the last central model alone"
+
+
+def test_where_one_observer_applies_nothing_is_said_of_any() -> None:
+    for settings in (
+        ("privacy.mechanism=laplace", "privacy.observer.kind=transcript"),
+        ("privacy.mechanism=none", "privacy.observer.kind=transcript"),
+    ):
+        scenario = load(SCENE, settings)[0]
+        found = forecast(scenario, redraws=0)
+        assert found.observers == ()
+        assert "observers" not in json.loads(as_json(found))
+        assert not any("ε against" in line for line in lines(found))
+
+
+def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them() -> None:
+    gossip = load(
+        SCENE,
+        (
+            "protocol={kind='gossip', graph={kind='ring'}}",
+            "algorithm={kind='averaging', step=0.2}",
+            "privacy.budget={kind='per-owner-cap', answers=1}",
+            "privacy.observer={kind='node', colluding=[2]}",
+        ),
+    )[0]
+    assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]

@@ -1,0 +1,50 @@
+"""Workers: what becomes of the work when one is killed or the machine runs out of something."""
+
+import errno
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.errors import MachineError
+from asyncdp_sim.runs.workers import processes
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL
+
+
+def killed(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_named() -> None:
+    with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as mapped:
+        mapped(killed, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (MachineError("a worker process was killed"), "a worker process was killed"),
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "too many open files"),
+        (MemoryError(), "more than fits in memory (owners.records or run can be lowered)"),
+    ],
+    ids=["worker", "open files", "memory"],
+)
+def test_the_command_says_so_in_one_line(
+    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], tmp_path: Any,
+) -> None:  # fmt: skip
+    """Whatever the command: ``run`` stands for all, as they have one end."""
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def fails(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("asyncdp_sim.runs.simulate_all", fails)
+    found = Command(monkeypatch, capsys)("run", "small.toml", "--out", "r")
+    kept = "what was finished is kept, and the same again goes on"
+    assert found.code == 4
+    assert found.lines == [f"asyncdp: the machine gave way: {said}; {kept}"]
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,262 @@
+"""What central models tell: bounds against closed forms, a second solver and attacks on runs."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+from scipy.stats import norm
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.answers import Reply
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.observers import ModelObserver
+from asyncdp_sim.privacy.observers.descent import Descent, Rounds, _hidden, _minorant, in_rounds
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.streams import Streams
+
+SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"
+TIGHT = (
+    "owners.records=20000", "privacy.epsilon=30.0", "model.theta_max=0.05",
+    "privacy.sensitivity.target_max=2.0",
+)  # fmt: skip
+"""A small box and large targets: the pair pulls nearly as much as a record can."""
+RUNS = 20_000
+
+
+def scene(*settings: str) -> Scenario:
+    return load(SCENE, settings)[0]
+
+
+def noise_of(scenario: Scenario) -> tuple[np.ndarray, float]:
+    accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
+    assert accountant.multiplier is not None
+    return accountant.multiplier, accountant.delta
+
+
+def rounds_of(scenario: Scenario) -> Rounds:
+    trace = simulate(scenario.network, Streams(scenario.run.seed).within("replicate", 1))
+    return in_rounds(trace, Descent.of(scenario).weights, noise_of(scenario)[0])
+
+
+@pytest.mark.parametrize("updates", [1, 3, 40])
+def test_equal_steps_give_the_closed_form(updates: int) -> None:
+    """(1 − c^T)/(1 + c^T) · (1 + c)/(1 − c) rounds' worth, far from the bounds of Θ."""
+    scenario = scene(f"run.updates={updates}", "model.theta_max=1e6")
+    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    c = 1 - 0.2 * 0.5
+    assert descent.contractions(rounds) == pytest.approx(np.full(updates, c))
+    worth = (1 - c**updates) / (1 + c**updates) * (1 + c) / (1 - c)
+    each = 1 / np.square(noise_of(scenario)[0]).sum()
+    assert descent.squared(rounds) == pytest.approx(np.full(3, worth * each), rel=1e-6)
+
+
+def test_a_small_box_hides_old_rounds() -> None:
+    """Without contraction all rounds would count; with a diameter d a few do: (d + m)²/m."""
+    moved, noise = np.ones(1000), np.ones(1000)
+    diameter = np.full(1000, 4.0)
+    best = min((4 + m) ** 2 / m for m in range(1, 1001))
+    found = _hidden(moved, noise, diameter)
+    assert best <= found <= 1.1 * best
+    assert found < 1000
+
+
+def solved(moved: np.ndarray, noise: np.ndarray) -> float:
+    """The same by sequential quadratic programming."""
+    every = np.tril(np.ones((len(moved), len(moved))))
+    below = LinearConstraint(every[:-1], -np.inf, np.cumsum(moved)[:-1])
+    end = LinearConstraint(every[-1:], moved.sum(), moved.sum())
+    best = minimize(
+        lambda a: float(np.sum(a * a / noise)), moved, constraints=[below, end],
+        method="SLSQP", options={"ftol": 1e-12, "maxiter": 500},
+    )  # fmt: skip
+    return float(best.fun)
+
+
+def test_the_minorant_is_what_a_general_solver_finds() -> None:
+    """Least Σ a²/v with Σ a below Σ m all along and equal at the end, for uneven rounds."""
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        moved, noise = rng.exponential(size=(2, 6))
+        assert _minorant(moved, noise) == pytest.approx(solved(moved, noise), rel=1e-5)
+    assert _minorant(np.ones(3), np.array([0.0, 0.0, 1.0])) == 9.0  # a later round hides all
+    assert _minorant(np.ones(2), np.array([1.0, 0.0])) == np.inf  # none does
+
+
+def test_who_is_in_a_round_is_read_off_the_trace() -> None:
+    scenario = scene("protocol.deadline=0.7", "compute={kind='exponential', mean=0.4}")
+    trace = simulate(scenario.network, Streams(3).within("replicate", 1))
+    rounds = in_rounds(trace, np.array([0.25, 0.25, 0.5]), np.array([1.0, 2.0, 3.0]))
+    used = set(zip(trace.updates["k"].tolist(), trace.updates["owner"].tolist(), strict=True))
+    for at, k in enumerate(rounds.numbers.tolist()):
+        there = [owner for owner in (1, 2, 3) if (k, owner) in used]
+        assert np.flatnonzero(rounds.present[at]).tolist() == [owner - 1 for owner in there]
+        assert rounds.noise[at] == sum(owner**2 for owner in there)
+        assert rounds.share[at] == sum([0.25, 0.25, 0.5][owner - 1] for owner in there)
+    assert not rounds.present.all()
+    found = Descent.of(scenario).squared(rounds)
+    assert found.shape == (3,)
+    assert np.all(found <= (rounds.present / rounds.noise[:, None]).sum(axis=0) * (1 + 1e-8))
+
+
+@cache
+def ends(planted: bool, *settings: str) -> np.ndarray:
+    """Last models, along the first axis, of runs on one of the pair's datasets."""
+    scenario = scene(*TIGHT, *settings)
+    problem = prepare(scenario, build_dataset(scenario))
+    x = [np.zeros((20_000, 2)) for _ in range(3)]
+    y = [np.zeros(20_000) for _ in range(3)]
+    x[0][0, 0], y[0][0] = 1.0, -2.0 if planted else 2.0
+    objective = Quadratic.from_records(x, y, scenario.model.sigma, scenario.model.theta_max)
+    streams = Streams(7 + planted)
+    trace = simulate(scenario.network, Streams(1).within("replicate", 1))
+    found = []
+    for first in range(0, RUNS, 5000):
+        scopes = [streams.within("replicate", first + r) for r in range(5000)]
+        reply = Reply(objective, problem.noise)
+        path = replay([trace] * 5000, problem.task.steps, reply, scopes, scenario.run.updates)
+        found.append(path.final[:, 0])
+    return np.concatenate(found)
+
+
+def shown(*settings: str) -> tuple[float, float]:
+    """Return μ that an attack on last models shows, at the threshold 0, and its standard error."""
+    one, other = ends(False, *settings), ends(True, *settings)
+    right = (np.mean(one > 0) + np.mean(other <= 0)) / 2
+    error = (right * (1 - right) / (2 * RUNS)) ** 0.5
+    mu = 2 * norm.ppf(right)
+    return float(mu), float(2 * error / norm.pdf(mu / 2))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "settings", [(), ("algorithm.exponent=0.6", "algorithm.step=1.0")], ids=["equal", "falling"]
+)
+def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
+    settings: tuple[str, ...],
+) -> None:
+    scenario = scene(*TIGHT, *settings)
+    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    mu, error = shown(*settings)
+    least = descent._pulled(rounds, rounds.present[:, 0])[0]
+    most = float(descent.squared(rounds)[0]) ** 0.5
+    assert abs(mu - least) <= 4 * error
+    assert mu <= most + 4 * error
+    assert least > 0.9 * most  # a fault of a tenth is caught
+
+
+@pytest.mark.long
+def test_steps_taken_to_contract_more_than_they_do_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted: c² in the place of c, as if a round were two."""
+    scenario = scene(*TIGHT)
+    rounds, true = rounds_of(scenario), Descent.contractions
+    monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
+    claimed = float(Descent.of(scenario).squared(rounds)[0]) ** 0.5
+    mu, error = shown()
+    assert mu > claimed + 8 * error
+
+
+@pytest.mark.long
+def test_noise_of_others_is_counted_once() -> None:
+    """Planted: all rounds' noise of an owner that answers in none of them."""
+    scenario = scene(*TIGHT)
+    rounds = rounds_of(scenario)
+    more = replace(rounds, noise=rounds.noise * 4 / 3)
+    mu, error = shown()
+    assert mu > float(Descent.of(scenario).squared(more)[0]) ** 0.5 + 4 * error
+
+
+def test_least_is_below_most_and_most_below_what_others_hear() -> None:
+    for settings in ((), TIGHT, ("algorithm.exponent=0.5",), ("model.theta_max=0.01",)):
+        scenario = scene(*settings)
+        multiplier, _ = noise_of(scenario)
+        accountant = scenario.privacy.accountant_for(3, scenario.run.updates)
+        trace = simulate(scenario.network, Streams(1).within("replicate", 1))
+        every = ModelObserver().learned(accountant, [trace])
+        last = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
+        assert last.least is not None
+        assert np.all(last.least <= last.most)
+        assert np.all(last.most <= every.most)
+        assert np.all(every.most < accountant.spent(trace.released))
+        mu = mu_of(float(accountant.epsilon[0]), accountant.delta)
+        one_of_three = gaussian_epsilon(3**0.5 / mu, accountant.delta)
+        assert every.most[0] == pytest.approx(one_of_three, rel=1e-4)
+        assert multiplier.shape == (3,)
+
+
+def test_where_a_projection_may_act_less_is_said() -> None:
+    """In a box that noise fills, the pair's models are not Gaussian, and tell nothing for sure."""
+    wide, narrow = (scene("owners.records=20000", f"model.theta_max={box}") for box in (2.0, 1e-3))
+    told = []
+    for scenario in (wide, narrow):
+        descent, rounds = Descent.of(scenario), rounds_of(scenario)
+        told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
+    assert np.all(told[0] > 0)
+    assert np.all(told[1] == 0)
+    huber = scene("model.kind=huber", "model.delta=0.5")
+    assert Descent.of(huber).pair(rounds_of(huber), 1e-5, np.full(3, 2.0)) is None
+    drawn = scene("algorithm.initial=ones")
+    assert Descent.of(drawn).pull is None
+
+
+def test_a_run_states_what_the_last_model_tells() -> None:
+    outcome = run(scene())
+    assert outcome.summary["private"] is True
+    assert outcome.summary["epsilon_true"] == outcome.ledger.spent.max() < 1.0
+    assert run(scene("privacy.observer.sees=all")).summary["epsilon_true"] > 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (("algorithm={kind='collab-2', step=0.2}",), "a last model that is no average"),
+        (("algorithm={kind='collab-1', rho=5.0, trim=1}",), "rounds whose answers are averaged"),
+        (("protocol.kind=request", "algorithm={kind='fedasync', step=0.1, mixing=0.5}"),
+         "rounds whose answers are averaged, given algorithm fedasync"),
+        (("privacy.mechanism=laplace",), "Gaussian noise, given laplace"),
+        (("privacy.epsilon=inf",), "finite ε"),
+        (("privacy.sampling=0.5", "privacy.accountant=pld"), "answers over all records"),
+        (("privacy.overlap=2",), "records that one owner has"),
+        (("privacy.sensitivity={kind='declared', bound=1.0}",), "bounds that are enforced"),
+        (("privacy.sensitivity={kind='clip', bound=1.0}",), "rows of bounded length"),
+        (("model.kind=svm", "data.kind=fraud", "owners.records=30", "data.public_records=40"),
+         "a convex smooth loss"),
+        (("adversary={kind='flip', owners=[1]}",), "owners that do not lie"),
+        (("acceptance={kind='clip', bound=9.0}",), "answers that are taken as they are"),
+        (("run.learning=live", "run.target=0.1"), "timing that tells nothing of records"),
+    ],
+)  # fmt: skip
+def test_what_is_not_proven_is_refused_by_name(settings: tuple[str, ...], why: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        scene(*settings)
+    assert why in str(refused.value)
+
+
+def test_figures_of_the_page() -> None:
+    row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
+    rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    assert len(rows) == 6
+    for updates, sigma, every, last, least in rows:
+        scenario = scene(
+            "owners.records=2000", f"run.updates={updates}", f"model.regularisation={sigma}"
+        )
+        accountant = scenario.privacy.accountant_for(3, int(updates))
+        trace = simulate(scenario.network, Streams(1).within("replicate", 1))
+        told = ModelObserver().learned(accountant, [trace]).most[0, 0]
+        assert told == pytest.approx(float(every), rel=1e-3)
+        found = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
+        assert found.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
+        assert found.least is not None
+        assert found.least[0] == pytest.approx(np.full(3, float(least)), rel=1e-3)
