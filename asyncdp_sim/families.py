@@ -50,8 +50,7 @@ class _Family:
         table = {"type": "object", "properties": {"kind": outside}, **named}
         if not self._alone:
             return {"anyOf": [{"allOf": [listed, named]}, table]}
-        kinds = list(listed.get("discriminator", {}).get("mapping", {}))
-        return {"anyOf": [{"enum": kinds}, outside, listed, table]}
+        return {"anyOf": [{"enum": [kind for kind, _ in members]}, outside, listed, table]}
 
     def __get_pydantic_core_schema__(
         self, union: Any, _handler: GetCoreSchemaHandler

@@ -1,13 +1,66 @@
-"""Files held until they are on disk, many at once."""
+"""Files: what anybody may have written is read with care, and what is written is on disk."""
 
+import errno
+import json
 import os
-from collections.abc import Iterable
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+DEEPEST = 100
+"""So many tables and lists may stand inside each other; a scenario has six."""
 AT_ONCE = 16
 """Files waited for at a time: a disk that writes its journal for one of them writes it for all, so
 that 112 take as long as 8 do one by one."""
+
+
+def file_bytes(path: Path) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises
+    ------
+    OSError
+        If there is none that can be read. A pipe is none, as its writer may never come.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.read_bytes()
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML, or nested deeper than :data:`DEEPEST`.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    _require_shallow(tables)
+    return tables
+
+
+def from_json(text: str | bytes) -> Any:
+    """Return what a JSON text says.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, or nested deeper than :data:`DEEPEST`.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    _require_shallow(value)
+    return value
 
 
 def synchronise(files: Iterable[Path]) -> None:
@@ -21,6 +74,26 @@ def synchronise(files: Iterable[Path]) -> None:
     with ThreadPoolExecutor(AT_ONCE) as waiting:
         for _ in waiting.map(_synchronise, files):
             pass
+
+
+def _require_shallow(value: Any) -> None:
+    inside: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        inside = [each for outer in inside for each in _parts(outer)]
+        if len(inside) == 0:
+            return
+    raise _too_deep()
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the tables and lists that stand right inside a value."""
+    parts = value.values() if isinstance(value, Mapping) else value
+    nested = isinstance(value, Mapping | list)
+    return [part for part in parts if isinstance(part, Mapping | list)] if nested else []
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"tables or lists nested more than {DEEPEST} deep")
 
 
 def _synchronise(file: Path) -> None:

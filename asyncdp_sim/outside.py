@@ -21,7 +21,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.plain_text import file_bytes
+from asyncdp_sim.on_disk import file_bytes
 
 _TEXT = re.compile(r"python:(?P<code>.+):(?P<name>[^\W\d]\w*)")
 _NOWHERE = "(no file)"

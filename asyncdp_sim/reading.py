@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.plain_text import file_bytes, from_json
+from asyncdp_sim.on_disk import file_bytes, from_json
 
 SCHEMA = 1
 """Version of the format of results."""

@@ -16,7 +16,7 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
-from asyncdp_sim.plain_text import file_bytes
+from asyncdp_sim.on_disk import file_bytes
 from asyncdp_sim.spec import Spec
 
 EXAMPLES = Path(__file__).parent / "examples"

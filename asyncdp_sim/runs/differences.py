@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.columns import README
-from asyncdp_sim.plain_text import file_bytes, from_json, from_toml
+from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
 from asyncdp_sim.provenance import CIRCUMSTANCES, LATER, VERSIONS
 from asyncdp_sim.reading import read_parquet
 from asyncdp_sim.scenario import without_places

@@ -10,7 +10,7 @@ from typing import Any
 from asyncdp_sim import outside
 from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
-from asyncdp_sim.plain_text import file_bytes, from_toml
+from asyncdp_sim.on_disk import file_bytes, from_toml
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.counting import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path

@@ -5,7 +5,7 @@ from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import fields_of_kind, show
-from asyncdp_sim.plain_text import from_toml
+from asyncdp_sim.on_disk import from_toml
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""

@@ -394,8 +394,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/interval.py",
-        "0.975)) / np.sqrt(runs)",
-        "0.975))",
+        "0.975) / np.sqrt(runs)",
+        "0.975)",
         "the spread of runs for the error of their mean",
         ("tests/unit/forecasts/test_interval.py",),
     ),

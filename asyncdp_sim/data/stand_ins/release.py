@@ -9,7 +9,7 @@ from pydantic import Field, Strict, model_validator
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.plain_text import file_bytes, from_json, from_toml
+from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
 from asyncdp_sim.spec import Finite, NonNegative, Positive, Spec
 
 KEY = "data.stand_in.path"

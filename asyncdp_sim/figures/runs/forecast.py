@@ -22,7 +22,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     style,
 )
-from asyncdp_sim.plain_text import file_bytes, from_json
+from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.scenario import Participants
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
