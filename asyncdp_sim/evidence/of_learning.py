@@ -209,6 +209,8 @@ OF_ALGORITHMS = (
             "where_a_projection_may_act_less_is_said",
             "a_run_states_what_the_last_model_tells",
             "what_is_not_proven_is_refused_by_name", "figures_of_the_page",
+            "the_audit_of_models_shows_much_of_what_is_claimed_and_no_more",
+            "the_audit_catches_steps_taken_to_contract_more_than_they_do",
         ),
         (ParameterServer, ModelObserver),
     ),

@@ -57,6 +57,8 @@ class ObserverKind(Kind):
 
     hears_all: ClassVar[bool]
     """It hears every answer itself, so that ε is what answers cost, whatever comes of them."""
+    sees_models: ClassVar[bool] = False
+    """It sees central models and no answer: the audit attacks models too."""
 
     @classmethod
     def ways(cls) -> tuple[Self, ...]:

@@ -29,6 +29,7 @@ class ModelObserver(ObserverKind):
     """
 
     hears_all = False
+    sees_models = True
 
     kind: Literal["model"] = "model"
     sees: Annotated[
