@@ -200,6 +200,7 @@ OF_ALGORITHMS = (
         "rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
         verified(
             "last_model", "equal_steps_give_the_closed_form", "a_small_box_hides_old_rounds",
+            "a_step_too_long_for_the_losses_contracts_nothing",
             "the_minorant_is_what_a_general_solver_finds",
             "who_is_in_a_round_is_read_off_the_trace",
             "an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed",

@@ -1,4 +1,4 @@
-"""What central models tell: bounds against closed forms, a second solver and attacks on runs."""
+"""Central models and what they tell: closed forms, a second solver, and attacks on runs."""
 
 import re
 from dataclasses import replace
@@ -162,6 +162,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
     mu, error = shown(*settings)
     least = descent._pulled(rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
+    assert scenario.algorithm.kind == "parameter-server"
     assert abs(mu - least) <= 4 * error
     assert mu <= most + 4 * error
     assert least > 0.9 * most  # a fault of a tenth is caught
