@@ -138,7 +138,8 @@ CASES = {
         PATH + "a ZIP archive, as Excel's .xlsx: save a sheet as CSV; …",
     ),
     "a picture": case(
-        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, PATH + "the file is not text of its charset; …"
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
+        PATH + "the file is not text of its charset; …",
     ),
     "lines that end in carriage returns": case(
         table().replace(b"\n", b"\r"),
