@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import block_to_ticks
+from asyncdp_sim.units import LAST_TICK, block_to_ticks
 
 _BLOCK = 4096
+Ticks = npt.NDArray[np.int64]
 Owners = npt.NDArray[np.int64]
 
 
@@ -33,11 +34,15 @@ class CrowdClock:
         self._cumulated = np.cumsum(rates) if rates.min() < rates.max() else None
         self._last = 0
 
-    def block(self) -> tuple[list[int], Owners]:
+    def block(self) -> tuple[Ticks, Owners]:
         """Return the next ticks, and their owners (from 1)."""
         gaps = block_to_ticks(self._gaps.exponential(self._mean_gap, _BLOCK))
-        ticks = list(accumulate(gaps, initial=self._last))[1:]
-        self._last = ticks[-1]
+        if self._last + gaps.sum(dtype=np.float64) < LAST_TICK:
+            ticks = self._last + np.cumsum(gaps)
+        else:  # no run sees what comes later
+            late = accumulate(gaps.tolist(), initial=self._last)
+            ticks = np.array([min(tick, LAST_TICK) for tick in late][1:])
+        self._last = int(ticks[-1])
         if self._cumulated is None:
             return ticks, self._who.integers(1, self._n_owners + 1, _BLOCK)
         at = self._who.random(_BLOCK) * self._cumulated[-1]

@@ -134,6 +134,7 @@ class Crowd:
 
     def _draw(self) -> None:
         """Draw the next block of clock ticks and their owners (from 1), from where it ended."""
-        self._ticks, self._drawn = self._clock.block()
+        ticks, self._drawn = self._clock.block()
+        self._ticks = ticks.tolist()
         self._at = 0
         self._numbers = self._drawn.tolist()

@@ -88,7 +88,8 @@ def test_tables_grow_and_many_owners_get_their_streams_late() -> None:
     both(SMALL.model_copy(update=crowd), 2, events=False)
     crowd["clock"] = PoissonClock(population="superposed")
     both(SMALL.model_copy(update=crowd | {"answers_allowed": (3,) * 9, "until": 900.0}), 3)
-    both(SMALL.model_copy(update=crowd | {"updates": 2000}), 4, events=False)
+    slow = Latency(answer=Exponential(mean=1.0))  # whoever asks meanwhile is but counted
+    both(SMALL.model_copy(update=crowd | {"latency": slow, "updates": 40}), 4, events=False)
 
 
 @pytest.mark.parametrize(

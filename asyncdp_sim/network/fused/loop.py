@@ -96,11 +96,7 @@ def run(w: Any, generator: Any) -> int:
     if s.scheduled == 0:
         begin(w, generator)
     while not s.stopped and s.queued > 0 and w.heap[0].tick < s.horizon:
-        if (
-            (s.keeps_events and s.n_events + EVENTS_EACH > len(w.events))
-            or s.n_rows == len(w.rows)
-            or s.updates == len(w.update_ticks)
-        ):
+        if lacks_room(w):
             return ROOM
         what, owner = w.heap[0].what, w.heap[0].owner
         if what == CLOCK and not owners[owner].seeded:
@@ -129,6 +125,14 @@ def run(w: Any, generator: Any) -> int:
         else:
             look(w)
     return DONE
+
+
+@step
+def lacks_room(w: Any) -> bool:
+    """Whether a table may be too short for what happens next."""
+    s = w.state[0]
+    full = s.n_rows == len(w.rows) or s.updates == len(w.update_ticks)
+    return bool(full or (s.keeps_events and s.n_events + EVENTS_EACH > len(w.events)))
 
 
 @step
@@ -248,16 +252,39 @@ def note(w: Any, kind: int, owner: int, message: int, attempt: int, detail: int)
 
 @step
 def tick(w: Any, generator: Any, owner: int) -> None:
-    """Let an owner's clock tick: :func:`~asyncdp_sim.network.owner.live`, or that of all owners."""
-    s, mine = w.state[0], w.owners[owner]
+    """Let an owner's clock tick: :func:`~asyncdp_sim.network.owner.live`."""
+    if w.state[0].superposed:
+        tick_for_all(w, generator)
+        return
+    mine = w.owners[owner]
     if mine.active:
         meet(w, generator, owner)
-    if s.superposed:
-        s.crowd_at += 1
-        gap, following = w.crowd_ticks[s.crowd_at] - s.now, w.crowd_owners[s.crowd_at]
-        push(w, gap, AT_CLOCK_TICK, CLOCK, following)
-    elif mine.active:
+    if mine.active:
         push(w, drawn(w, generator, CLOCK, owner), AT_CLOCK_TICK, CLOCK, owner)
+
+
+@step
+def tick_for_all(w: Any, generator: Any) -> None:
+    """Let the one clock of all owners tick until something else is to happen first."""
+    s, heap = w.state[0], w.heap
+    while True:
+        owner = w.crowd_owners[s.crowd_at]
+        mine = w.owners[owner]
+        if s.locked and s.refuses_unseen:
+            if mine.active and not mine.busy:  # all that comes of it, and nobody is told
+                s.messages += 1
+                mine.attempts += 1
+                mine.refused += 1
+        elif mine.active:
+            meet(w, generator, owner)
+        s.crowd_at += 1
+        following = w.crowd_ticks[s.crowd_at]
+        first = s.queued == 0 or following < heap[0].tick
+        last = s.crowd_at + 1 == len(w.crowd_ticks)
+        if s.stopped or last or not first or following >= s.horizon or lacks_room(w):
+            break
+        s.now = following
+    push(w, following - s.now, AT_CLOCK_TICK, CLOCK, w.crowd_owners[s.crowd_at])
 
 
 @step

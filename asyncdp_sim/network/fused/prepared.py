@@ -109,11 +109,10 @@ class Prepared:
         """Draw the next ticks of the one clock of all owners, after the one that is due."""
         w = self.world
         ticks, owners = self._crowd_clock.block()
-        ticks = [min(tick, LAST_TICK) for tick in ticks]
         due = slice(int(w.state["scheduled"][0] == 0), None)  # at first none is
         self.world = w._replace(
-            crowd_ticks=np.array([w.crowd_ticks[-1], *ticks], dtype=np.int64)[due],
-            crowd_owners=np.array([w.crowd_owners[-1], *owners], dtype=np.int64)[due],
+            crowd_ticks=np.append(w.crowd_ticks[-1], ticks)[due],
+            crowd_owners=np.append(w.crowd_owners[-1], owners)[due],
         )
         w.state["crowd_at"] = 0
 
@@ -198,6 +197,7 @@ def _set_state(network: Network, state: np.void, *, events: bool) -> None:
     state["released_before"] = -1
     state["keeps_events"] = events
     state["superposed"] = network.superposed
+    state["refuses_unseen"] = not events and network.protocol.refuses_at_once(network)
     period = look_period(network)
     state["look_period"] = 0 if period is None else period
     state["most_tried"], state["most_came"], state["most_looks"] = LIMITS

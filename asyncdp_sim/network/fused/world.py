@@ -57,7 +57,7 @@ STATE = np.dtype(
         (name, "?")
         for name in (
             "stopped", "stalled", "locked", "queues", "retries", "keeps_events", "drawn_per_tick",
-            "alternates", "superposed",
+            "alternates", "superposed", "refuses_unseen",
         )
     ],
     align=True,
