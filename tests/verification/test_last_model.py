@@ -282,7 +282,7 @@ def audited() -> dict[str, Any]:
     return {"shown": check.finding.epsilon, "claimed": check.claim.epsilon, "words": check.words()}
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None:
     told = audited()
     assert 0.7 * told["claimed"] < told["shown"] <= told["claimed"]
@@ -290,7 +290,7 @@ def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None
     assert "not exceeded" in told["words"]
 
 
-@pytest.mark.oracle
+@pytest.mark.long
 def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
