@@ -119,15 +119,13 @@ def _whole(manifest: Mapping[str, Any]) -> bool:
         and isinstance(warnings, list)
         and all(isinstance(line, str) for line in warnings)
         and isinstance(summary, dict)
-        and _numbers(summary)
+        and all(map(_a_number_or_more, summary.values()))
     )
 
 
-def _numbers(value: Any) -> bool:
-    """Return whether nothing but numbers, truths and nulls stands in tables and lists."""
-    if isinstance(value, Mapping | list):
-        return all(map(_numbers, value.values() if isinstance(value, Mapping) else value))
-    return value is None or isinstance(value, int | float) or value in _INFINITE
+def _a_number_or_more(value: Any) -> bool:
+    """Return whether a figure is a number, a truth, unknown, or several of them."""
+    return value is None or isinstance(value, int | float | list | dict) or value in _INFINITE
 
 
 def _refused(directory: Path, given: str, allowed: str = "a result directory") -> ResultError:
