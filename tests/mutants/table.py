@@ -798,4 +798,25 @@ MUTANTS = (
         "owners that are absent from a round hide its record",
         ("tests/verification/test_last_model.py",),
     ),
+    Mutant(
+        "asyncdp_sim/forecasts/worth/intervals.py",
+        "joined=np.hypot(runs, off.errors_half_width),",
+        "joined=runs,",
+        "an owner's ± forgets that other rows stand in for its own",
+        ("tests/unit/forecasts/test_errors.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/stand_ins/kind.py",
+        "return () if self.redrawn == 0 else (self.redrawn,)",
+        "return ()",
+        "a redraw takes the rows that stood at the same places",
+        ("tests/unit/data/test_fitted_stand_in.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/encodings/one_hot.py",
+        "if count >= least)",
+        "if count > least)",
+        "a value that is just frequent enough has no column",
+        ("tests/unit/data/test_encodings.py",),
+    ),
 )

@@ -12,7 +12,10 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data.look.table import look
+from asyncdp_sim.forecasts.may_be_off import may_be_off
 from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.worth.errors import errors
+from asyncdp_sim.forecasts.worth.intervals import intervals
 from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
@@ -21,6 +24,8 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared/data"
 PAGE = Path(__file__).resolve().parents[2] / "docs/tutorial-own-table.md"
 PUBLIC, FIRST, DRAWS = 2000, 20200101, 8
 RUNS = 20
+LENDING = ("lendingclub_2007_2011", "int_rate", None, "LendingClub")
+SPARCS = ("sparcs_2020_musculoskeletal_37k", "los", "Permanent.Facility.Id", "SPARCS")
 
 
 def draw(table: pd.DataFrame, seed: int, folder: Path) -> None:
@@ -41,15 +46,8 @@ def psi(known: Population) -> float:
     return float(np.median(curve["relative_fitness"][last]))
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("file", "target", "owner", "name"),
-    [
-        ("lendingclub_2007_2011", "int_rate", None, "LendingClub"),
-        ("sparcs_2020_musculoskeletal_37k", "los", "Permanent.Facility.Id", "SPARCS"),
-    ],
-)
-def test_forecasts_from_public_rows_are_those_of_runs(file, target, owner, name, tmp_path):
+def proposed(tmp_path: Path, file: str, target: str, owner: str | None) -> pd.DataFrame:
+    """Write the scenario that is proposed on the first draw; return the whole table."""
     source = FOLDER / f"{file}.parquet"
     if not source.exists():
         pytest.skip("the real table is not beside us")
@@ -61,6 +59,43 @@ def test_forecasts_from_public_rows_are_those_of_runs(file, target, owner, name,
     if owner is not None:  # as many as have records enough, which differs from draw to draw
         lines = [line for line in lines if not line.startswith("count = ")]
     (tmp_path / "s.toml").write_text("\n".join(lines), encoding="utf-8")
+    return table
+
+
+@pytest.mark.nightly
+def test_hospitals_errors_lie_within_their_half_widths(tmp_path):
+    """146 hospitals of SPARCS on their own rows; what runs alone call a profit is none."""
+    proposed(tmp_path, *SPARCS[:3])
+    scenario = load(tmp_path / "s.toml")[0].base()
+    known = population(scenario, "own", private=False)
+    worth = errors(known, factors=(1.0,), runs=10)
+    half = intervals(worth, may_be_off(known, "own"))
+    truth = errors(population(scenario, "own", private=True), factors=(1.0,), runs=10)
+    gain, real = worth.gain(0), truth.gain(0)
+    shares = [
+        np.mean(np.abs(away) <= width)
+        for away, width in (
+            (worth.joined[0].mean(axis=0) - truth.joined[0].mean(axis=0), half.joined),
+            (worth.alone - truth.alone, half.alone),
+            (gain - real, half.gain),
+        )
+    ]
+    lose, wins = -gain > half.gain, worth.profits(0)
+    said = (
+        f"{shares[0]:.2f}, {shares[1]:.2f} and {shares[2]:.2f} of {len(gain)} hospitals",
+        f"of {lose.sum()} that lose beyond it {(lose & (real < 0)).sum()} do",
+        f"of {wins.sum()} that runs alone show to profit {(wins & (real > 0)).sum()} do",
+    )
+    print(said)
+    assert min(shares) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(gain))
+    page = " ".join(PAGE.read_text("utf-8").split())
+    assert all(each in page for each in said)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("file", "target", "owner", "name"), [LENDING, SPARCS])
+def test_forecasts_from_public_rows_are_those_of_runs(file, target, owner, name, tmp_path):
+    table = proposed(tmp_path, file, target, owner)
     kinds: dict[str, list[float]] = {"public-rows": [], "fitted": []}
     for seed in (FIRST, *range(1, DRAWS)):
         draw(table, seed, tmp_path)

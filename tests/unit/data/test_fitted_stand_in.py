@@ -1,5 +1,7 @@
 """A model fitted to public rows: their second moments, owners as unlike, targets of its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,18 @@ def test_no_target_is_a_public_one_and_redraws_are_of_halves():
     assert rows[0] < rows[2]
     assert max(len(rows[0]), len(rows[1])) <= PUBLIC / 2
     assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize("kind", [PublicRows, FittedTwin])
+def test_redraws_draw_owners_rows_anew(kind):
+    """From a public file in the order of a feature: a row is no neighbour of what stood there."""
+    given = known(each=300)
+    order = np.argsort(given.features[:, 0])
+    ordered = replace(given, features=given.features[order], targets=given.targets[order])
+    first, again = (
+        together(kind(redrawn=k).drawn(ordered, Streams(1)).owners)[0][:, 0] for k in (0, 1)
+    )
+    assert abs(np.corrcoef(first, again)[0, 1]) < 4.5 / np.sqrt(len(first))
 
 
 def test_labels_are_refused_and_what_is_left_out_is_said():
