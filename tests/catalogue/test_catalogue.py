@@ -127,6 +127,10 @@ BESIDES = {
     ),
     "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
     "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
+    "value-of-subsampling": (
+        "privacy.budget.answers=2",
+        "sweep.variant=[{ name = 'q = 0.3', 'privacy.sampling' = 0.3 }]",
+    ),
     "vary-owners": ('sweep."owners.count"=[3, 100]',),
 }
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""

@@ -19,6 +19,7 @@ FEW = (
 )
 
 
+@pytest.mark.long
 def test_noise_of_samples_is_hardly_less_at_best() -> None:
     for q in (0.3, 0.1):
         larger = noise_over_whole({"sampling": q, "epsilon": 1.0, "delta": 1e-6})

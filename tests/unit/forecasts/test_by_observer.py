@@ -1,11 +1,12 @@
 """Observers side by side: ε of each, the noise that would do against it, and who profits then."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.by_observer import applying
 from asyncdp_sim.forecasts.words import as_json, lines
 from asyncdp_sim.network import simulate
@@ -17,8 +18,13 @@ SCENE = Path(__file__).parents[2] / "verification" / "scenes" / "last-model.toml
 MANY = "owners.records=2000"
 
 
+@cache
+def of_many() -> Forecast:
+    return forecast(load(SCENE, (MANY,))[0], redraws=0)
+
+
 def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
-    found = forecast(load(SCENE, (MANY,))[0], redraws=0)
+    found = of_many()
     transcript, every, last = found.observers
     assert [each.name for each in found.observers] == ["transcript", "all models", "last model"]
     assert transcript.epsilon == pytest.approx(2.0, rel=1e-5)
@@ -52,7 +58,7 @@ def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(see
 
 
 def test_the_screen_and_json_have_all() -> None:
-    found = forecast(load(SCENE, (MANY,))[0], redraws=0)
+    found = of_many()
     told = lines(found)
     head = next(at for at, line in enumerate(told) if "ε against" in line)
     assert told[head].split() == ["ε", "against", "at", "most", "at", "least", "noise", "ψ", "then",
