@@ -105,9 +105,16 @@ def _whole(manifest: Mapping[str, Any]) -> bool:
 
 
 def _numbers(value: Any) -> bool:
-    """Return whether nothing but numbers, truths and nulls stands in tables and lists."""
-    if isinstance(value, Mapping | list):
-        return all(map(_numbers, value.values() if isinstance(value, Mapping) else value))
+    """Return whether nothing but numbers, truths and nulls stands in tables and lists.
+
+    And why there is no number, where a ``reason`` says so.
+    """
+    if isinstance(value, list):
+        return all(map(_numbers, value))
+    if isinstance(value, Mapping):
+        told = {name: each for name, each in value.items() if name != "reason"}
+        said = value.get("reason")
+        return all(map(_numbers, told.values())) and (said is None or isinstance(said, str))
     return value is None or isinstance(value, int | float) or value in _INFINITE
 
 

@@ -81,6 +81,11 @@ class AggregateObserver(ObserverKind):
     def subtracts(self) -> int:
         return self.colluders
 
+    @override
+    def share_of_noise(self, n_owners: int) -> float:
+        """Return 1/√(n − d − t), of the strictest owner's."""
+        return float(self.enough(n_owners) ** -0.5)
+
     def enough(self, n_owners: int) -> int:
         """Return n − d − t, shares that hide a sum."""
         return n_owners - self.dropouts - self.colluders
