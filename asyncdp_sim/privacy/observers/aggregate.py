@@ -99,7 +99,7 @@ class AggregateObserver(ObserverKind):
         reasons = [
             (
                 not algorithm.sums_suffice or not (protocol.makes_updates or apart),
-                "collab-1 and collab-2 without trim on rounds, and fedbuff of constant weights on "
+                "learning in rounds without trim, and fedbuff of constant weights on "
                 "push or broadcast whose owners answer at a tick, one answer at a time, given "
                 f"{algorithm.kind} on {protocol.kind}",
             ),
