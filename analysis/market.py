@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, scale
+from asyncdp_sim.figures.kit.lines import key, legend_above, looks, scale
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, colours, panels, style
+from asyncdp_sim.figures.kit.style import BAND, THEORY, colours, panels, style
 
 Array = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
     with style():
         figure, (above, below) = panels((1.0, 1.0), height=6.0)
         above.plot(offers.target, dear, color=THEORY, linestyle="--", linewidth=1.1)
-        above.plot(offers.target, total, color=BLUE, linewidth=1.3)
+        above.plot(offers.target, total, color=THEORY, linewidth=1.3)
         above.axvline(offers.free, color=BAND, linestyle=":", linewidth=1.1, zorder=0)
         for result in results:
             psi, low, high = mean_psi_at_end(result)
@@ -65,26 +65,32 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
             bought = np.ptp(epsilon) > 0
             above.errorbar(
                 [psi], [float(epsilon @ offers.prices)], xerr=[[psi - low], [high - psi]],
-                color=BLUE if bought else VERMILION, marker="o" if bought else "s",
-                markersize=4.5, elinewidth=1.0, capsize=2,
+                color=THEORY, marker="o" if bought else "s", markersize=4.5, elinewidth=1.0,
+                markerfacecolor=THEORY if bought else "white", capsize=2,
             )  # fmt: skip
         above.set_ylabel("total price $\\Sigma\\, c_i \\epsilon_i$")
         keys = [
-            key("cheapest budgets", color=BLUE, marker="o", markersize=4.5),
-            key("equal budgets, forecast", color=THEORY, linestyle="--"),
+            key("cheapest budgets, and runs with them", color=THEORY, marker="o", markersize=4.5),
             key(
-                "equal budgets, runs", color=VERMILION, marker="s", markersize=4.5, linestyle="none"
+                "equal budgets, and runs with them",
+                color=THEORY,
+                linestyle="--",
+                marker="s",
+                markersize=4.5,
+                markerfacecolor="white",
             ),
             key("ψ without noise", color=BAND, linestyle=":"),
         ]
+        whose = []
         for i, look in enumerate(looks(owners, markersize=3.5)):
             below.plot(offers.target, offers.epsilon[:, i], markevery=4, **look)
-            keys.append(key(f"owner {i + 1}, $c$ = {number(offers.prices[i])}", **look))
+            whose.append(key(f"owner {i + 1}, $c$ = {number(offers.prices[i])}", **look))
         below.set_ylabel("budget bought $\\epsilon_i$")
         below.set_xlabel("target: expected $\\psi$ of the final model")
         for axes in (above, below):
             scale(axes, "xy")
-        legend(figure, keys, 3)
+        legend_above(above, keys, 2)
+        legend_above(below, whose, 3)
     table: dict[str, Array] = {"target": offers.target, "total": total, "total_equal": dear}
     table |= {f"epsilon_{i + 1}": offers.epsilon[:, i] for i in range(owners)}
     ratio = dear / total
@@ -141,24 +147,25 @@ def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
         Of the scenario that is bargained over.
     """
     owners = len(found.costs)
-    looks: tuple[dict[str, Any], ...] = ({"color": BLUE}, {"color": VERMILION, "linestyle": "-."},
-             {"color": THEORY, "linestyle": "--"})  # fmt: skip
+    looks: tuple[dict[str, Any], ...] = ({}, {"linestyle": "-."}, {"linestyle": "--"})  # fmt: skip
     with style():
         figure, (above, below) = panels((1.0, 1.0), height=6.0)
         keys = []
         for way, look in enumerate(looks):
-            above.plot(found.psi[:, way], found.paid[:, way], linewidth=1.3, **look)
-            keys.append(key(WAYS[way], **look))
+            above.plot(found.psi[:, way], found.paid[:, way], linewidth=1.3, color=THEORY, **look)
+            keys.append(key(WAYS[way], color=THEORY, **look))
         above.set_ylabel("paid in all $\\Sigma\\, r_i \\epsilon_i$")
+        whose = []
         for i, shade in enumerate(colours(owners)):
             below.plot(found.psi[:, 0], found.epsilon[:, i], color=shade)
             below.plot(found.psi[:, 2], found.asked[:, i], color=shade, linestyle="--", linewidth=1)
-            keys.append(key(f"owner {i + 1}, $c$ = {number(found.costs[i])}", color=shade))
+            whose.append(key(f"owner {i + 1}, $c$ = {number(found.costs[i])}", color=shade))
         below.set_ylabel("budget given $\\epsilon_i$")
         below.set_xlabel("expected $\\psi$ of the final model")
         for axes in (above, below):
             scale(axes, "xy")
-        legend(figure, keys, 3)
+        legend_above(above, keys, 2)
+        legend_above(below, whose, 3)
     table: dict[str, Array] = {"worth": found.worth, "surplus": found.surplus}
     for way, name in enumerate(("each", "one", "asked")):
         table |= {f"psi_final_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}

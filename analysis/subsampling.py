@@ -1,4 +1,4 @@
-"""What sampling buys and costs: noise of answers over samples, and ψ against computing."""
+"""The price and the worth of sampling: noise of answers over samples, and ψ against computing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,9 +1,12 @@
 """The tables and the manifest of a result, read back: whole, or refused in one line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
+from asyncdp_sim.columns.arrow import from_arrow
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_disk import file_bytes, from_json
 
@@ -29,8 +32,23 @@ def read_table(directory: Path, name: str) -> Any:
         raise _refused(directory, f"no readable {name}.parquet") from None
 
 
-def read_parquet(path: Path) -> Any:
-    """Return a table of a result as pyarrow has it.
+def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+    """Return columns that a table of a result has, as arrays, without pandas.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    try:
+        table = read_parquet(directory / f"{name}.parquet", wanted)
+    except ValueError:
+        raise _refused(directory, f"no readable {name}.parquet") from None
+    return tuple(from_arrow(table[column]) for column in wanted)
+
+
+def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
+    """Return a table of a result as pyarrow has it, or these of its columns.
 
     Raises
     ------
@@ -41,7 +59,8 @@ def read_parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(pa.BufferReader(file_bytes(path)))
+        columns = None if wanted is None else list(wanted)
+        return pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(str(error)) from None
 

@@ -5,7 +5,6 @@ One time unit is the mean time between two ticks of a rate-one clock; the simula
 """
 
 from math import isfinite
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +39,11 @@ def to_units(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.asarray(ticks, dtype=np.int64) / TICKS_PER_UNIT
 
 
-def block_to_ticks(units: npt.NDArray[np.float64]) -> list[int]:
-    """Return a block of durations as Python integers; the same rounding as :func:`to_ticks`.
+def block_to_ticks(units: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return a block of durations in ticks; the same rounding as :func:`to_ticks`.
 
     A duration beyond :data:`LAST_TICK` becomes that: no run sees its end.
     """
     ticks = np.minimum(units, _LAST_UNIT)
     ticks *= TICKS_PER_UNIT
-    whole: list[Any] = np.rint(ticks, out=ticks).astype(np.int64).tolist()
-    return whole
+    return np.rint(ticks, out=ticks).astype(np.int64)

@@ -9,6 +9,7 @@ from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.composition import noise_composes
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
+from asyncdp_sim.audits.models import audit_models
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer
@@ -154,7 +155,8 @@ def audit(
     made = made_up(scenario)
     if made is not None:
         pairs.append(made.pair)
-    doubt = (1 - confidence) / (1 + len(pairs))  # so many bounds, one verdict
+    models = privacy.listener.sees_models
+    doubt = (1 - confidence) / (1 + models + len(pairs))  # so many bounds, one verdict
     dataset, problem = build_dataset(scenario), pairs[0].first
     beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
@@ -179,7 +181,8 @@ def audit(
             problem, dataset, owed(scenario), Streams(scenario.run.seed), called, privacy.sampling
         ),
     )
-    checks = (answer, *(each.check for each in attacked))
+    seen = [audit_models(scenario, doubt)] if models else []
+    checks = (answer, *(each.check for each in attacked), *seen)
     words = "; ".join(pair.words for pair in pairs)
     return Audit(checks, words, confidence, privacy.overlap, facts)
 

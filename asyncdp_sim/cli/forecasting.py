@@ -25,6 +25,7 @@ from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
 
 if TYPE_CHECKING:
+    from asyncdp_sim.forecasts import MayBeOff
     from asyncdp_sim.scenario import Scenario
 
 
@@ -100,14 +101,13 @@ def forecast_command(
     from asyncdp_sim.forecasts.worth.as_table import as_table
     from asyncdp_sim.forecasts.worth.changes import Change, changes
     from asyncdp_sim.forecasts.worth.errors import errors
-    from asyncdp_sim.scenario import require_new
+    from asyncdp_sim.reference import write_beside
+    from asyncdp_sim.scenario import require_new, save_new
 
     advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
         wrong = "--sweep goes with none of --invite, --tune, --market and --target"
         raise typer.BadParameter(wrong)
-    if advising and as_json:
-        raise typer.BadParameter("--json goes with none of --invite, --tune and --market")
     if own and common:
         raise typer.BadParameter("allowed is one of --own and --common")
     if (inviting or tuning) and (own or heterogeneity is not None):
@@ -138,12 +138,23 @@ def forecast_command(
     if advising:
         named = shlex.join([str(file), *as_options(settings)])
         with blaming(file), drawn() as progress:
-            told = _advice(
-                scenario.base(), data, inviting, tuning, prices, target, named, save,
+            advice = _advice(
+                scenario.base(), data, inviting, tuning, prices, target,
                 workers=workers, progress=progress,
             )  # fmt: skip
-        show(told)
         if save is not None:
+            [(ends_with, _)] = advice.values()
+            save_new(ends_with.scenario, save)
+        if as_json:
+            if save is not None:
+                write_beside(save)
+            typer.echo(words.advice_json(advice))
+            note_all(said)
+            return
+        for each, uncertain in advice.values():
+            show([*each.lines(named), *words.off_lines(uncertain)])
+        if save is not None:
+            show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
             put_schema_beside(save)
         note_all(said)
         return
@@ -177,37 +188,28 @@ def _advice(
     tuning: bool,
     prices: tuple[float, ...] | None,
     target: float | None,
-    named: str,
-    save: Path | None,
     **how: Any,
-) -> list[str]:
+) -> "dict[str, tuple[Any, MayBeOff | None]]":
     """Return whom to invite, the best step and horizon, and the cheapest budgets, as asked for.
 
-    The scenario that one of them ends with is saved, where that is asked for.
+    By the option that asks for each, with how far the forecast of its end may be off.
     """
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
     from asyncdp_sim.forecasts.may_be_off import of_the_end
-    from asyncdp_sim.forecasts.words import off_lines
-    from asyncdp_sim.scenario import save_new
 
-    private = data["private"]
-    found: list[Any] = []
+    private: bool = data["private"]
     known: Any = "own"
+    found: dict[str, Any] = {}
     if inviting:
-        found.append(invite(scenario, private=private, **how))
+        found["invite"] = invite(scenario, private=private, **how)
     if tuning:
-        found.append(tune(scenario, private=private, **how))
+        found["tune"] = tune(scenario, private=private, **how)
     if prices is not None and target is not None:
         known = data["moments"] or "own"  # budgets are bought owner by owner
-        bought = buy(scenario, prices, target, moments=known, private=private, **how)
-        found.append(bought)
-    told = []
-    for each in found:
-        off = of_the_end(each.scenario, known, private=private, **how)
-        told += [*each.lines(named), *off_lines(off)]
-    if save is not None:
-        save_new(found[0].scenario, save)
-        told.append(f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}")
-    return told
+        found["market"] = buy(scenario, prices, target, moments=known, private=private, **how)
+    return {
+        name: (each, of_the_end(each.scenario, known, private=private, **how))
+        for name, each in found.items()
+    }

@@ -95,13 +95,12 @@ _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
 def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> None:
     """Print a block, or write it or a scenario."""
     from asyncdp_sim.proposals import block, whole
+    from asyncdp_sim.scenario import require_new
 
     if write is None:
         show_settings(["", *block(seen)])
         return
-    if write.exists():
-        allowed = "allowed is a file that is not there yet"
-        raise DataError([Fault("--write", str(write), allowed)])
+    require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None:
         lines, what = block(seen, folder), "a [data] block; --epsilon E writes a whole scenario"

@@ -70,9 +70,20 @@ def arrow_texts(texts: Sequence[str | None]) -> Any:
 
 
 def from_arrow(column: Any) -> npt.NDArray[Any]:
-    """Return an Arrow table's column of numbers as NumPy's, null as NaN, without pandas."""
+    """Return an Arrow table's column as NumPy's, without pandas.
+
+    Of numbers null is NaN; texts and truth values with nulls are objects.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        plain = pa.types.is_boolean(kind) and column.null_count == 0
+        return np.array(column.to_pylist(), dtype=np.bool_ if plain else object)
     whole = column.combine_chunks()
-    return np.from_dlpack(whole if whole.null_count == 0 else whole.fill_null(np.nan))
+    if whole.null_count > 0:
+        whole = whole.cast(pa.float64()).fill_null(np.nan)
+    return np.from_dlpack(whole)
 
 
 def _bits(values: npt.NDArray[np.bool_]) -> Any:

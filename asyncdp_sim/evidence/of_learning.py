@@ -223,6 +223,7 @@ OF_ALGORITHMS = (
         "rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
         verified(
             "last_model", "equal_steps_give_the_closed_form", "a_small_box_hides_old_rounds",
+            "a_step_too_long_for_the_losses_contracts_nothing",
             "the_minorant_is_what_a_general_solver_finds",
             "who_is_in_a_round_is_read_off_the_trace",
             "an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed",
@@ -232,6 +233,8 @@ OF_ALGORITHMS = (
             "where_a_projection_may_act_less_is_said",
             "a_run_states_what_the_last_model_tells",
             "what_is_not_proven_is_refused_by_name", "figures_of_the_page",
+            "the_audit_of_models_shows_much_of_what_is_claimed_and_no_more",
+            "the_audit_catches_steps_taken_to_contract_more_than_they_do",
         ),
         (ParameterServer, ModelObserver),
     ),

@@ -1,5 +1,7 @@
 """The register of oracles, and the tests of ``tests/verification`` that are about no kind."""
 
+from functools import cache
+
 from asyncdp_sim.evidence.of_channels import OF_CHANNELS
 from asyncdp_sim.evidence.of_data import OF_DATA
 from asyncdp_sim.evidence.of_learning import OF_ALGORITHMS, OF_CONDUCT, OF_GOSSIP, OF_MODELS
@@ -44,6 +46,7 @@ NOT_OF_A_KIND = {
 """Files of ``tests/verification`` by name, and what they are about instead."""
 
 
+@cache
 def oracles_of(kind: type[Kind]) -> tuple[Oracle, ...]:
     """Return the oracles that a kind is held against; of one from outside there are none."""
     return tuple(each for each in ORACLES if kind in each.kinds)
@@ -54,6 +57,7 @@ def named(name: str) -> Oracle | None:
     return next((each for each in ORACLES if each.name == name), None)
 
 
+@cache
 def basis_of(kind: type[Kind]) -> Basis:
     """Return the strongest basis that any oracle gives a kind."""
     given = {each.basis for each in oracles_of(kind)}

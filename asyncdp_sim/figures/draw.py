@@ -158,7 +158,9 @@ def pictures(
     compared += honest.figures([line for _, line in lines], notes)
     entries: list[Shown] = []
     if isinstance(opened, Sweep):
-        changes = _drawn(opened, (overview.FIGURE,)) or _drawn(opened, (settings.FIGURE,))
+        changes = _drawn(opened, (overview.FIGURE, overview.SECOND)) or _drawn(
+            opened, (settings.FIGURE,)
+        )
         changes += _drawn(opened, (crossed.FIGURE,))
         if len(changes) == 0:
             reasons = [each.why_not(opened) for each in CHANGES]

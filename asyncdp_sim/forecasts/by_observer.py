@@ -1,4 +1,4 @@
-"""What a scenario costs its owners against each observer that applies, side by side."""
+"""Costs of a scenario's owners against each observer that applies, side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

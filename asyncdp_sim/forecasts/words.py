@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from math import isfinite
 from typing import Any
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecasts import Forecast, MayBeOff, OwnerForecast, Point
+from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.by_observer import as_rows
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
-from asyncdp_sim.scenario import Participants, spoken
+from asyncdp_sim.scenario import Participants, Scenario, spoken
 from asyncdp_sim.words import aligned
 
 MOST = 20
@@ -201,7 +202,30 @@ def grid_json(points: Sequence[Point]) -> str:
     return json.dumps(_plain([asdict(point) for point in points]), ensure_ascii=False, indent=1)
 
 
+def advice_json(advice: Mapping[str, tuple[Any, MayBeOff | None]]) -> str:
+    """Return advice as JSON, by its option: all figures, and the scenario that it ends with.
+
+    Parameters
+    ----------
+    advice : mapping
+        From an option's name to what was found and how far its end may be off.
+    """
+    told = {name: _fields(found) | {"may_be_off": off} for name, (found, off) in advice.items()}
+    return _escaped(json.dumps(_plain(told), ensure_ascii=False, indent=1))
+
+
+def _fields(found: Any) -> dict[str, Any]:
+    """Return the fields of a record, and the mean of runs with its interval in their place."""
+    if isinstance(found, Played):
+        return {"psi": found.psi, "half_width": found.half_width, "runs": len(found.final)}
+    return {field.name: getattr(found, field.name) for field in fields(found)}
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, Scenario):
+        return value.plain()
+    if is_dataclass(value):
+        return _plain(_fields(value))
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if hasattr(value, "tolist"):

@@ -7,19 +7,17 @@ is online is worked out when its clock ticks, from what was known of it last.
 
 from bisect import bisect_left
 from functools import partial
-from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.build import Builder
+from asyncdp_sim.network.crowd_clock import CrowdClock, Owners
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind
-from asyncdp_sim.units import block_to_ticks
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 AT_TICK = Priority.CLOCK_TICK
@@ -27,8 +25,6 @@ CLOCK_DROPPED = EventKind.clock_dropped
 CLOCK_TICK = EventKind.clock_tick
 BUSY = Detail.busy
 OFFLINE = Detail.offline
-_BLOCK = 4096
-Owners = npt.NDArray[np.int64]
 
 
 class Crowd:
@@ -54,11 +50,7 @@ class Crowd:
         self._builder = builder
         self._streams = streams.within("crowd")
         self._acting: dict[int, Owner] = {}
-        self._gaps = self._streams.generator("gaps")
-        self._who = self._streams.generator("owners")
-        rates = np.array(network.clock.rates(network.n_owners))
-        self._mean_gap = 1 / float(rates.sum())
-        self._cumulated = np.cumsum(rates) if rates.min() < rates.max() else None
+        self._clock = CrowdClock(network, self._streams)
         self._at = 0
         self._ticks: list[int] = []
         self._numbers: list[int] = []
@@ -142,13 +134,7 @@ class Crowd:
 
     def _draw(self) -> None:
         """Draw the next block of clock ticks and their owners (from 1), from where it ended."""
-        start = self._ticks[-1] if len(self._ticks) > 0 else 0
-        gaps = block_to_ticks(self._gaps.exponential(self._mean_gap, _BLOCK))
-        self._ticks = list(accumulate(gaps, initial=start))[1:]
+        ticks, self._drawn = self._clock.block()
+        self._ticks = ticks.tolist()
         self._at = 0
-        if self._cumulated is None:
-            self._drawn = self._who.integers(1, self._network.n_owners + 1, _BLOCK)
-        else:
-            at = self._who.random(_BLOCK) * self._cumulated[-1]
-            self._drawn = np.searchsorted(self._cumulated, at, side="right") + 1
         self._numbers = self._drawn.tolist()

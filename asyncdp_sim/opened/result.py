@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.network import Network
-from asyncdp_sim.reading import read_manifest, read_table
+from asyncdp_sim.reading import column_names, read_columns, read_manifest, read_table
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.words import known
@@ -129,7 +129,7 @@ class Result:
         ResultError
             If the table is absent or damaged.
         """
-        return tuple(map(str, self.frame(name).columns))
+        return tuple(column_names(self._place(name), name))
 
     def frame(self, name: str) -> Any:
         """Return a table as a pandas frame.
@@ -149,11 +149,10 @@ class Result:
         ResultError
             If the table is absent or damaged, or lacks a column.
         """
-        frame = self.frame(name)
-        missing = [column for column in wanted if column not in frame]
+        missing = [column for column in wanted if column not in self.names(name)]
         if missing:
             raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
-        return tuple(np.asarray(frame[column].to_numpy()) for column in wanted)
+        return read_columns(self._place(name), name, wanted)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of the curve at the last record of every replicate, shape (R,) each."""

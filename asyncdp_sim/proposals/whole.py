@@ -24,6 +24,7 @@ from asyncdp_sim.proposals.block import (
     text,
 )
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
+from asyncdp_sim.words import number
 
 OWNERS = 10
 """Owners where no column says whose the rows are."""
@@ -67,10 +68,14 @@ def whole(
         If no step is found.
     """
     sizes = sorted(n for n in look.owners.values() if n >= LEAST_RECORDS)
-    if len(look.owners) == 0:
+    if look.owner is None:
         sizes = [(look.rows - (look.public if look.public_path is None else 0)) // OWNERS] * OWNERS
     if len(sizes) == 0 or min(sizes) == 0:
         given, allowed = f"{look.rows} rows", f"allowed are owners of {LEAST_RECORDS} records"
+        if look.owner is not None:
+            most = max(look.owners.values(), default=0)
+            given = f"{look.owner!r}, whose values have {number(most)} rows at most"
+            allowed = f"allowed is a column that names an owner in {LEAST_RECORDS} rows or more"
         raise SpecError([Fault("--owner", given, allowed)], look.path)
     choice = _chosen(look, epsilon, sizes, progress)
     return _lines(look, epsilon, sizes, choice, data_lines(look, folder))

@@ -45,14 +45,17 @@ def cells(sweep: Sweep) -> Cells:
         rows.append(
             CellRow(
                 number=cell.number,
-                values=tuple(cell.label([path]) for path in sweep.paths),
+                values=tuple(
+                    cell.label([path]).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+                    for path in sweep.paths
+                ),
                 psi=shown(psi.value),
                 psi_interval=span(psi.low, psi.high),
                 throughput=shown(result.summary["throughput"]),
                 throughput_interval=span(*interval(result.summary, "throughput")),
                 time=shown(result.summary["simulated_time"]),
                 private={True: "yes", False: "NO", None: "not shown"}[said.private],
-                epsilon=epsilon_words(result.manifest),
+                epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
             )
         )
     return Cells(sweep.paths, tuple(rows), len(sweep.cells), len(sweep.missing))

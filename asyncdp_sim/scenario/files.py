@@ -20,7 +20,7 @@ from asyncdp_sim.spec import parse
 SCHEMA_FILE = "asyncdp.schema.json"
 """Name of the JSON schema that lies beside scenarios, for editors."""
 SCHEMA_LINE = f"#:schema {SCHEMA_FILE}"
-"""First line of every scenario file: editors look beside it for what ``asyncdp schema`` says."""
+"""First line of a scenario to be edited: editors look beside it for what `asyncdp schema` says."""
 
 
 def load(
@@ -100,7 +100,8 @@ def resolved(raw: Raw, folder: Path) -> Raw:
 def dump(scenario: Scenario, directory: Path | None) -> str:
     """Return a scenario as TOML text, whose paths load when it lies in ``directory``.
 
-    They stay absolute where it lies in none.
+    They stay absolute where it lies in none. :data:`SCHEMA_LINE` is for those who write a file
+    that is to be edited: results, beside which no schema lies, name none.
     """
     import tomli_w  # only where a scenario is written
 
@@ -108,7 +109,7 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     if directory is not None:
         _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
         raw = relative(raw, directory)
-    return f"{SCHEMA_LINE}\n{tomli_w.dumps(raw)}"
+    return tomli_w.dumps(raw)
 
 
 def require_new(file: Path, option: str = "--save") -> None:
@@ -136,7 +137,7 @@ def save_new(scenario: Scenario, file: Path) -> None:
     SpecError
         On ``--save``, where it cannot be written.
     """
-    write_new(dump(scenario, file.absolute().parent), file)
+    write_new(f"{SCHEMA_LINE}\n{dump(scenario, file.absolute().parent)}", file)
 
 
 def write_new(text: str, file: Path, option: str = "--save") -> None:

@@ -133,6 +133,18 @@ CASES = {
     "a quote that does not end": case(
         changed(3, 'a,31,"secret,1'), PATH + "the file cannot be read (…"
     ),
+    "a ZIP archive, as Excel's": case(
+        b"PK\x03\x04" + bytes(range(256)),
+        PATH + "a ZIP archive, as Excel's .xlsx: save a sheet as CSV; …",
+    ),
+    "a picture": case(
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
+        PATH + "the file is not text of its charset; …",
+    ),
+    "lines that end in carriage returns": case(
+        table().replace(b"\n", b"\r"),
+        PATH + "the file cannot be read (carriage returns without line feeds: …",
+    ),
     "no gzip": case(table(), "data.path: given '{folder}/t.csv.gz'; the file cannot be read (…",
                     name="t.csv.gz"),
     "no Parquet": case(table(), "data.path: given '{folder}/t.parquet'; the file cannot be read (…",

@@ -191,6 +191,27 @@ def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command
     assert "own truths τ² = 0.5 apart" in stated
 
 
+def test_advice_is_json_too(command: Command) -> None:
+    """All that is asked for together, in the words of --json: plain values, mean and interval."""
+    asked = ("--tune", "--invite", "--market", "1,1,1", "--target", "30")
+    clip = ("--set", 'privacy.sensitivity={kind="clip",bound=1.0}')
+    told = json.loads(command.done("forecast", "exact.toml", *asked, *clip, "--json").out)
+    assert list(told) == ["invite", "tune", "market"]
+    best = told["tune"]["best"]
+    updates = best["setting"]["updates"]
+    assert told["tune"]["scenario"]["run"]["updates"] == updates
+    assert best["simulated"]["half_width"] >= 0
+    assert len(told["market"]["purchase"]["epsilon"]) == 3
+    assert told["invite"]["may_be_off"] is None  # nothing stands in for these records
+    [line] = [
+        line
+        for line in command.done("forecast", "exact.toml", "--tune", *clip).out.splitlines()
+        if line.startswith("best ")
+    ]
+    assert f"ψ {best['simulated']['psi']:.4g} " in line
+    assert f"T = {updates}" in line
+
+
 FORECASTS = {
     "two kinds of moments": (("--own", "--common"), "allowed is one of --own and --common"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
@@ -198,7 +219,6 @@ FORECASTS = {
     "too few prices": (("--market", "1", "--target", "1"), "prices: "),
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
-    "JSON of advice": (("--json", "--tune"), "--json goes with none"),
     "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with neither"),
     "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),

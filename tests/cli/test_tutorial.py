@@ -132,7 +132,16 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
         (("--epsilon", 1), "asyncdp: Invalid value: --epsilon goes with --write, the scenario …"),
         (("--public", 400, "--write", "s.toml"), "--write: given s.toml; it needs --target, the …"),
         (("--target", "Days", "--public", 400, "--write", "stays.csv"),
-         "stays.csv: --write: given stays.csv; allowed is a file that is not there yet"),
+         "stays.csv: --write: given an existing path, stays.csv; allowed is a file that does …"),
+        (("--target", "Days", "--public", 400, "--write", "no/s.toml"),
+         "stays.csv: --write: given no/s.toml; allowed is a file in a folder that exists"),
+        (("--target", "Days", "--owner", "Days", "--public", 400),
+         "stays.csv: --owner: given 'Days'; allowed is another column than --target"),
+        (("--target", "Days", "--public", "stays.csv"),
+         "stays.csv: --public: given stays.csv; allowed is a file of other rows, which are no …"),
+        (("--target", "Days", "--owner", "Case id", "--public", 400, "--write", "s.toml",
+          "--epsilon", 1),
+         "stays.csv: --owner: given 'Case id', whose values have 1 rows at most; allowed is a …"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("here")

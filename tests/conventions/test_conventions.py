@@ -92,6 +92,13 @@ def test_start_up_is_light():
     assert done.stdout.strip() == "[]"
 
 
+def test_no_figure_waits_for_slow_imports():
+    """SciPy's statistics take longer to import than most figures to draw."""
+    slow = re.compile(r"scipy\.stats|import pandas")
+    files = (ROOT / "asyncdp_sim" / "figures").rglob("*.py")
+    assert [file.name for file in files if slow.search(file.read_text(encoding="utf-8"))] == []
+
+
 def test_no_print_or_global_state_in_the_library():
     banned = r"\b(print|basicConfig|set_start_method|np\.random\.seed)\(|\bNotImplementedError\b"
     found = [

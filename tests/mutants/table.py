@@ -770,4 +770,32 @@ MUTANTS = (
         "ties in the compiled heap are broken by place, not by priority",
         ("tests/properties/test_compiled_loop.py",),
     ),
+    Mutant(
+        "asyncdp_sim/theory/moments/sample_spread.py",
+        "odds = (1 - probability) / probability",
+        "odds = 1 / probability",
+        "records of a sample scatter as if they were drawn with replacement",
+        ("tests/verification/test_sampled_moments.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/theory/moments/sample_spread.py",
+        "whole[:, :p, p], whole[:, p, p] = second, mean, chance",
+        "whole[:, :p, p], whole[:, p, p] = second, 0 * mean, chance",
+        "the spread of a sample forgets where the mean of the models is",
+        ("tests/verification/test_sampled_moments.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/observers/descent.py",
+        "1 - gamma * (self.convexity + self.smoothness))",
+        "1 - gamma * self.convexity)",
+        "steps that are too long for the losses still contract",
+        ("tests/verification/test_last_model.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/observers/descent.py",
+        "np.asarray(present @ np.square(multiplier))",
+        "np.full(len(numbers), np.square(multiplier).sum())",
+        "owners that are absent from a round hide its record",
+        ("tests/verification/test_last_model.py",),
+    ),
 )

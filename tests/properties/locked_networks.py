@@ -60,8 +60,12 @@ def locked_network(rng: Random) -> Network:
     n = rng.choice([1, 2, 3, 5, 8, 30])
     busy = rng.choice(["refuse", "queue", "retry"])
     rate_bytes = rng.choice([None, 500.0, tuple(rng.uniform(100, 1000) for _ in range(n))])
-    online = presence(rng, n)
-    clocked = clock(rng, n)
+    if busy != "retry" and rng.random() < 0.2:
+        rates = rng.choice([rng.choice(GRID), tuple(rng.uniform(0.2, 5) for _ in range(n))])
+        clocked: Clock = PoissonClock(rate=rates, population="superposed")
+        online: Availability = Always()
+    else:
+        clocked, online = clock(rng, n), presence(rng, n)
     in_step = not clocked.mixing and online.comes_and_goes  # may be offline at every tick
     return Network(
         answers_allowed=[rng.choice([1, 3, 20, 1000]) for _ in range(n)],

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network, fused, simulate, simulate_each
-from asyncdp_sim.network.availability import Diurnal
+from asyncdp_sim.network.availability import Bernoulli, Diurnal
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
 from asyncdp_sim.network.fused import reach
@@ -55,11 +55,12 @@ def compared(first: int, count: int) -> set[object]:
         protocol = network.protocol
         assert isinstance(protocol, Request)
         seen |= {protocol.busy, network.clock.kind, network.availability.kind}
+        seen |= {"superposed"} if network.superposed else set()
     return seen
 
 
 EACH = {"refuse", "queue", "retry", "poisson", "gamma", "deterministic", "always", "bernoulli",
-        "on-off"}  # fmt: skip
+        "on-off", "superposed"}  # fmt: skip
 
 
 def test_fifty_networks() -> None:
@@ -85,12 +86,19 @@ def test_tables_grow_and_many_owners_get_their_streams_late() -> None:
     both(SMALL.model_copy(update={"updates": 4500}), 1)
     crowd = {"answers_allowed": (30,) * 1100, "clock": PoissonClock(), "updates": 40}
     both(SMALL.model_copy(update=crowd), 2, events=False)
+    crowd["clock"] = PoissonClock(population="superposed")
+    both(SMALL.model_copy(update=crowd | {"answers_allowed": (3,) * 9, "until": 900.0}), 3)
+    slow = Latency(answer=Exponential(mean=1.0))  # whoever asks meanwhile is but counted
+    both(SMALL.model_copy(update=crowd | {"latency": slow, "updates": 40}), 4, events=False)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        {"clock": PoissonClock(population="superposed")},
+        {
+            "clock": PoissonClock(population="superposed"),
+            "availability": Bernoulli(probability=0.5),
+        },
         {"clock": ScriptedClock(times=((1.0,), (2.0,)))},
         {"availability": Diurnal(period=1.0, low=0.1, high=0.9)},
         {"channel": Ideal(loss=0.1)},

@@ -1,15 +1,17 @@
-"""What central models tell: bounds against closed forms, a second solver and attacks on runs."""
+"""Central models and what they tell: closed forms, a second solver, and attacks on runs."""
 
 import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 from scipy.stats import norm
 
+from asyncdp_sim.audits.models import audit_models
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.answers import Reply
 from asyncdp_sim.learning.objectives import Quadratic
@@ -59,6 +61,16 @@ def test_equal_steps_give_the_closed_form(updates: int) -> None:
     worth = (1 - c**updates) / (1 + c**updates) * (1 + c) / (1 - c)
     each = 1 / np.square(noise_of(scenario)[0]).sum()
     assert descent.squared(rounds) == pytest.approx(np.full(3, worth * each), rel=1e-6)
+
+
+def test_a_step_too_long_for_the_losses_contracts_nothing() -> None:
+    """|1 − γ(σ + L)| beyond γ = 2/(2σ + L): 1.5 for γ = 1 on rows of length 1; all rounds count."""
+    scenario = scene("algorithm.step=1.0")
+    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    assert descent.contractions(rounds) == pytest.approx(np.full(40, 1.5))
+    assert descent.squared(rounds)[0] == pytest.approx(
+        40 / np.square(noise_of(scenario)[0]).sum(), rel=1e-6
+    )
 
 
 def test_a_small_box_hides_old_rounds() -> None:
@@ -150,6 +162,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
     mu, error = shown(*settings)
     least = descent._pulled(rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
+    assert scenario.algorithm.kind == "parameter-server"
     assert abs(mu - least) <= 4 * error
     assert mu <= most + 4 * error
     assert least > 0.9 * most  # a fault of a tenth is caught
@@ -260,3 +273,29 @@ def test_figures_of_the_page() -> None:
         assert found.most[0] == pytest.approx(np.full(3, float(last)), rel=1e-3)
         assert found.least is not None
         assert found.least[0] == pytest.approx(np.full(3, float(least)), rel=1e-3)
+
+
+def audited() -> dict[str, Any]:
+    """What the audit says of the last model of owners of few records, in a small box."""
+    scenario = scene("owners.records=2000", *TIGHT[1:])
+    check = audit_models(scenario, 1e-3)
+    return {"shown": check.finding.epsilon, "claimed": check.claim.epsilon, "words": check.words()}
+
+
+@pytest.mark.long
+def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None:
+    told = audited()
+    assert 0.7 * told["claimed"] < told["shown"] <= told["claimed"]
+    assert told["words"].startswith("the last model of owner 1: ε ≥ ")
+    assert "not exceeded" in told["words"]
+
+
+@pytest.mark.long
+def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    true = Descent.contractions
+    monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
+    told = audited()
+    assert told["shown"] > told["claimed"]
+    assert "EXCEEDED" in told["words"]

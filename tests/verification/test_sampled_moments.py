@@ -20,11 +20,16 @@ from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
 REPLICATES = 4000
+GAUSSIAN = (
+    "privacy.mechanism=gaussian", "privacy.delta=1e-6", "privacy.accountant=pld",
+    "privacy.epsilon=3000.0",
+)  # fmt: skip
 WAYS = {
     "gossip": (),
     "budgets end": ("run.updates=24", "privacy.budget={kind='per-owner-cap', answers=14}"),
     "rounds": ("protocol.kind=rounds", "algorithm={kind='parameter-server', step=0.12}"),
     "average": ("protocol.kind=rounds", "algorithm={kind='collab-1', rho=1000.0}"),
+    "gaussian": GAUSSIAN,
     "few records": ("algorithm.initial=uniform", "privacy.sampling=0.05"),
 }
 """One-on-one, over counts of answers, in rounds, an average judged, few records in an answer."""
@@ -144,3 +149,4 @@ def test_a_forecast_says_that_it_is_exact() -> None:
     assert found.method.startswith("exact moments")
     assert found.psi_bound is None
     assert found.noise_free > 0
+    assert load(SCENE)[0].privacy.mechanism.kind == "laplace"

@@ -132,6 +132,9 @@ def look(
     DataError
         If a file is none, or lacks a column, or has fewer rows.
     """
+    if public_path is not None and Path(public_path).resolve() == Path(path).resolve():
+        allowed = "allowed is a file of other rows, which are no owner's; these are the table's own"
+        raise DataError([Fault("--public", public_path, allowed)], path)
     known = (None, None, charset)
     form = found_form(path, None if private else public if public_path is None else 0, *known)
     if public_path is None:
@@ -188,6 +191,8 @@ def _require(
         for option, name in (("--target", target), ("--owner", owner))
         if name is not None and name not in names
     ]
+    if target is not None and target == owner:
+        found.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
     if public >= len(frame):
         allowed = f"allowed is fewer than {len(frame)}, the number of rows of the table"
         found.append(Fault("--public", str(public), allowed))

@@ -173,10 +173,13 @@ def misplaced(path: str, form: FileForm, skip_first_lines: int = 0) -> str | Non
     Only where reading failed is this looked for. Rows count from 1 after the header; no cell is
     quoted.
     """
-    names = column_names(path, form, skip_first_lines)
-    return _no_text(path, form, skip_first_lines, names) or _too_many(
-        path, form, skip_first_lines, names
-    )
+    try:
+        names = column_names(path, form, skip_first_lines)
+        return _no_text(path, form, skip_first_lines, names) or _too_many(
+            path, form, skip_first_lines, names
+        )
+    except csv.Error:  # what is no CSV at all, such as a picture, has no rows to count
+        return None
 
 
 def _no_text(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str | None:

@@ -25,6 +25,7 @@ from asyncdp_sim.errors import DataError, Fault
 if TYPE_CHECKING:
     import pandas as pd
 
+_ZIP = b"PK\x03\x04"
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
 _RAGGED = "a row has more cells than the header"
 _NO_TEXT = "the file is not text of its charset"
@@ -135,6 +136,8 @@ def _said_of(path: str, skip_first_lines: int, form: FileForm) -> Iterator[None]
 
 def _cannot_be_read(error: Exception) -> str:
     reason = str(error).splitlines()[0] if str(error) != "" else type(error).__name__
+    if "new-line character" in reason:  # the csv module's words for programmers
+        reason = "carriage returns without line feeds: text of old, or no text at all"
     return f"the file cannot be read ({reason[:120]})"
 
 
@@ -219,6 +222,9 @@ def _require_file(path: str) -> None:
             raise _unreadable(path, "there is no such file")
         if file.stat().st_size == 0:
             raise _unreadable(path, "the file is empty")
+        with file.open("rb") as opened:
+            if opened.read(len(_ZIP)) == _ZIP:
+                raise _unreadable(path, "a ZIP archive, as Excel's .xlsx: save a sheet as CSV")
     except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
         raise _unreadable(path, f"the file cannot be read ({error})") from None
 

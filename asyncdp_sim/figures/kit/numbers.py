@@ -24,9 +24,9 @@ def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
 
 
 def columns(names: Sequence[str]) -> int:
-    """Return in how many columns of a legend these names fit, four at most."""
+    """Return in how many columns of a legend these names fit, five at most."""
     longest = max(len(line) for name in names for line in name.split("\n"))
-    return max(1, min(len(names), 4, 90 // (longest + 6)))
+    return max(1, min(len(names), 5, 90 // (longest + 6)))
 
 
 def listed(texts: Sequence[str], between: str = ", ") -> str:

@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.numbers import as_float, known
 from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.theory.formulas.binomial import binomial_quantile
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -46,13 +48,11 @@ def psi_at_end(result: Result) -> Estimate:
     The interval is between order statistics: (x_(l), x_(R+1−l)) holds the median with probability
     1 − 2 P(Bin(R, 1/2) < l) ≥ 0.95, from 6 replicates on; of fewer it is their whole range.
     """
-    from scipy.stats import binom
-
     psi = psi_of_replicates(result)
     if len(psi) == 0:
         return Estimate()
     ordered = np.sort(psi)
-    place = max(1, int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)))
+    place = max(1, int(binomial_quantile((1 - LEVEL) / 2, len(ordered), 0.5)))
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
     if len(ordered) == 1:
         return Estimate(float(middle))
@@ -95,10 +95,8 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
 
 
 def _mean(values: Array) -> Estimate:
-    from scipy.special import stdtrit
-
     count, middle = len(values), float(values.mean())
     if count < 2:
         return Estimate(middle)
-    half = float(stdtrit(count - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(count))
+    half = t_quantile(count - 1, (1 + LEVEL) / 2) * float(values.std(ddof=1)) / np.sqrt(count)
     return Estimate(middle, middle - half, middle + half)

@@ -12,6 +12,7 @@ from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, time_axis
+from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 from asyncdp_sim.units import to_units
 
@@ -100,11 +101,9 @@ def gaps(result: Result, first: int | None = None) -> Array:
 
 def expected(law: GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
     """Return the law's survival function on a grid, and its pointwise 99 % binomial band."""
-    from scipy.stats import binom
-
     share = np.exp(-law.rate * t)
     tail = (1 - LEVEL) / 2
-    low, high = (binom.ppf(q, n_gaps, share) / n_gaps for q in (tail, 1 - tail))
+    low, high = (binomial_quantile(q, n_gaps, share) / n_gaps for q in (tail, 1 - tail))
     return {"law": share, "law_low": low, "law_high": high}
 
 

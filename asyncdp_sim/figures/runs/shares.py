@@ -11,6 +11,7 @@ from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
 from asyncdp_sim.figures.kit.source import Result, not_a_result, owner_table
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
+from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -54,15 +55,13 @@ def _counts(result: Result) -> Array:
 
 
 def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
-    from scipy.stats import binom
-
     count = _counts(result)
     total = int(count.sum())
     if total == 0:
         raise not_a_result(result.directory, "no updates")
     n_owners = result.n_owners
     tail = (1 - LEVEL) / 2
-    low, high = (float(binom.ppf(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
+    low, high = (float(binomial_quantile(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
     share = count / total
     outside = int(np.count_nonzero((share < low) | (share > high)))
     known = result.theory(selection)

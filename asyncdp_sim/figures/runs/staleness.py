@@ -13,6 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -90,8 +91,6 @@ def between_replicates(
 
     Updates of one replicate depend on each other; replicates do not. NaN with a single one.
     """
-    from scipy.stats import t
-
     _, index = np.unique(replicate, return_inverse=True)
     n_replicates = int(index.max()) + 1
     if n_replicates < 2:
@@ -103,7 +102,9 @@ def between_replicates(
     share = counts.sum(axis=0) / total.sum()
     # The share is a ratio of sums; its spread is that of the residuals (linearised).
     residual = (counts - share * total) / total.mean()
-    half = t.ppf(0.975, n_replicates - 1) * residual.std(axis=0, ddof=1) / np.sqrt(n_replicates)
+    half = (
+        t_quantile(n_replicates - 1, 0.975) * residual.std(axis=0, ddof=1) / np.sqrt(n_replicates)
+    )
     return np.maximum(share - half, 0.0), np.minimum(share + half, 1.0)
 
 

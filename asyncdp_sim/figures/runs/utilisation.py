@@ -134,7 +134,7 @@ def _broadcasts(result: Result) -> bool:
 
 def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
     """Return part over whole in each bin, and the interval from the spread over replicates."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     part, whole = (np.stack(rows) for rows in zip(*parts, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -146,7 +146,7 @@ def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
         count = np.count_nonzero(whole > 0, axis=0)
         residual = (part - mean * whole) / (whole.sum(axis=0) / count)
         spread = np.sqrt((residual**2).sum(axis=0) / (count - 1) / count)
-        half = np.where(count > 1, t.ppf(0.975, np.maximum(count - 1, 1)) * spread, np.nan)
+        half = np.where(count > 1, stdtrit(np.maximum(count - 1, 1), 0.975) * spread, np.nan)
     return Binned(mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,11 @@ class Against(Series):
     of: str
 
 
-def varied(sweep: Sweep) -> Varied | str:
-    """Return the swept number to draw against, or in words why there is none."""
+def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
+    """Return the swept number to draw against, or in words why there is none.
+
+    It is the one with the most values; or the second of two that are both numbers.
+    """
     values = sweep.varying
     if len(values) > 2:
         return f"{len(values)} paths are swept, and one or two can be shown"
@@ -73,7 +77,10 @@ def varied(sweep: Sweep) -> Varied | str:
     ]
     if len(able) == 0:
         return f"no number is swept over {LEAST} values or more"
-    path = max(able, key=lambda each: len(values[each]))
+    able.sort(key=lambda each: -len(values[each]))
+    if second and len(able) < 2:
+        return "no second number is swept"
+    path = able[int(second)]
     others = [each for each in values if each != path]
     if len(others) == 0:
         return Varied(path, None)
@@ -86,9 +93,9 @@ def varied(sweep: Sweep) -> Varied | str:
     return Varied(path, others[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
 
 
-def select(sweep: Sweep) -> list[Against] | str:
+def select(sweep: Sweep, *, second: bool = False) -> list[Against] | str:
     """Return the lines against the swept number, or in words why there is none."""
-    chosen = varied(sweep)
+    chosen = varied(sweep, second=second)
     if isinstance(chosen, str):
         return chosen
     path, others = chosen.path, [] if chosen.other is None else [chosen.other]
@@ -257,3 +264,5 @@ def _caption(found: Sequence[Against], rows: Sequence[Table]) -> str:
 
 
 FIGURE = SweepFigure("against", select, _rows, panels, _caption)
+SECOND = SweepFigure("against-second", partial(select, second=True), _rows, panels, _caption)
+"""The same cells along the other axis, where two numbers are swept."""

@@ -55,7 +55,8 @@ def value_alone(population: Population, objective: Quadratic, heterogeneity: flo
     instead of n misses, (s²/f*) tr(C H⁻¹) (1/n_i − 1/n), and τ²: for records that are alike θ_i*
     has about the covariance s² H⁻¹CH⁻¹ (1/n_i − 1/n) around θ*, s² = f* − (σ/2)‖θ*‖² being the
     mean squared error. For a small σ that is p(1/n_i − 1/n). τ² is the ψ that an owner's own truth
-    costs at any n_i.
+    costs at any n_i. Θ's bound is left out there, as if it were the whole space: θ_i* that it holds
+    back have another ψ, so that the figure is for a bound which few owners' optima reach.
 
     Parameters
     ----------

@@ -49,7 +49,13 @@ def change_sentences(found: Errors, changes: Sequence[Change]) -> list[str]:
     if len(changes) == 0:
         return []
     total = len(found.names)
-    tried = [f"- {each.words}: {each.profits} of {total} would profit" for each in changes]
+    vain = [each for each in changes if each.profits == 0 and each.budgets_times is not None]
+    rest = [each for each in changes if len(vain) < 2 or each not in vain]
+    tried = [f"- {each.words}: {each.profits} of {total} would profit" for each in rest]
+    if len(vain) > 1:
+        *first, last = [f"{each.budgets_times:g}" for each in vain]
+        times = f"{', '.join(first)} and {last}"
+        tried.insert(0, f"- budgets {times} times as large: 0 of {total} would profit")
     larger = [each.profits for each in changes if each.budgets_times is not None]
     if len(larger) > 0 and max(larger) == 0:
         tried.append(ANOTHER_STEP)

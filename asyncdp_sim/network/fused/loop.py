@@ -35,6 +35,7 @@ from asyncdp_sim.network.fused.world import (
     RETRY,
     ROOM,
     STREAMS,
+    TICKS,
     TURN,
     WATCH,
 )
@@ -95,16 +96,14 @@ def run(w: Any, generator: Any) -> int:
     if s.scheduled == 0:
         begin(w, generator)
     while not s.stopped and s.queued > 0 and w.heap[0].tick < s.horizon:
-        if (
-            (s.keeps_events and s.n_events + EVENTS_EACH > len(w.events))
-            or s.n_rows == len(w.rows)
-            or s.updates == len(w.update_ticks)
-        ):
+        if lacks_room(w):
             return ROOM
         what, owner = w.heap[0].what, w.heap[0].owner
         if what == CLOCK and not owners[owner].seeded:
             s.wanting = owner
             return STREAMS
+        if what == CLOCK and s.superposed and s.crowd_at + 1 == len(w.crowd_ticks):
+            return TICKS
         s.now = w.heap[0].tick
         pop(w)
         if what == CLOCK:
@@ -129,6 +128,14 @@ def run(w: Any, generator: Any) -> int:
 
 
 @step
+def lacks_room(w: Any) -> bool:
+    """Whether a table may be too short for what happens next."""
+    s = w.state[0]
+    full = s.n_rows == len(w.rows) or s.updates == len(w.update_ticks)
+    return bool(full or (s.keeps_events and s.n_events + EVENTS_EACH > len(w.events)))
+
+
+@step
 def begin(w: Any, generator: Any) -> None:
     """Start what brings owners on and off line, the clocks, and the watch over them."""
     s, owners = w.state[0], w.owners
@@ -138,9 +145,12 @@ def begin(w: Any, generator: Any) -> None:
             note(w, WENT_OFFLINE, owner, 0, 0, NO_DETAIL)
         if s.alternates:
             push(w, owners[owner].next_change, AT_PRESENCE, PRESENCE, owner)
-    for owner in range(1, len(owners)):
-        gap = owners[owner].phase + drawn(w, generator, CLOCK, owner)
-        push(w, gap, AT_CLOCK_TICK, CLOCK, owner)
+    if s.superposed:
+        push(w, w.crowd_ticks[0], AT_CLOCK_TICK, CLOCK, w.crowd_owners[0])
+    else:
+        for owner in range(1, len(owners)):
+            gap = owners[owner].phase + drawn(w, generator, CLOCK, owner)
+            push(w, gap, AT_CLOCK_TICK, CLOCK, owner)
     if s.look_period > 0:
         look(w)
 
@@ -192,10 +202,11 @@ def pop(w: Any) -> None:
 @step
 def drawn(w: Any, generator: Any, stage: int, owner: int) -> int:
     """Return the next duration of an owner's stage, in ticks."""
-    law = w.laws[stage, owner]
+    place = column(w, owner)
+    law = w.laws[stage, place]
     if law.code <= CONSTANT:
         return int(law.extra)
-    words = w.streams[stage, owner]
+    words = w.streams[stage, place]
     copy(words, w.memory)
     if law.code == EXPONENTIAL:
         units = generator.exponential(law.first)
@@ -207,6 +218,18 @@ def drawn(w: Any, generator: Any, stage: int, owner: int) -> int:
         units = generator.uniform(law.first, law.second)
     copy(w.memory, words)
     return int(law.extra) + int(min(np.rint(min(units, 1e10) * TICKS_PER_UNIT), LAST_TICK))
+
+
+@step
+def column(w: Any, owner: int) -> int:
+    """Return where an owner's laws and streams stand."""
+    return 0 if w.state[0].superposed else owner
+
+
+@step
+def instant(w: Any, stage: int, owner: int) -> bool:
+    """Whether an owner's stage takes no event."""
+    return bool(w.laws[stage, column(w, owner)].code == INSTANT)
 
 
 @step
@@ -230,9 +253,44 @@ def note(w: Any, kind: int, owner: int, message: int, attempt: int, detail: int)
 @step
 def tick(w: Any, generator: Any, owner: int) -> None:
     """Let an owner's clock tick: :func:`~asyncdp_sim.network.owner.live`."""
-    mine = w.owners[owner]
-    if not mine.active:
+    if w.state[0].superposed:
+        tick_for_all(w, generator)
         return
+    mine = w.owners[owner]
+    if mine.active:
+        meet(w, generator, owner)
+    if mine.active:
+        push(w, drawn(w, generator, CLOCK, owner), AT_CLOCK_TICK, CLOCK, owner)
+
+
+@step
+def tick_for_all(w: Any, generator: Any) -> None:
+    """Let the one clock of all owners tick until something else is to happen first."""
+    s, heap = w.state[0], w.heap
+    while True:
+        owner = w.crowd_owners[s.crowd_at]
+        mine = w.owners[owner]
+        if s.locked and s.refuses_unseen:
+            if mine.active and not mine.busy:  # all that comes of it, and nobody is told
+                s.messages += 1
+                mine.attempts += 1
+                mine.refused += 1
+        elif mine.active:
+            meet(w, generator, owner)
+        s.crowd_at += 1
+        following = w.crowd_ticks[s.crowd_at]
+        first = s.queued == 0 or following < heap[0].tick
+        last = s.crowd_at + 1 == len(w.crowd_ticks)
+        if s.stopped or last or not first or following >= s.horizon or lacks_room(w):
+            break
+        s.now = following
+    push(w, following - s.now, AT_CLOCK_TICK, CLOCK, w.crowd_owners[s.crowd_at])
+
+
+@step
+def meet(w: Any, generator: Any, owner: int) -> None:
+    """Let a tick meet its owner, who asks if it is online and free."""
+    mine = w.owners[owner]
     if mine.away > 0 or not attends(w, generator, owner):
         note(w, CLOCK_DROPPED, owner, 0, 0, AWAY)
     elif mine.busy:
@@ -240,9 +298,6 @@ def tick(w: Any, generator: Any, owner: int) -> None:
     else:
         note(w, CLOCK_TICK, owner, 0, 0, NO_DETAIL)
         ask(w, generator, owner)
-        if not mine.active:
-            return
-    push(w, drawn(w, generator, CLOCK, owner), AT_CLOCK_TICK, CLOCK, owner)
 
 
 @step
@@ -271,7 +326,7 @@ def ask(w: Any, generator: Any, owner: int) -> None:
     mine.attempts += 1
     mine.message, mine.asked, mine.busy = s.messages, s.now, True
     note(w, REQUEST_SENT, owner, mine.message, 0, NO_DETAIL)
-    if w.laws[REQUEST, owner].code == INSTANT:
+    if instant(w, REQUEST, owner):
         arrive(w, generator, owner)
     else:
         push(w, drawn(w, generator, REQUEST, owner), AT_REQUEST_ARRIVES, REQUEST, owner)
@@ -317,7 +372,7 @@ def serve(w: Any, generator: Any, owner: int) -> None:
     s.serving = owner
     mine.read_tick, mine.read_k, mine.transmissions = s.now, s.updates, 0
     note(w, QUERY_SENT, owner, mine.message, 0, NO_DETAIL)
-    if w.laws[QUERY, owner].code == INSTANT:
+    if instant(w, QUERY, owner):
         compute(w, generator, owner)
     else:
         push(w, drawn(w, generator, QUERY, owner), AT_QUERY_ARRIVES, QUERY, owner)
@@ -333,7 +388,7 @@ def hear(w: Any, generator: Any, owner: int) -> None:
 @step
 def compute(w: Any, generator: Any, owner: int) -> None:
     """Begin a gradient."""
-    if w.laws[COMPUTE, owner].code == INSTANT:
+    if instant(w, COMPUTE, owner):
         release(w, generator, owner)
     else:
         push(w, drawn(w, generator, COMPUTE, owner), AT_GRADIENT_READY, COMPUTE, owner)
@@ -353,7 +408,7 @@ def release(w: Any, generator: Any, owner: int) -> None:
         if mine.awaited:
             mine.awaited = False
             s.awaited -= 1
-    if w.laws[ANSWER, owner].code == INSTANT:
+    if instant(w, ANSWER, owner):
         apply(w, owner)
     else:
         push(w, drawn(w, generator, ANSWER, owner), AT_ANSWER_END, ANSWER, owner)

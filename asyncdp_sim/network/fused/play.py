@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.network.fused.prepared import Prepared
 from asyncdp_sim.network.fused.states import generator
-from asyncdp_sim.network.fused.world import DONE, STREAMS, World
+from asyncdp_sim.network.fused.world import DONE, STREAMS, TICKS, World
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -35,6 +35,8 @@ def play(network: Network, streams: Scope, *, events: bool = False) -> Trace:
     while (lacking := run(prepared.world, generator())) != DONE:
         if lacking == STREAMS:
             prepared.seed_next()
+        elif lacking == TICKS:
+            prepared.tick_on()
         else:
             prepared.grow()
     return _trace(network, prepared.world, events=events)

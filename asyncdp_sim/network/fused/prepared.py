@@ -6,7 +6,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.fused.states import memory, states
+from asyncdp_sim.network.crowd_clock import CrowdClock
+from asyncdp_sim.network.fused.states import memory, states, words_of
 from asyncdp_sim.network.fused.world import (
     ANSWER,
     CLOCK,
@@ -62,7 +63,8 @@ class Prepared:
         n_owners = network.n_owners
         self._batch = MANY // 4
         self._sources = {stage: streams.of_each(n_owners, STAGES[stage]) for stage in range(9)}
-        laws = np.zeros((len(STAGES), n_owners + 1), dtype=LAW)
+        columns = 1 if network.superposed else n_owners + 1
+        laws = np.zeros((len(STAGES), columns), dtype=LAW)
         owners = np.zeros(n_owners + 1, dtype=OWNER)
         owners["answers_left"][1:] = network.answers_allowed
         owners["active"][1:] = owners["awaited"][1:] = True
@@ -74,8 +76,10 @@ class Prepared:
             heap=np.zeros(3 * n_owners + 3, dtype=HAPPENING),
             line=np.zeros(n_owners, dtype=np.int64),
             laws=laws,
-            streams=np.zeros((len(STAGES), n_owners + 1, 4), dtype=np.uint64),
+            streams=np.zeros((len(STAGES), columns, 4), dtype=np.uint64),
             memory=memory(),
+            crowd_ticks=np.zeros(1, dtype=np.int64),
+            crowd_owners=np.zeros(1, dtype=np.int64),
             update_ticks=np.zeros(min(network.updates, ROWS) + 1, dtype=np.int64),
             rows=np.zeros(answers + 1, dtype=EXCHANGES),
             events=np.zeros(10 * answers + 20 if events else 0, dtype=EVENTS),
@@ -83,10 +87,34 @@ class Prepared:
         _set_laws(network, laws, owners)
         _set_state(network, state[0], events=events)
         _set_presence(network, self.world, self._sources[PRESENCE])
+        if network.superposed:
+            self._join(network, streams.within("crowd"))
+            return
         everybody = np.arange(1, n_owners + 1)
         self._seed((CLOCK, ONLINE, OFFLINE), everybody)
         if n_owners <= MANY:
             self._seed(_LATER, everybody)
+
+    def _join(self, network: Network, crowd: Scope) -> None:
+        """Give all owners one clock, and the streams that they share."""
+        w = self.world
+        w.owners["seeded"] = True
+        for stage in (REQUEST, QUERY, COMPUTE, ANSWER):
+            if w.laws["code"][stage, 0] > CONSTANT:
+                w.streams[stage, 0] = words_of(crowd.generator(STAGES[stage]))
+        self._crowd_clock = CrowdClock(network, crowd)
+        self.tick_on()
+
+    def tick_on(self) -> None:
+        """Draw the next ticks of the one clock of all owners, after the one that is due."""
+        w = self.world
+        ticks, owners = self._crowd_clock.block()
+        due = slice(int(w.state["scheduled"][0] == 0), None)  # at first none is
+        self.world = w._replace(
+            crowd_ticks=np.append(w.crowd_ticks[-1], ticks)[due],
+            crowd_owners=np.append(w.crowd_owners[-1], owners)[due],
+        )
+        w.state["crowd_at"] = 0
 
     def seed_next(self) -> None:
         """Make the streams of the owners whose clocks tick next."""
@@ -118,8 +146,10 @@ class Prepared:
 
 def _set_laws(network: Network, laws: npt.NDArray[np.void], owners: npt.NDArray[np.void]) -> None:
     latency, renewals = network.latency, network.clock.renewals()
-    laws[CLOCK, 1:] = _rows([law for law, _ in renewals])
-    owners["phase"][1:] = [start for _, start in renewals]
+    one = slice(0, 1) if network.superposed else slice(1, None)  # where laws are of all owners
+    if len(renewals) > 0:
+        laws[CLOCK, 1:] = _rows([law for law, _ in renewals])
+        owners["phase"][1:] = [start for _, start in renewals]
     stages = {
         REQUEST: latency.request,
         QUERY: latency.query,
@@ -130,7 +160,8 @@ def _set_laws(network: Network, laws: npt.NDArray[np.void], owners: npt.NDArray[
         extra: tuple[int, ...] = ()
         if latency.rate_bytes is not None and stage in (QUERY, ANSWER):
             extra = tuple(map(to_ticks, network.transfer_times(STAGES[stage])))
-        laws[stage, 1:] = _rows(laws_of(law, max(1, len(extra))), extra)
+        rows = _rows(laws_of(law, max(1, len(extra))), extra)
+        laws[stage, one] = rows[:1] if network.superposed else rows
     if isinstance(network.protocol, Request) and network.protocol.retry is not None:
         laws[RETRY, 1:] = _row(network.protocol.retry)
 
@@ -165,6 +196,8 @@ def _set_state(network: Network, state: np.void, *, events: bool) -> None:
     state["per_update"] = state["lacking"] = 0 if answers is None else answers
     state["released_before"] = -1
     state["keeps_events"] = events
+    state["superposed"] = network.superposed
+    state["refuses_unseen"] = not events and network.protocol.refuses_at_once(network)
     period = look_period(network)
     state["look_period"] = 0 if period is None else period
     state["most_tried"], state["most_came"], state["most_looks"] = LIMITS

@@ -21,8 +21,8 @@ NEW = 600_000
 def covers(network: Network) -> bool:
     """Return whether the compiled loop knows all that a network may do.
 
-    That are locked exchanges of owners with clocks of their own, on an ideal channel that loses
-    nothing, without a topology, in the declared order, and independent of any model.
+    That are locked exchanges on an ideal channel that loses nothing, without a topology, in the
+    declared order, and independent of any model.
     """
     protocol, channel = network.protocol, network.channel
     # Exact types, whose steps the loop repeats: a class derived from them may have its own.
@@ -41,13 +41,17 @@ def _knows_presence(network: Network) -> bool:
     presence = network.availability
     by_chance = presence.chances(network.n_owners) is not None
     known = presence.always_online or by_chance or presence.alternation is not None
+    if network.superposed:  # who is online is worked out in another way then
+        known = presence.always_online
     return known and _is_ours(presence) and _is_ours(network.clock)
 
 
 def _laws(network: Network) -> list[LawKind | None]:
     """Return every law that the loop would draw from; None stands for one that is not known."""
     latency, renewals = network.latency, network.clock.renewals()
-    found: list[LawKind | None] = [law for law, _ in renewals] or [None]
+    found: list[LawKind | None] = [law for law, _ in renewals]
+    if len(found) == 0 and not network.superposed:
+        found.append(None)
     for stage in (latency.request, latency.query, network.compute, latency.answer):
         found += laws_of(stage, 1)
     if isinstance(network.protocol, Request) and network.protocol.retry is not None:

@@ -50,6 +50,13 @@ def _above(a: Words, b: np.uint64) -> Words:
     return high
 
 
+def words_of(source: np.random.Generator) -> list[int]:
+    """Return the state of a generator, as it lies in memory (4 words)."""
+    state = source.bit_generator.state["state"]
+    halves = ((state[name], shift) for name in ("state", "inc") for shift in (0, 64))
+    return [whole >> shift & (2**64 - 1) for whole, shift in halves]
+
+
 @cache
 def generator() -> np.random.Generator:
     """Return the generator that draws for all streams."""
@@ -70,6 +77,4 @@ def swappable() -> bool:
 
     Two whole numbers of 128 bits, the lower half first: not so where a compiler has none of them.
     """
-    state = generator().bit_generator.state["state"]
-    halves = ((state[name], shift) for name in ("state", "inc") for shift in (0, 64))
-    return list(memory()) == [whole >> shift & (2**64 - 1) for whole, shift in halves]
+    return list(memory()) == words_of(generator())

@@ -18,8 +18,9 @@ DISTRIBUTIONS = {
     "exponential": EXPONENTIAL, "lognormal": LOGNORMAL, "gamma": GAMMA, "uniform": UNIFORM,
 }  # fmt: skip
 """The laws that NumPy draws, by its names for them."""
-DONE, ROOM, STREAMS = 0, 1, 2
-"""Why the loop came back: nothing is left to happen, a table is full, an owner has no streams."""
+DONE, ROOM, STREAMS, TICKS = 0, 1, 2, 3
+"""Why the loop came back: nothing is left to happen, a table is full, an owner has no streams, the
+one clock of all owners has no further tick."""
 EVENTS_EACH = 16
 """More events than are ever noted between two looks at the room that is left."""
 ORDER = 56
@@ -49,14 +50,14 @@ STATE = np.dtype(
             "in_line", "first_in_line", "updates", "per_update", "lacking", "released",
             "released_before", "tried_before", "came_before", "looks", "look_period",
             "presence_changes", "n_rows", "n_events", "wanting", "target",
-            "most_tried", "most_came", "most_looks",
+            "most_tried", "most_came", "most_looks", "crowd_at",
         )
     ]
     + [
         (name, "?")
         for name in (
             "stopped", "stalled", "locked", "queues", "retries", "keeps_events", "drawn_per_tick",
-            "alternates",
+            "alternates", "superposed", "refuses_unseen",
         )
     ],
     align=True,
@@ -65,7 +66,10 @@ STATE = np.dtype(
 
 
 class World(NamedTuple):
-    """All that the loop reads and writes; owners are numbered from 1."""
+    """All that the loop reads and writes; owners are numbered from 1.
+
+    Laws and streams have a column for each owner, or, where one clock ticks for all, one for all.
+    """
 
     state: npt.NDArray[Any]
     owners: npt.NDArray[Any]
@@ -74,6 +78,8 @@ class World(NamedTuple):
     laws: npt.NDArray[Any]
     streams: npt.NDArray[np.uint64]
     memory: npt.NDArray[np.uint64]
+    crowd_ticks: npt.NDArray[np.int64]
+    crowd_owners: npt.NDArray[np.int64]
     update_ticks: npt.NDArray[np.int64]
     rows: npt.NDArray[Any]
     events: npt.NDArray[Any]

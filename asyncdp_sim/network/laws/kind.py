@@ -103,7 +103,7 @@ class DrawnLaw(LawKind):
     def _blocks(self, source: Source, block: int) -> Iterator[list[int]]:
         generator, size = source(), min(_FIRST, block)
         while True:
-            yield block_to_ticks(self.draw(generator, size))
+            yield block_to_ticks(self.draw(generator, size)).tolist()
             size = min(2 * size, block)
 
 

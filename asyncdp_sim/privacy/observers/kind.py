@@ -64,6 +64,8 @@ class ObserverKind(Kind):
     """
     sees_sums: ClassVar[bool] = False
     """It sees no answer, only the sum of those that make an update."""
+    sees_models: ClassVar[bool] = False
+    """It sees central models and no answer: the audit attacks models too."""
 
     @classmethod
     def ways(cls) -> tuple[Self, ...]:

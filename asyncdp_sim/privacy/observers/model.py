@@ -29,6 +29,7 @@ class ModelObserver(ObserverKind):
     """
 
     by_count = False
+    sees_models = True
 
     kind: Literal["model"] = "model"
     sees: Annotated[

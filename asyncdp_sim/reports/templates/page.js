@@ -96,3 +96,12 @@ for (const box of document.querySelectorAll(".movable")) {
   zoom(first);
   box.scrollTo(0, 0);
 }
+
+// What is folded on a screen is open on paper, where nobody can open it.
+const folded = () => document.querySelectorAll("details:not([open])");
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...folded()];
+  opened.forEach((each) => { each.open = true; });
+});
+addEventListener("afterprint", () => opened.forEach((each) => { each.open = false; }));

@@ -1,4 +1,4 @@
-"""How gradients over Poisson samples spread about the gradient over all records, in expectation.
+"""The expected spread of gradients over Poisson samples about the gradient over all records.
 
 With every record in an answer with probability q, and the sum over q n_i, the gradient at θ has
 

@@ -91,6 +91,14 @@ def test_a_table_says_what_its_columns_mean() -> None:
     assert table.to_pydict() == {"theta_L": [1.0, 1.0], "other": ["a", None]}
 
 
+def test_what_is_no_plain_number_is_read_too() -> None:
+    kinds = pa.array(["up", None, "up"]).dictionary_encode()
+    table = pa.table({"n": [1, None, 3], "kind": kinds, "true": [True, False, True]})
+    assert np.array_equal(from_arrow(table["n"]), [1.0, np.nan, 3.0], equal_nan=True)
+    assert from_arrow(table["kind"]).tolist() == ["up", None, "up"]
+    assert from_arrow(table["true"]).dtype == np.bool_
+
+
 @pytest.mark.long
 def test_a_run_is_written_without_pandas(tmp_path: Path) -> None:
     """It takes half a second and 50 MiB, in every process."""

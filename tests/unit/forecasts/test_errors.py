@@ -127,6 +127,16 @@ def test_what_was_tried_is_told_only_where_nobody_profits():
         assert (ANOTHER_STEP in told) is is_said
 
 
+def test_budgets_that_help_nobody_are_told_together():
+    tried = [Change(f"budgets {k} times as large", int(k > 5), float(k)) for k in (2, 5, 10)]
+    told = list(lines(made([4.0, 3.0, 2.6], 2.4), [*tried, Change("10 updates instead of 40", 0)]))
+    assert told[3:6] == [
+        "- budgets 2 and 5 times as large: 0 of 1 would profit",
+        "- budgets 10 times as large: 1 of 1 would profit",
+        "- 10 updates instead of 40: 0 of 1 would profit",
+    ]
+
+
 @pytest.mark.long
 def test_changes_are_true():
     """Where nobody profits: each change, made by hand and run, has as many who profit."""

@@ -346,5 +346,6 @@ def test_a_hundred_thousand_devices_take_less_than_a_minute_and_a_gigabyte(
     length = float((frame["end"] - frame["start"]).sum())
     if kind == "fedscale":
         assert abs(length / (n * period) - share) < 1e-9
+    print(f"{kind}: {found['seconds']:.1f} s CPU, {found['kilobytes'] / 1e6:.2f} GB")
     assert found["seconds"] < 60
     assert found["kilobytes"] < 10**6

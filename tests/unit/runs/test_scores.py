@@ -47,6 +47,20 @@ def test_no_rows_and_divergence(score):
     assert score.of(np.array([np.nan, 1.0]), np.array([1.0, -1.0])) == worst
 
 
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
+def test_many_models_are_scored_as_each_alone(score):
+    """To the bit, one of them diverged; so are predictions of models that are judged together."""
+    generator = np.random.default_rng(5)
+    y, z = generator.choice([-1.0, 1.0], 300), generator.normal(size=(7, 300))
+    z[3, 5] = np.nan
+    assert score.of(z, y).tolist() == [float(score.of(one, y)) for one in z]
+    x = np.asfortranarray(generator.normal(size=(300, 4)))
+    models = generator.normal(size=(2000, 4))  # more than are held at once
+    alone = np.array([score.of(x @ model, y) for model in models])
+    judge = HeldOut.of(x, y, LogisticLoss())
+    assert judge.scored(models, (score,))[score].tobytes() == alone.tobytes()
+
+
 def test_rows_without_a_target_count_in_no_score():
     """In the mean loss they do, as records that contribute nothing."""
     x, y = np.array([[1.0], [2.0], [0.0]]), np.array([1.0, 1.0, 0.0])

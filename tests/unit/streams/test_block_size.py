@@ -59,7 +59,8 @@ def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(
     law: DrawnLaw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every law: what generators keep between blocks, half a word of an integer say, stays."""
-    whole, draw = block_to_ticks(law.draw(Streams(1).generator("x"), 1000)), type(law).draw
+    whole = block_to_ticks(law.draw(Streams(1).generator("x"), 1000)).tolist()
+    draw = type(law).draw
     sizes: list[int] = []
 
     def counted(law: DrawnLaw, generator: np.random.Generator, size: int) -> np.ndarray:
