@@ -212,6 +212,7 @@ OF_ALGORITHMS = (
             "sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same",
             "a_sum_that_could_wrap_is_refused", "a_sum_takes_the_trip_that_opens_it",
             "messages_take_time_by_what_they_hold",
+            "a_forecast_sets_sums_beside_answers_and_models",
         ),
         (AggregateObserver,),
     ),

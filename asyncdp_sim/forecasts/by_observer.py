@@ -33,7 +33,8 @@ class Against:
         The largest ε of a pair of datasets, below which no claim is true; None where none is
         known.
     quieter : float
-        The share of the noise at which some owner's ε against it would be its whole budget.
+        The share of the noise, of answers that are heard, at which some owner's ε against it would
+        be its whole budget.
     psi : float or None
         Expected ψ with so much noise; None where exact moments do not apply.
     profit : int or None
@@ -91,7 +92,8 @@ def _against(
     psi, profit = _outcome(known, louder, heterogeneity)
     least = None if learned.least is None else float(learned.least.max())
     names = (observer.name, observer.words())
-    return Against(*names, float(learned.most.max()), least, quieter, psi, profit)
+    share = quieter * observer.share_of_noise(n_owners)
+    return Against(*names, float(learned.most.max()), least, share, psi, profit)
 
 
 def _quieter(budgets: Array, learned: Array, delta: float) -> float:

@@ -209,9 +209,8 @@ _SUMMED_ONLY = "what a sum tells is known of {} only: allowed is transcript"
     [
         (
             {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
-            "collab-1 and collab-2 without trim on rounds, and fedbuff of constant weights on push "
-            "or broadcast whose owners answer at a tick, one answer at a time, given collab-2 on "
-            "rounds",
+            "learning in rounds without trim, and fedbuff of constant weights on push or broadcast "
+            "whose owners answer at a tick, one answer at a time, given collab-2 on rounds",
         ),
         (
             {"privacy": {"mechanism": "laplace"}},

@@ -253,3 +253,11 @@ def test_messages_take_time_by_what_they_hold() -> None:
     trip = 40 + 1 + 40 + 7 * 5
     assert trace.end_tick / TICKS_PER_UNIT == pytest.approx(6 * (query + answer + trip) / 1000)
     assert scenario(sizes, **rate).network.opening_bytes == (41, 75)
+
+
+def test_a_forecast_sets_sums_beside_answers_and_models() -> None:
+    rows = {each.name: each for each in forecast(scenario(None)).observers}
+    assert rows["transcript"].quieter == pytest.approx(1, rel=1e-6)
+    assert rows["aggregate"].quieter == pytest.approx(8**-0.5, rel=1e-5)
+    assert rows["aggregate"].epsilon == pytest.approx(1, rel=1e-5)
+    assert rows["aggregate"].psi == pytest.approx(rows["all models"].psi, rel=1e-4)

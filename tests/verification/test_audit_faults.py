@@ -19,6 +19,7 @@ from asyncdp_sim.learning.answers import Answers, PoissonSample
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner.sums import Sums
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Pure
@@ -201,14 +202,13 @@ def shares_of_all(patch: Patch) -> None:
 
 def opened_anyhow(patch: Patch) -> None:
     """A sum is opened however few are in it."""
-    right = Learner.open_sum
+    right = Sums.open
 
-    def opened(self: Learner) -> Any:
-        assert self.aggregation is not None
-        self.aggregation = self.aggregation.model_copy(update={"least": 1})
-        yield from right(self) if len(self.gathered) > 0 else ()
+    def opened(self: Sums) -> Any:
+        self._aggregation = self._aggregation.model_copy(update={"least": 1})
+        yield from right(self) if len(self._gathered) > 0 else ()
 
-    patch.setattr(Learner, "open_sum", opened)
+    patch.setattr(Sums, "open", opened)
 
 
 def coordinates_apart(patch: Patch) -> None:

@@ -141,5 +141,10 @@ class GatheredKind(AlgorithmKind):
 
     @property
     @override
+    def sums_suffice(self) -> bool:
+        return True
+
+    @property
+    @override
     def answers_per_update(self) -> None:
         return  # as many as a round brings

@@ -81,6 +81,11 @@ class AggregateObserver(ObserverKind):
     def subtracts(self) -> int:
         return self.colluders
 
+    @override
+    def share_of_noise(self, n_owners: int) -> float:
+        """Return 1/√(n − d − t), of the strictest owner's."""
+        return float(self.enough(n_owners) ** -0.5)
+
     def enough(self, n_owners: int) -> int:
         """Return n − d − t, shares that hide a sum."""
         return n_owners - self.dropouts - self.colluders
@@ -94,7 +99,7 @@ class AggregateObserver(ObserverKind):
         reasons = [
             (
                 not algorithm.sums_suffice or not (protocol.makes_updates or apart),
-                "collab-1 and collab-2 without trim on rounds, and fedbuff of constant weights on "
+                "learning in rounds without trim, and fedbuff of constant weights on "
                 "push or broadcast whose owners answer at a tick, one answer at a time, given "
                 f"{algorithm.kind} on {protocol.kind}",
             ),

@@ -97,6 +97,10 @@ class ObserverKind(Kind):
         """Return the noise on each answer, where ``noise`` is to hide what it sees."""
         return noise
 
+    def share_of_noise(self, n_owners: int) -> float:  # noqa: ARG002
+        """Return how large noise is for it, beside noise for whoever hears every answer."""
+        return 1.0
+
     @property
     def subtracts(self) -> int:
         """How many owners tell it what they added to a sum."""
