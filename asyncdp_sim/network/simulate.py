@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network import fused
+from asyncdp_sim.network import compiled
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
@@ -114,7 +114,7 @@ def simulate_each(
     ValueError, InvariantError
         As :func:`simulate`.
     """
-    one = fused.play if fused.worthwhile(network, len(scopes)) else simulate
+    one = compiled.play if compiled.worthwhile(network, len(scopes)) else simulate
     return [one(network, scope, events=events) for scope in scopes]
 
 

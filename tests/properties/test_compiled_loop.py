@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.network import Latency, Network, fused, simulate, simulate_each
+from asyncdp_sim.network import Latency, Network, compiled, simulate, simulate_each
 from asyncdp_sim.network.availability import Bernoulli, Diurnal
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
-from asyncdp_sim.network.fused import reach
-from asyncdp_sim.network.fused.states import states, swappable
+from asyncdp_sim.network.compiled import reach
+from asyncdp_sim.network.compiled.states import states, swappable
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.network.topology import Star
@@ -38,8 +38,8 @@ def told(trace: Trace) -> dict[str, object]:
 
 
 def both(network: Network, seed: int, *, events: bool = True) -> None:
-    compiled = fused.play(network, scope(seed), events=events)
-    assert told(compiled) == told(simulate(network, scope(seed), events=events))
+    quick = compiled.play(network, scope(seed), events=events)
+    assert told(quick) == told(simulate(network, scope(seed), events=events))
 
 
 def compared(first: int, count: int) -> set[object]:
@@ -50,7 +50,7 @@ def compared(first: int, count: int) -> set[object]:
             network = locked_network(Random(seed))
         except SpecError:  # its parts do not fit together
             continue
-        assert fused.covers(network), seed
+        assert compiled.covers(network), seed
         both(network, seed)
         protocol = network.protocol
         assert isinstance(protocol, Request)
@@ -117,17 +117,17 @@ def test_tables_grow_and_many_owners_get_their_streams_late() -> None:
     ids=str,
 )
 def test_what_the_compiled_loop_does_not_know_is_left_to_the_event_loop(other: object) -> None:
-    assert fused.covers(SMALL)
-    assert not fused.covers(SMALL.model_copy(update=other))
+    assert compiled.covers(SMALL)
+    assert not compiled.covers(SMALL.model_copy(update=other))
 
 
 def test_which_loop_ran_is_said_and_not_to_be_seen_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled one runs where there is enough to do, or all is compiled: never for little."""
-    assert not fused.worthwhile(SMALL, 1)
-    assert fused.worthwhile(SMALL, reach.NEW // 9000 + 1)
+    assert not compiled.worthwhile(SMALL, 1)
+    assert compiled.worthwhile(SMALL, reach.NEW // 9000 + 1)
     network = SMALL.model_copy(update={"updates": 20})
     slow = simulate_each(network, [scope(5), scope(6)], events=True)
-    monkeypatch.setattr(fused, "worthwhile", lambda *_: True)
+    monkeypatch.setattr(compiled, "worthwhile", lambda *_: True)
     quick = simulate_each(network, [scope(5), scope(6)], events=True)
     assert [told(trace) for trace in quick] == [told(trace) for trace in slow]
     assert (loop(slow), loop(quick), loop([*slow, *quick])) == ("simpy", "compiled", "both")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.fused.states import swappable
+from asyncdp_sim.network.compiled.states import swappable
 from asyncdp_sim.network.latency import acknowledged, laws_of
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.protocols import Request
@@ -82,7 +82,7 @@ def worthwhile(network: Network, replicates: int) -> bool:
 
 def _is_compiled() -> bool:
     """Return whether the loop was compiled before, here or by a former process."""
-    from asyncdp_sim.network.fused import loop  # reads numba, which takes a part of READY
+    from asyncdp_sim.network.compiled import loop  # reads numba, which takes a part of READY
 
     compiled: Any = loop.run
     if len(compiled.signatures) > 0:

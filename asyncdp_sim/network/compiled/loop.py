@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from asyncdp_sim.kernel import Priority
-from asyncdp_sim.network.fused.world import (
+from asyncdp_sim.network.compiled.world import (
     ANSWER,
     ASK_AGAIN,
     CLOCK,

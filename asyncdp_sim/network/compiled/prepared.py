@@ -6,9 +6,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.crowd_clock import CrowdClock
-from asyncdp_sim.network.fused.states import memory, states, words_of
-from asyncdp_sim.network.fused.world import (
+from asyncdp_sim.network.compiled.states import memory, states, words_of
+from asyncdp_sim.network.compiled.world import (
     ANSWER,
     CLOCK,
     COMPUTE,
@@ -28,6 +27,7 @@ from asyncdp_sim.network.fused.world import (
     STATE,
     World,
 )
+from asyncdp_sim.network.crowd_clock import CrowdClock
 from asyncdp_sim.network.latency import laws_of
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.protocols import Request

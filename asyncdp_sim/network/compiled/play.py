@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.fused.prepared import Prepared
-from asyncdp_sim.network.fused.states import generator
-from asyncdp_sim.network.fused.world import DONE, STREAMS, TICKS, World
+from asyncdp_sim.network.compiled.prepared import Prepared
+from asyncdp_sim.network.compiled.states import generator
+from asyncdp_sim.network.compiled.world import DONE, STREAMS, TICKS, World
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -29,7 +29,7 @@ def play(network: Network, streams: Scope, *, events: bool = False) -> Trace:
     InvariantError
         If the trace contradicts itself (a bug in the simulator).
     """
-    from asyncdp_sim.network.fused.loop import run
+    from asyncdp_sim.network.compiled.loop import run
 
     prepared = Prepared(network, streams.of_owners(network.owner_numbers), events=events)
     while (lacking := run(prepared.world, generator())) != DONE:
