@@ -90,7 +90,7 @@ def _say(axes: Axes, line: Line, time: float, psi: float, shade: str) -> None:
     axes.plot(time, psi, "o", color=shade, markersize=6)
     axes.annotate(
         f"{line.name}: {_told(psi)}", (time, psi), xytext=(9, 0), textcoords="offset points",
-        va="center", **look,
+        va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, **look,
     )  # fmt: skip
 
 
