@@ -89,8 +89,8 @@ def _say(axes: Axes, line: Line, time: float, psi: float, shade: str) -> None:
     look: dict[str, Any] = {"color": legible(shade), "fontsize": 9.5}
     axes.plot(time, psi, "o", color=shade, markersize=6)
     axes.annotate(
-        f"{line.name}: {_told(psi)}", (time, psi), xytext=(9, 0), textcoords="offset points",
-        va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, **look,
+        f"{line.name}: {_told(psi)}", (time, psi), xytext=(14, 0), textcoords="offset points",
+        va="center", **look,
     )  # fmt: skip
 
 
