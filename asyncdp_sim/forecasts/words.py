@@ -30,7 +30,7 @@ _READING = (
 _OBSERVED = (
     "at most: the largest ε of an owner, by one simulated network; at least: of one pair of data;",
     "noise: the share of it that would do against that observer alone, and ψ and owners that",
-    "profit with so much; noise of aggregate is for sums, that of all others for single answers",
+    "profit with so much: but for aggregate, budgets are divided for whoever hears every answer",
 )
 """What the columns of the observers' table mean, below it."""
 

@@ -124,8 +124,9 @@ class Outages(AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return members that are no owners, and members named twice in one group."""
         found = []
-        if len(self._numbers) != len(self.groups):
-            given, allowed = str(list(self._numbers)), "allowed is a number for every group"
+        if len(set(self._numbers)) < len(self._numbers) or len(self._numbers) != len(self.groups):
+            allowed = "allowed is a number of its own for every group"
+            given = str(list(self._numbers))
             return [Fault("availability.numbers", given, allowed)]
         for place, group in enumerate(self.groups):
             if max(group) > n_owners:

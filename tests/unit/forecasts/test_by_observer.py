@@ -25,19 +25,21 @@ def of_many() -> Forecast:
 
 def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
     found = of_many()
-    transcript, every, last = found.observers
-    assert [each.name for each in found.observers] == ["transcript", "all models", "last model"]
+    transcript, every, last, sums = found.observers
+    names = ["transcript", "all models", "last model", "aggregate"]
+    assert [each.name for each in found.observers] == names
     assert transcript.epsilon == pytest.approx(2.0, rel=1e-5)
     assert transcript.quieter == pytest.approx(1.0, rel=1e-5)
     assert transcript.psi == pytest.approx(found.psi, rel=1e-4)
     assert transcript.profit == sum(owner.profits for owner in found.owners)
     assert every.quieter == pytest.approx(3**-0.5, rel=1e-4)  # three owners' noise is in a sum
+    assert (sums.quieter, sums.psi) == pytest.approx((every.quieter, every.psi), rel=1e-4)
     assert every.psi is not None
     assert every.psi - found.noise_free == pytest.approx(found.cost_of_privacy / 3, rel=1e-3)
     assert last.least is not None
     assert last.least < last.epsilon < every.epsilon < transcript.epsilon
     profit = [each.profit for each in found.observers]
-    assert profit == [1, 2, 3]
+    assert profit == [1, 2, 3, 2]
 
 
 @pytest.mark.parametrize("sees", ["all", "last"])
@@ -94,13 +96,13 @@ def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them() -> None:
     assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]
 
 
-def test_sums_have_the_noise_already_that_would_do_against_all_models() -> None:
-    """Of three equal owners a sum hides as much as models of sums do, with a third of the noise."""
+def test_sums_have_the_noise_that_would_do_against_all_models() -> None:
+    """Of three equal owners a sum hides as much as models of sums do: 1/√3 of an answer's noise."""
     rounds = "algorithm={kind='collab-1', rho=320.0}"
     found = {
         each.name: each for each in forecast(load(SCENE, (MANY, rounds))[0], redraws=0).observers
     }
     sums, every = found["aggregate"], found["all models"]
-    assert sums.quieter == pytest.approx(1.0, rel=1e-4)
+    assert sums.quieter == pytest.approx(3**-0.5, rel=1e-4)
     assert sums.psi == pytest.approx(every.psi, rel=1e-4)
     assert sums.psi < found["transcript"].psi  # type: ignore[operator]
