@@ -69,6 +69,7 @@ def escapes(command: Command, folder: Path, count: int, seed: int) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_twenty(command: Command, here: Path) -> None:
     assert escapes(command, here, 20, 1) == []
 

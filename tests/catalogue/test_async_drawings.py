@@ -66,6 +66,7 @@ def test_a_learner_that_is_not_locked_is_seen(tmp_path: Path) -> None:
     assert found.verdict == "fails"
 
 
+@pytest.mark.long
 def test_a_run_that_is_another_than_the_drawn_one_is_seen(
     swept: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_the_small_and_shy_are_better_left_out() -> None:
     assert [int((each.traces[0].released > 0).sum()) for each in found] == [12, 1, 7]
 
 
+@pytest.mark.long
 def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares() -> None:
     settings = ("run.replicates=1", "run.record_every=2000", "owners.records=500")
     settings += ("privacy.epsilon=50.0",)  # fewer records, as much noise

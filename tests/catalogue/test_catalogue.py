@@ -70,8 +70,12 @@ PROMISED = {
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
-DRAWN = ("channel-load", "lending-convergence", "sync-or-async")
-"""Entries of different kinds, whose pictures are drawn in every run; the others' at night."""
+DRAWN = {
+    "lending-convergence": (),
+    "channel-load": pytest.mark.long,
+    "sync-or-async": pytest.mark.long,
+}
+"""Entries whose pictures are drawn by a run of tests or a long one; of others at night."""
 BESIDES = {
     "async-05": ('sweep."owners.records"=[300, 400]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
     "async-06": ('sweep."owners.records"=[300, 400]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
@@ -203,7 +207,7 @@ def carried_out(found: Entry, directory: Path) -> None:
     assert (directory / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("name", [each.name for each in ENTRIES if each.name not in DRAWN])
+@pytest.mark.parametrize("name", [each.name for each in ENTRIES if DRAWN.get(each.name) != ()])
 def test_runs_small(name: str, tmp_path: Path) -> None:
     carried_out(entry(name), tmp_path / "result")
 
@@ -211,7 +215,7 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(found.name, marks=() if found.name in DRAWN else pytest.mark.nightly)
+        pytest.param(found.name, marks=DRAWN.get(found.name, pytest.mark.nightly))
         for found in ENTRIES
     ],
 )

@@ -191,6 +191,7 @@ def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command
     assert "own truths τ² = 0.5 apart" in stated
 
 
+@pytest.mark.long
 def test_advice_is_json_too(command: Command) -> None:
     """All that is asked for together, in the words of --json: plain values, mean and interval."""
     asked = ("--tune", "--invite", "--market", "1,1,1", "--target", "30")

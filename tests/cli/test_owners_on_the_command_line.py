@@ -121,6 +121,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     assert f"{psi:.4g}" == figure(told)
 
 
+@pytest.mark.long
 def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(
     command: Command,
 ) -> None:

@@ -25,6 +25,7 @@ def names(said):
     return [line for line in said.out.splitlines() if line.endswith(".png")]
 
 
+@pytest.mark.long
 def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
     ran = command.done("run", "small.toml", "--out", "r", "--plot")
     assert [f"r/figures/{name}.png" for name in OF_A_RUN] == names(ran)[:2]

@@ -26,7 +26,7 @@ def tool(*command):
     [
         ("ruff", "check", "--no-cache", "."),
         ("ruff", "format", "--check", "--no-cache", "."),
-        ("mypy",),
+        pytest.param(("mypy",), marks=pytest.mark.long),
     ],
     ids=["ruff check", "ruff format", "mypy --strict"],
 )

@@ -63,6 +63,7 @@ EACH = {"refuse", "queue", "retry", "poisson", "gamma", "deterministic", "always
         "on-off", "superposed"}  # fmt: skip
 
 
+@pytest.mark.long
 def test_fifty_networks() -> None:
     assert compared(0, 50) == EACH
 

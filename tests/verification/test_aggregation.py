@@ -113,6 +113,7 @@ def test_a_fall_of_one_less_would_be_seen() -> None:
     assert seen([falls(20_000, 7)]) > LIMIT
 
 
+@pytest.mark.long
 def test_a_forecast_says_how_far_it_falls() -> None:
     apart, summed = (forecast(scenario(observer)) for observer in (None, {}))
     assert apart.noise_free == pytest.approx(summed.noise_free, rel=1e-12)

@@ -140,6 +140,7 @@ def test_interference_that_does_not_add_up_is_seen():
     assert seen(measure(broken, theory, **how, count=20)[1:]) > 5
 
 
+@pytest.mark.long
 def test_the_formula_of_an_infinite_population_is_seen():
     channel, theory, how = CASES["two owners"]
     wrong = infinite(aloha_infinite, theory.attempt_rate, channel.airtime)

@@ -81,6 +81,7 @@ def scores():
 
 
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])
+@pytest.mark.long
 def test_covers_and_answers(n_owners):
     found = sound(n_owners)
     require(found["mean"], error=0.003)

@@ -86,6 +86,7 @@ def expected(name):
     return found
 
 
+@pytest.mark.long
 def test_replays_come_to_what_the_forecast_says():
     require(scores(), error=0.01)
 

@@ -7,6 +7,7 @@ quadratic, E θ_k = θ* − (I − 2αηH)^k θ* from θ_0 = 0, with 2H the Hess
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.answers import Reply
@@ -68,6 +69,7 @@ def scores():
     return sound(5)
 
 
+@pytest.mark.long
 def test_the_mean_model_is_that_of_gradient_descent():
     require(sound(5), error=0.003)
 
@@ -83,6 +85,7 @@ def test_owners_weighed_alike_are_seen(monkeypatch):
     assert seen(measure(5, 100)) > 5
 
 
+@pytest.mark.long
 def test_a_step_four_percent_long_is_seen():
     found = measure(5, RUNS, FedAsync(step=1.04 * STEP, mixing=MIXING), scale=0.0)
     assert seen(found) > 5

@@ -71,6 +71,7 @@ def test_the_published_step_is_off_by_half(cause):
 
 
 @pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.long
 def test_dividing_by_the_share_removes_the_bias(cause):
     found = settled(cause, "inverse-rate")
     assert found.std(ddof=1) / np.sqrt(RUNS) < 0.015

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
@@ -17,7 +16,6 @@ from asyncdp_sim.theory.predict.update_order import choice
 from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 
-@lru_cache(maxsize=1)  # cells of a sweep have one network
 def predict(network: Network) -> tuple[Prediction, ...]:
     """Return a prediction for each figure that some formula gives, or why none does."""
     facts = Facts(network)

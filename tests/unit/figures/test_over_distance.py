@@ -45,6 +45,7 @@ def test_the_entry_says_what_its_networks_give() -> None:
     assert median(complete, 1) / 2 == pytest.approx(2 / 3, abs=0.02)
 
 
+@pytest.mark.long
 def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None:
     for place in range(4):
         pairs = whole(place)

@@ -34,6 +34,8 @@ FAMILIES = {
 PARTS = {name: examples(union) for name, union in FAMILIES.items()}
 GOSSIP = [Gossip(graph=graph) for graph in examples(GossipGraph)]
 OF_FILES = "path"
+ABSENT = {"retry": examples(Law)[0], "graph": examples(GossipGraph)[0]}
+"""What may stand where a member of a family is absent."""
 
 
 def networks() -> Iterator[Network]:
@@ -64,7 +66,9 @@ def changed(spec: Spec, where: str = "") -> Iterator[tuple[str, Spec]]:
             for deeper, part in changed(value, f"{where}{name}."):
                 yield deeper, spec.model_copy(update={name: part})
         elif name not in (OF_FILES, "kind", "topology"):
-            yield f"{where}{name}", spec.model_copy(update={name: other(value)})
+            another = ABSENT.get(name) if value is None else None
+            another = other(value) if another is None else another
+            yield f"{where}{name}", spec.model_copy(update={name: another})
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer")
