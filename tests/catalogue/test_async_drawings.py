@@ -80,6 +80,7 @@ def test_a_run_that_is_another_than_the_drawn_one_is_seen(
     assert async_drawings.strangers(right) == other.n_updates
 
 
+@pytest.mark.long
 def test_too_many_owners_for_a_circle_are_refused(swept: Sweep) -> None:
     known = swept.cells[0].result
     owners = {"owners": {**known.scenario["owners"], "count": stars.MOST + 1}}

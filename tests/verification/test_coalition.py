@@ -45,6 +45,7 @@ def found(known):
         ("iv", (1000, 0.1), (2, 3)),
     ],
 )
+@pytest.mark.long
 def test_the_four_cases_of_collab_are_forecast_as_they_are_simulated(case, first, members):
     known = collab(case, first)
     told = found(known)

@@ -261,6 +261,7 @@ def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
         ad.simulate(scenario, events=False).plot.spacetime()
 
 
+@pytest.mark.long
 def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
     found = ad.audit(small(owners={"records": 9}), answers=200, runs=100)
     frame = found.to_frame()

@@ -118,6 +118,7 @@ def test_columns_are_the_real_tables(encoding):
 
 @needs_real
 @pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.long
 def test_the_twin_learns_like_the_real_table(encoding):
     """What decides ψ: f(θ*), f(0)/f(θ*), the owners' spectrum in the public rows' units, ψ."""
     fields = {"public_overlap": True}

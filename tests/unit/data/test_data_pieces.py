@@ -93,6 +93,7 @@ def built(tmp_path, swap=None):
 
 
 @pytest.mark.parametrize("swap", [None, Swap(row=9, by=12, factor=3.0)])
+@pytest.mark.long
 def test_tables_encoded_in_pieces_are_the_same(tmp_path, monkeypatch, swap):
     whole = built(tmp_path, swap)
     monkeypatch.setattr(dataset, "PIECE_ROWS", 7)

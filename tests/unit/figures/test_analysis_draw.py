@@ -154,6 +154,7 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result:
         assert {(row["private"], row["epsilon_true"]) for row in rows} == {("False", "inf")}
 
 
+@pytest.mark.long
 def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:
     for picture in all_pictures(Result.read(result)):
         with style():
@@ -203,6 +204,7 @@ def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path
     assert corner.get_text().startswith("made. Private as claimed")
 
 
+@pytest.mark.long
 def test_long_names_have_room(swept: Path) -> None:
     from asyncdp_sim.figures import Sweep
 

@@ -65,6 +65,7 @@ def changed(line: Line, **summary: object) -> Line:
 
 
 @pytest.mark.parametrize("figure", PICTURES)
+@pytest.mark.long
 def test_they_are_drawn_within_their_frame(figure, lines: list[Line]) -> None:
     for some in (lines, lines[:1]):
         picture = figure(some)

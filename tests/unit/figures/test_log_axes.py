@@ -21,6 +21,7 @@ LARGEST = 1.6e308  # a linear axis, as all are at first, has its margin above
 
 @pytest.mark.parametrize("top", [1e99, 6.76e287, 1e307, LARGEST, np.inf])
 @pytest.mark.parametrize("side", ["x", "y", "xy"])
+@pytest.mark.long
 def test_an_axis_is_drawn_whatever_has_diverged(top, side):
     values = np.array([0.05, 1.0, top])
     for before in (True, False):

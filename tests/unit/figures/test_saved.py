@@ -59,6 +59,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
     assert save(picture, tmp_path).read_bytes() == expected  # and once more
 
 
+@pytest.mark.long
 def test_in_a_page_too(drawn_result: Path, drawings: list[Figure]) -> None:
     picture = shares.by_owner(Result.read(drawn_result))
     inline(picture, "p", 10**9)

@@ -32,6 +32,7 @@ TRUSTED = {
 
 @pytest.mark.parametrize("bound", TRUSTED)
 @pytest.mark.parametrize("learning", ["replay", "live"])
+@pytest.mark.long
 def test_without_noise_answers_are_bounded_as_with_it(bound: str, learning: str) -> None:
     """An infinite budget clips and scales as any other; mechanism none does neither."""
     fields: dict[str, Any] = {

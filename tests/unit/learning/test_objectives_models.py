@@ -71,6 +71,7 @@ def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=said)
+@pytest.mark.long
 def test_a_replicate_is_the_same_alone_or_among_many(model: Any) -> None:
     many = scenario(model, 1, run={"seed": 3, "replicates": 33, "updates": 25, "record_every": 5})
     everyone = run(many)

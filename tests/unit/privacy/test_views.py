@@ -111,6 +111,7 @@ def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:
 
 @EACH
 @pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.long
 def test_random_meetings_and_lost_messages_give_what_fractions_do(name: str, lost: float) -> None:
     rounds = random_meetings(GRAPHS[name], 10 * N, 5, lost)
     pools = [{0}, {7}, {3, 11}, {0, 1, 2, 20}]

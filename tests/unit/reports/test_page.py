@@ -106,6 +106,7 @@ def test_every_drawing_has_the_words_of_its_caption(of_run: Seen, result: Path) 
     assert len(drawings) > 4
 
 
+@pytest.mark.long
 def test_the_same_bytes_twice_and_by_the_command(
     of_run: Seen, result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -268,6 +269,7 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
     assert [row.number for row in (*found.first, *found.others)] == list(range(1, 16))
 
 
+@pytest.mark.long
 def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path: Path) -> None:
     seen = Seen(page(written(tmp_path / "one", run={"updates": 25, "replicates": 1})))
     said = " ".join(seen.words)

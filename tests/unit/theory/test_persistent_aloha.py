@@ -82,6 +82,7 @@ def measure(name, **how):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.long
 def test_a_loop_over_slots_agrees(name):
     require(measure(name), error=0.006)
 
