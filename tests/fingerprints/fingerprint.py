@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
@@ -115,7 +116,9 @@ def columns(file: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the columns of a table by name; texts have one width."""
     table = pq.read_table(file)
     for name in sorted(table.column_names):
-        values = table[name].to_numpy()
+        column = table[name].combine_chunks()
+        coded = pa.types.is_dictionary(column.type)  # as numbers its nulls are the last text
+        values = (column.dictionary_decode() if coded else column).to_numpy(zero_copy_only=False)
         yield name, values.astype(str) if values.dtype == object else values
 
 
