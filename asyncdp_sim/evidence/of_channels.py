@@ -2,6 +2,7 @@
 
 from asyncdp_sim.evidence.oracle import Oracle, verified
 from asyncdp_sim.network.channels import Aloha, Csma, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.persistent_aloha import PersistentAloha
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.protocols import Push
@@ -42,6 +43,19 @@ OF_CHANNELS = (
         "push, non-persistent or 1-persistent, no backoff, a < airtime",
         verified("csma", "answers_begin_and_survive_as_often_as_they_should"),
         (Csma, Push, PoissonClock),
+    ),
+    Oracle(
+        "answers that survive, answers sent, staleness",
+        "the chain of all owners' windows and counts; Bianchi's fixed point within 1 % for N ≥ 5",
+        f"{FORMULAS}.dcf (Bianchi 2000)",
+        "push, 2 and 3 owners that always have an answer; 5 to 30",
+        verified(
+            "dcf",
+            "the_channel_at_work_is_the_chain_of_counts",
+            "the_fixed_point_is_within_one_percent_of_five_owners_or_more",
+            "for_two_owners_it_is_off_by_more",
+        ),
+        (Dcf, Push, SaturatedClock),
     ),
     Oracle(
         "collisions, rate of answers, delay until one's slot",

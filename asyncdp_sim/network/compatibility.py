@@ -78,7 +78,7 @@ def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     if parts.topology is not None and parts.topology.failures is not None:
         allowed = "a saturated clock needs links that never fail"
         found.append(Fault("topology.failures", "a table", allowed))
-    if parts.channel.contended is not None and parts.channel.contended.carrier_sense:
+    if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
         allowed = "a saturated clock needs a channel that lets every answer begin"
         found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
     if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:

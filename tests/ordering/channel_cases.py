@@ -2,6 +2,7 @@
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.air import Air
+from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
 from asyncdp_sim.network.channels.persistent_aloha import (
     PersistentAloha,
     PersistentMedium,
@@ -31,6 +32,36 @@ class GrantingMedium(PersistentMedium):
     def port(self, owner):
         draws = (0.0 if mark == "x" else 1.0 for mark in self._grants[owner - 1])
         return PersistentPort(self._air, self._slot, self._persistence, draws)
+
+
+class Counting(Dcf):
+    """Lets each owner count so many slots before each of its attempts: nothing is drawn."""
+
+    window: int = 8
+    doublings: int = 1
+    counts: tuple[tuple[int, ...], ...]
+
+    def open(self, kernel, streams, n_owners):  # noqa: ARG002
+        return CountingMedium(self, kernel, streams)
+
+
+class CountingMedium(DcfMedium):
+    def port(self, owner):
+        draws = iter([-1.0] * 9)
+        port = DcfPort(self, self._spec.window, self._spec.doublings, draws)
+        return CountingPort(port, self, iter(self._spec.counts[owner - 1]))
+
+
+class CountingPort:
+    def __init__(self, port, medium, counts):
+        self._port = port
+        self._medium = medium
+        self._counts = counts
+
+    def transmit(self, ticks, begun, deferred):
+        window = self._port._window << min(self._port._collisions, self._port._doublings)
+        self._port._draws = iter([next(self._counts) / window])
+        return (yield from self._port.transmit(ticks, begun, deferred))
 
 
 ALOHAS = [
@@ -308,6 +339,50 @@ SLOTS = [
         updates=((2, 1), (2.5, 2)),
         released=((1.5, 1), (2, 2)),
         stale=(0, 1),
+    ),
+    Case(
+        "dcf_counts_one_a_slot_whoever_sends_in_it",
+        "Ready at 1 and 1.1, on a channel that nobody uses: slots of 0.25 begin at 1.25, one after "
+        "owner 1 was ready. It counts\ntwo and sends in the third, [1.75, 2.25), after which the "
+        "channel is taken for another 0.25. Owner 2 counts those two,\nthe busy one, and one more; "
+        "it sends at 2.75.",
+        net(
+            [[1], [1.1]],
+            push="drop",
+            channel=Counting(airtime=0.5, slot=0.25, after_success=0.25, counts=((2,), (4,))),
+        ),
+        end=3.25,
+        updates=((2.25, 1), (3.25, 2)),
+        released=((1.75, 1), (2.75, 2)),
+        stale=(0, 1),
+    ),
+    Case(
+        "dcf_doubles_the_window_after_a_collision",
+        "Both are ready at 1; slots begin at 1.25, and both count one: [1.5, 2) collides, and the "
+        "channel is taken for 0.25\nmore. Of their doubled windows they draw 0 and 9. Owner 1 "
+        "sends at once, [2.25, 2.75), owner 2 after that slot and\neight more, at 4.75.",
+        net(
+            [[1], [1]],
+            push="drop",
+            channel=Counting(
+                airtime=0.5,
+                slot=0.25,
+                after_collision=0.25,
+                retransmissions=1,
+                counts=((1, 0), (1, 9)),
+            ),
+        ),
+        end=5.25,
+        updates=((2.75, 1), (5.25, 2)),
+        mishaps=(
+            ("answer_collided", 2, 1),
+            ("answer_collided", 2, 2),
+            ("answer_resent", 2.25, 1),
+            ("answer_resent", 4.75, 2),
+        ),
+        released=((1.5, 1), (1.5, 2)),
+        stale=(0, 1),
+        on_air=2,
     ),
     Case(
         "vanishes_while_it_waits_for_a_slot",

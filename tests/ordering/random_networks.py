@@ -157,7 +157,7 @@ def gathers(channel: Channel) -> bool:
     shared = channel.contended
     if shared is None:
         return False
-    waits = shared.carrier_sense and shared.persistence != "non-persistent"
+    waits = shared.carrier_sense and getattr(shared, "persistence", None) != "non-persistent"
     return (shared.slotted and not shared.in_turn) or waits or shared.breaks_off
 
 

@@ -80,6 +80,11 @@ class Contended(ChannelKind):
         return self
 
     @property
+    def lets_begin(self) -> bool:
+        """Whether every answer that is ready is sure to begin at last."""
+        return not self.carrier_sense
+
+    @property
     def breaks_off(self) -> bool:
         """Whether a transmission may end before its airtime."""
         return False

@@ -44,7 +44,7 @@ def test_every_name_of_an_entry_finds_it() -> None:
 
 def test_names_that_stand_for_several_things_list_all() -> None:
     assert {each.of for each in look_up("slot")} == {
-        "field of slotted-aloha", "field of persistent-aloha", "field of tdma",
+        "field of slotted-aloha", "field of persistent-aloha", "field of dcf", "field of tdma",
     }  # fmt: skip
     assert {each.path for each in look_up("clip")} == {
         "acceptance.clip", "privacy.sensitivity.clip",

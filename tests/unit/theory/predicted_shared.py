@@ -7,10 +7,12 @@ import numpy as np
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, Tdma
+from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.persistent_aloha import PersistentAloha
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Broadcast
+from asyncdp_sim.theory.formulas.channels.dcf import exact
 from tests.unit.theory.spoken import (
     ALOHA,
     ANSWERS,
@@ -52,6 +54,7 @@ def two_that_persist(tick, share):
 TICKS = 1 - exp(-0.25)
 WAITING = PersistentAloha(airtime=0.25, slot=0.25, persistence=0.3)
 RESENT = WAITING.model_copy(update={"retransmissions": 200})
+COUNTING = Dcf(airtime=0.5, slot=0.1, window=4, doublings=1)
 ONE_SENDS = 1 / (1 / TICKS + 1 / 0.3)
 
 PREDICTED = {
@@ -162,6 +165,33 @@ PREDICTED = {
     ),
     "persistent, anew": (
         {"protocol": PUSH, "channel": RESENT.model_copy(update={"resend": "fresh"})},
+        "throughput", "answers that are sent again are computed anew",
+    ),
+    "DCF": (
+        {"protocol": PUSH, "channel": COUNTING, "clock": SaturatedClock(), "n_owners": 2},
+        "throughput", exact(2, 4, 1).access(0.1, 0.5).success_rate,
+    ),
+    "DCF, many": (
+        {"protocol": PUSH, "channel": COUNTING, "clock": SaturatedClock(), "n_owners": 9},
+        "throughput", "of so many states only Bianchi's approximation is known, 0.5364",
+    ),
+    "DCF, sparse": (
+        {"protocol": PUSH, "channel": COUNTING},
+        "throughput", "the chain is of owners that always have an answer",
+    ),
+    "DCF, slow": (
+        {"protocol": PUSH, "channel": COUNTING, "clock": SaturatedClock(), "n_owners": 2,
+         "compute": Constant(value=0.2)},
+        "throughput", "owners are not ready again within the 0 after a transmission",
+    ),
+    "DCF, given up": (
+        {"protocol": PUSH, "channel": COUNTING.model_copy(update={"retransmissions": 2}),
+         "clock": SaturatedClock(), "n_owners": 2},
+        "throughput", "answers may be given up after 3 attempts",
+    ),
+    "DCF, anew": (
+        {"protocol": PUSH, "clock": SaturatedClock(), "n_owners": 2,
+         "channel": COUNTING.model_copy(update={"retransmissions": 2, "resend": "fresh"})},
         "throughput", "answers that are sent again are computed anew",
     ),
     "persistent, two levels": (

@@ -1,0 +1,239 @@
+"""Wi-Fi's contention: owners count random slots down, those that collide count from more."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+from typing_extensions import override
+
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal, Waiting
+from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.contended import Contended
+from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.spec import Duration, about
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.formulas.channels import dcf
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.units import to_ticks
+
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+LARGEST = 600
+"""States of the chain that is solved at most."""
+SURE = 1e-9
+
+
+class Dcf(Contended):
+    """The distributed coordination function of IEEE 802.11, in the slots of Bianchi (2000).
+
+    Whoever has an answer draws a count, uniform on 0 … W − 1, and sends in the slot in which it is
+    0. All that count do so by one a slot: one in which nobody sends lasts ``slot``, any other as
+    long as its airtime and what follows it. Who finds nobody counting waits a slot first. After i
+    collisions in a row the count is drawn from W·2^min(i, m) slots; an answer that survives brings
+    the first window back.
+    """
+
+    label = "802.11 DCF"
+    sends_at_once = False
+    carrier_sense = True
+    slotted = False
+    in_turn = False
+    assumed = "owners always have one"
+
+    kind: Literal["dcf"] = "dcf"
+    slot: Annotated[
+        Duration, Field(ge=1e-9), about("Length of a slot in which nobody sends", "time units")
+    ]
+    window: Annotated[
+        int,
+        Field(ge=1, le=2**16),
+        about(
+            "W: slots of the first contention window, of which an answer draws one (802.11: 16 or "
+            "32)",
+            "slots",
+        ),
+    ]
+    doublings: Annotated[
+        int,
+        Field(ge=0, le=16),
+        about(
+            "m: how often a collision doubles its owner's window; only an answer that survives "
+            "brings the first one back (802.11: 5 or 6)",
+            "none",
+        ),
+    ]
+    after_success: Annotated[
+        Duration,
+        about(
+            "How long the channel stays taken after an answer that survives: the learner's "
+            "acknowledgement with the gaps around it",
+            "time units",
+        ),
+    ] = 0.0
+    after_collision: Annotated[
+        Duration, about("The same after answers that collide", "time units")
+    ] = 0.0
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(airtime=0.1, slot=0.01, window=4, doublings=2),
+            cls(
+                airtime=0.1,
+                slot=0.02,
+                window=8,
+                doublings=0,
+                after_success=0.03,
+                after_collision=0.01,
+                retransmissions=3,
+            ),
+        )
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":
+        return DcfMedium(self, kernel, streams)
+
+    @property
+    @override
+    def lets_begin(self) -> bool:
+        return True
+
+    @override
+    def dependence(self, *, overlap: bool) -> str:
+        return "who has just collided counts from a larger window"
+
+    @override
+    def doubt(self, load: Load) -> str:
+        if load.overlap or not load.saturated:
+            return "the chain is of owners that always have an answer (a saturated clock)"
+        most = min(self.after_success, self.after_collision)
+        late = load.job is None or load.job > most
+        pause = f"owners are not ready again within the {most:g} after a transmission"
+        anew = "answers that are sent again are computed anew"
+        again = anew if load.fresh and load.attempts > 1 else ""
+        return load.can_lose_messages or again or (pause if late else "")
+
+    @override
+    def through(self, load: Load) -> RandomAccess | Unknown:
+        asked = load.n_owners, self.window, self.doublings
+        times = self.slot, load.airtime, self.after_success, self.after_collision
+        if dcf.states(*asked) > LARGEST:
+            about = dcf.fixed_point(*asked).access(*times).success_rate
+            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.4g}")
+        found = dcf.exact(*asked).access(*times)
+        if load.attempts > 1 and (1 - found.success_probability) ** load.attempts > SURE:
+            return Unknown(f"answers may be given up after {load.attempts} attempts")
+        return found
+
+    @override
+    def mean_staleness(self, load: Load) -> float | Unknown | None:
+        """Return N − 1: between two answers of an owner every other has one on average."""
+        if load.attempts == 1:
+            return None
+        found = self.access(load)
+        return found if isinstance(found, Unknown) else load.n_owners - 1.0
+
+
+class DcfMedium:
+    """A channel on which owners count slots together.
+
+    Parameters
+    ----------
+    spec : Dcf
+    kernel : Kernel
+    streams : Scope
+    """
+
+    def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
+        self.air = Air(kernel)
+        self._spec = spec
+        self._slot = to_ticks(spec.slot)
+        self._after = {
+            Fate.clear: to_ticks(spec.after_success),
+            Fate.collided: to_ticks(spec.after_collision),
+        }
+        self._streams = streams
+        self._counting: list[tuple[int, Signal]] = []
+        self._under_way = False
+        self._sending = 0
+        self._taken: int | None = None
+        self._next = Signal(kernel)
+
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner."""
+        draws = uniforms(partial(self._streams.generator, "owner", owner, "contention"))
+        return DcfPort(self, self._spec.window, self._spec.doublings, draws)
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions."""
+        return self.air.on_air_ticks(end_tick)
+
+    @property
+    def airs(self) -> tuple[Air]:
+        """The one channel."""
+        return (self.air,)
+
+    def turn(self, count: int) -> Signal:
+        """Return the slot of an owner that counts so many others first, from the next one on."""
+        mine = Signal(self.air.kernel)
+        self._counting.append((count, mine))
+        if not self._under_way:
+            self._under_way = True
+            self.air.kernel.start(self._slots())
+        return mine
+
+    def over(self, fate: Fate) -> None:
+        """Note what came of one of those whose slot this is; the last one ends it."""
+        if fate is not Fate.kept:
+            self._taken = self._after[fate]
+        self._sending -= 1
+        if self._sending == 0:
+            ticks = self._slot if self._taken is None else self._taken
+            self._next.fire(self.air.kernel.tick + ticks, TRANSMISSION_BEGINS)
+
+    def _slots(self) -> Activity:
+        """Hold one slot after the other while anybody counts."""
+        kernel = self.air.kernel
+        yield kernel.tick + self._slot, TRANSMISSION_BEGINS  # all that are ready by then begin
+        while len(self._counting) > 0:
+            turns = [turn for left, turn in self._counting if left == 0]
+            self._counting = [(left - 1, turn) for left, turn in self._counting if left > 0]
+            if len(turns) == 0:
+                yield kernel.tick + self._slot, TRANSMISSION_BEGINS
+                continue
+            self._sending, self._taken, self._next = len(turns), None, Signal(kernel)
+            for turn in turns:
+                turn.fire(kernel.tick, TRANSMISSION_BEGINS)
+            yield self._next
+        self._under_way = False
+
+
+class DcfPort:
+    """An owner that counts slots, from a window that its collisions double."""
+
+    def __init__(
+        self, medium: DcfMedium, window: int, doublings: int, draws: Iterator[float]
+    ) -> None:
+        self._medium = medium
+        self._window = window
+        self._doublings = doublings
+        self._draws = draws
+        self._collisions = 0
+
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> Waiting[Fate]:
+        """Count slots down, then transmit."""
+        window = self._window << min(self._collisions, self._doublings)
+        yield self._medium.turn(int(next(self._draws) * window))
+        fate = yield from self._medium.air.attempt(ticks, begun)
+        if fate is not Fate.kept:
+            self._collisions = 0 if fate is Fate.clear else self._collisions + 1
+        self._medium.over(fate)
+        return fate
