@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.cli.command import Command
 
-VALUES = ("null", "[]", "{}", '"x"', "-1", "1e400", "true", "99", "NaN", "1e-320", '""', "2023-01-01")
+VALUES = ("null", "[]", "{}", '"x"', "-1", "1e400", "true", "99", "NaN", "1e-320", "2023-01-01")
 CODES = {0, 2, 3, 4}
 Words = Sequence[str]
 

@@ -819,4 +819,25 @@ MUTANTS = (
         "a value that is just frequent enough has no column",
         ("tests/unit/data/test_encodings.py",),
     ),
+    Mutant(
+        "asyncdp_sim/cli/interruption.py",
+        "        signal.signal(number, signal.SIG_IGN)\n",
+        "",
+        "a second SIGTERM interrupts the tidying up of the first",
+        ("tests/cli/test_interruption.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/cli/interruption.py",
+        "if signal.getsignal(number) is signal.SIG_DFL]",
+        "]",
+        "what nohup wants to be ignored is heard",
+        ("tests/cli/test_interruption.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/sweeps/status.py",
+        '_RECORD = re.compile(r"cell-(\\d{4,})\\.json")',
+        '_RECORD = re.compile(r"cell-(\\d{4,})\\.json(?:\\.tmp)?")',
+        "a record that was cut short while it was written is read",
+        ("tests/unit/sweeps/test_killed.py",),
+    ),
 )
