@@ -126,8 +126,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/measures/summary.py",
-        '(rows["end_tick"] - rows["request_tick"]).sum()',
-        '(rows["end_tick"] - rows["read_tick"]).sum()',
+        'total_units(rows["end_tick"] - rows["request_tick"])',
+        'total_units(rows["end_tick"] - rows["read_tick"])',
         "a round trip from the read, not from the request",
         ("tests/unit/measures",),
     ),
@@ -839,5 +839,26 @@ MUTANTS = (
         '_RECORD = re.compile(r"cell-(\\d{4,})\\.json(?:\\.tmp)?")',
         "a record that was cut short while it was written is read",
         ("tests/unit/sweeps/test_killed.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/network/resolution.py",
+        "0.0 if rates is None else fsum(rates)",
+        "0.0 if rates is None else max(rates)",
+        "many slow clocks count as one",
+        ("tests/unit/network/test_resolution.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/units.py",
+        "high, low = int((ticks >> 32).sum()), int((ticks & (2**32 - 1)).sum())",
+        "high, low = 0, int(ticks.sum())",
+        "sums of long times overflow",
+        ("tests/unit/network/test_resolution.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/units.py",
+        "return np.rint(ticks, out=ticks).astype(np.int64)",
+        "return np.ceil(ticks, out=ticks).astype(np.int64)",
+        "durations are rounded up",
+        ("tests/verification/test_resolution.py",),
     ),
 )
