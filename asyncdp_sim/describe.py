@@ -8,8 +8,10 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
+from asyncdp_sim.network.resolution import NOTICED, meeting
 from asyncdp_sim.privacy.label import composition, record_unit
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
+from asyncdp_sim.runs.warnings import TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.update_order import shares
@@ -74,6 +76,9 @@ def _network(scenario: Scenario) -> Iterator[str]:
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
+    met = meeting(network.n_owners, network)
+    if met > NOTICED:
+        yield f"resolution: {TicksMeet(met).words()}"
     predicted = predict(network)
     for each in predicted:
         yield f"predicted {each.quantity}: {_said(each)}"

@@ -36,7 +36,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Tally = Annotated[int, Field(ge=0, le=2**31 - 1)]
-Duration = Annotated[float, Field(ge=0, le=1e9)]
+LONGEST = 1e9
+"""Time units of a duration, and of a mean one, at most."""
+Duration = Annotated[float, Field(ge=0, le=LONGEST)]
 """Time units, 0 to 10⁹: what the integer clock can count."""
 
 if TYPE_CHECKING:

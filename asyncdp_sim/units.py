@@ -39,6 +39,12 @@ def to_units(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.asarray(ticks, dtype=np.int64) / TICKS_PER_UNIT
 
 
+def total_units(ticks: npt.NDArray[np.int64]) -> float:
+    """Return the sum of times in model units, which may be more ticks than 64 bits hold."""
+    high, low = int((ticks >> 32).sum()), int((ticks & (2**32 - 1)).sum())
+    return float((high << 32) + low) / TICKS_PER_UNIT
+
+
 def block_to_ticks(units: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return a block of durations in ticks; the same rounding as :func:`to_ticks`.
 

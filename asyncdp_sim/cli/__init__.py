@@ -6,7 +6,7 @@ A command is imported when it is called: ``asyncdp --help`` needs names and line
 import gc
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -14,11 +14,12 @@ import typer
 from typer.core import TyperGroup
 
 import asyncdp_sim
+from asyncdp_sim.cli.interruption import heard
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
 from asyncdp_sim.errors import EXHAUSTED, InputError, MachineError, ReplayError
 
 INTERRUPTED = 130
-"""What typer returns for Ctrl-C."""
+"""What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""
 
 OBJECTS_UNSEEN = 50_000
 """Between two looks for garbage; a start makes 200,000 objects that stay, and with Python's 700 it
@@ -129,32 +130,37 @@ def main() -> None:
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for in all that's there
     gc.set_threshold(OBJECTS_UNSEEN)
-    interrupted = Interrupted(NOTHING_KEPT)
+    with heard() as interruption:
+        code = _ended()
+        sys.exit(interruption.code if code == INTERRUPTED else code)
+
+
+def _ended() -> int | None:
+    """Run the command line, say how it ended where it was not done, and return the exit code."""
     try:
-        code = app(standalone_mode=False)
+        code: int | None = app(standalone_mode=False)
     except Interrupted as error:
-        interrupted, code = error, INTERRUPTED
+        return _said(error.lines(), INTERRUPTED)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except InputError as error:
-        show(error.lines(), err=True)
-        code = 2
+        return _said(error.lines(), 2)
     except USAGE_ERROR as error:
-        show([" ".join(f"asyncdp: {error.format_message()}".split())], err=True)
-        code = 2
+        return _said([" ".join(f"asyncdp: {error.format_message()}".split())], 2)
     except ReplayError as error:
-        show([str(error)], err=True)
-        code = 3
+        return _said([str(error)], 3)
     except MemoryError:
         wants = "more than fits in memory (owners.records or run can be lowered)"
-        show([f"asyncdp: {MachineError(wants)}"], err=True)
-        code = 4
+        return _said([f"asyncdp: {MachineError(wants)}"], 4)
     except MachineError as error:
-        show([f"asyncdp: {error}"], err=True)
-        code = 4
+        return _said([f"asyncdp: {error}"], 4)
     except OSError as error:
         if error.errno not in EXHAUSTED:
             raise
-        show([f"asyncdp: {MachineError(str(error.strerror).lower())}"], err=True)
-        code = 4
-    if code == INTERRUPTED:
-        show(interrupted.lines(), err=True)
-    sys.exit(code)
+        return _said([f"asyncdp: {MachineError(str(error.strerror).lower())}"], 4)
+    return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
+
+
+def _said(lines: Sequence[str], code: int) -> int:
+    show(lines, err=True)
+    return code

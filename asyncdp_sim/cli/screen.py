@@ -81,7 +81,7 @@ NOTHING_KEPT = "nothing is kept"
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, and what is kept."""
+    """Ctrl-C, or another signal that ends a program, and what is kept."""
 
     def lines(self) -> list[str]:
         """Return what is kept, and the command that goes on with it."""

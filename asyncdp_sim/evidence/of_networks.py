@@ -50,6 +50,18 @@ OF_CLOCKS = (
         (PoissonClock,),
     ),
     Oracle(
+        "clocks near the resolution of time",
+        "rounded gaps have the mean (x/2)/sinh(x/2), and who repeats is a Markov chain's",
+        "Poisson clocks on a lattice of ticks, tests/theory/ticks.py",
+        "nothing takes time; x is the ticks of a clock in one tick of time",
+        verified(
+            "resolution",
+            "rounded_gaps_and_who_repeats",
+            "the_limits_say_how_far_off_figures_are",
+        ),
+        (PoissonClock,),
+    ),
+    Oracle(
         "one clock for all owners",
         "the oracles of owners with clocks of their own: lock, thinning, on and off",
         f"{FORMULAS}.lock, tests/theory/availability.py",

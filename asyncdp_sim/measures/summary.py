@@ -9,7 +9,7 @@ import numpy.typing as npt
 from asyncdp_sim.measures.reductions import busy_ticks, repeated, updates_until_all
 from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
-from asyncdp_sim.units import to_units
+from asyncdp_sim.units import to_units, total_units
 
 Array = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
     intervals = {n: r.interval() if shared[n] is not None else None for n, r in ratios.items()}
     return NetworkSummary(
         updates=sum(trace.n_updates for trace in traces),
-        simulated_time=float(to_units(sum(trace.end_tick for trace in traces))) / len(traces),
+        simulated_time=total_units(np.array([t.end_tick for t in traces])) / len(traces),
         largest_staleness=max(stale, default=None),
         updates_until_all=sum(known) / len(known) if len(known) == len(traces) else None,
         p_repeat_uniform=1 / traces[0].n_owners,
@@ -119,12 +119,12 @@ def _waits(trace: Trace) -> tuple[float, float]:
     rows = trace.exchanges
     asked = rows["read_tick"] >= rows["request_tick"]
     waits = rows["read_tick"][asked] - rows["request_tick"][asked]
-    return float(to_units(waits.sum())), float(asked.sum())
+    return total_units(waits), float(asked.sum())
 
 
 def _round_trips(trace: Trace) -> tuple[float, float]:
     rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
-    return float(to_units((rows["end_tick"] - rows["request_tick"]).sum())), float(len(rows))
+    return total_units(rows["end_tick"] - rows["request_tick"]), float(len(rows))
 
 
 def _ended(trace: Trace) -> float:

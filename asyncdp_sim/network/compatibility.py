@@ -4,6 +4,7 @@ from typing import Any
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.latency import MESSAGES, answer_airtime, mean_times
+from asyncdp_sim.network.resolution import unresolved
 from asyncdp_sim.spec import wrong_length
 
 
@@ -32,6 +33,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     if parts.protocol.own_network and len(own) > 0:
         return list(own)
     found = _saturated(n_owners, parts) + _airtime(parts) + _offline(n_owners, parts)
+    found += unresolved(n_owners, parts)
     found += own + _withholding(parts)
     if parts.clock.superposed:
         found += not_superposable(parts)

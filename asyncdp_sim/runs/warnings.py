@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.network.resolution import NOTICED, meeting
 from asyncdp_sim.notices import Ends, Noted, Notice, Number, over, plain
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.manifest_facts import BROKEN, UNSHOWN
@@ -170,6 +171,23 @@ class ModelDiverged(Notice):
 
 
 @dataclass(frozen=True)
+class TicksMeet(Notice):
+    """Clocks are nearly too fast for the resolution of time.
+
+    Attributes
+    ----------
+    share : Number
+        Λδ, of all clocks' ticks those that fall on the tick of time of another.
+    """
+
+    share: Number
+    text: ClassVar[str] = (
+        "{share:.2%} of the clocks' ticks share a step of time with another: what is measured is "
+        "off by up to half of that; a shorter time unit resolves them"
+    )
+
+
+@dataclass(frozen=True)
 class PrivateRecordsRead(Notice):
     """Private records of a real file were read: what is made of them is not for release."""
 
@@ -202,6 +220,9 @@ def warnings(
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
     privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
+    met = meeting(scenario.network.n_owners, scenario.network)
+    if met > NOTICED:
+        yield TicksMeet(met)
     if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
     if not privacy.needs_delta and privacy.delta is not None:

@@ -1,5 +1,6 @@
 """The folder of a sweep's results, in which every entry appears whole or not at all."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.on_disk import file_bytes
 from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.result import Writer, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
@@ -20,6 +22,8 @@ FAILED = "failed"
 """Where the errors of cells that failed are kept."""
 OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml", README)
 """What a sweep writes besides its cells."""
+_NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+"""What the system says where no file stands: nothing, a folder, a pipe."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,14 @@ class Folder:
         write_into(place.parent, place.name, content, metadata)
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file; None where there is none."""
+        """Return the text of a file; None where there is none, or no text."""
         try:
-            return (self.root / name).read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
+            return file_bytes(self.root / name).decode()
+        except UnicodeDecodeError:
             return None
         except OSError as error:
+            if error.errno in _NO_FILE:
+                return None
             raise unreachable(self.root, error) from None
 
     def remove(self, name: str) -> None:
@@ -98,8 +104,7 @@ class Folder:
                 shutil.rmtree(leftover, ignore_errors=True)
         for parent in (self.root, self.root / FAILED):
             for unfinished in parent.glob("*.tmp"):
-                with suppress(OSError):
-                    unfinished.unlink()
+                _remove(unfinished)
 
     @property
     def begun(self) -> bool:
@@ -115,13 +120,18 @@ class Folder:
     def discard(self) -> None:
         """Remove what the sweep has written, and the directory unless others wrote there too."""
         for name in OF_A_SWEEP:
-            written = self.root / name
-            if written.is_dir():
-                shutil.rmtree(written, ignore_errors=True)
-            else:
-                written.unlink(missing_ok=True)
+            _remove(self.root / name)
         with suppress(OSError):
             self.root.rmdir()
+
+
+def _remove(written: Path) -> None:
+    """Remove a file or a directory, if it is there and can be."""
+    if written.is_dir() and not written.is_symlink():
+        shutil.rmtree(written, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            written.unlink()
 
 
 def unreachable(place: Path | str, error: Exception) -> ResultError:

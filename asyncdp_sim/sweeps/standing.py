@@ -1,13 +1,12 @@
 """Standing of a folder before a sweep goes on there: its scenario, data and versions."""
 
-import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError, blaming
+from asyncdp_sim.on_disk import from_json, from_toml
 from asyncdp_sim.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, without_places
@@ -62,7 +61,7 @@ def require_same_scenario(scenario: Scenario, into: Folder, place: Path) -> None
     raw = _tables(into)
     if "sweep" not in raw:
         raise ResultError([Fault("--out", "an existing path", _ALLOWED)], str(place))
-    asked = tomllib.loads(dump(scenario, None))
+    asked = from_toml(dump(scenario, None))
     differ = list(between("", without_places(raw), without_places(asked), "asked"))
     if len(differ) > 0:
         given = f"an existing path, a sweep of another scenario ({in_words(differ)})"
@@ -90,7 +89,7 @@ def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], pl
     if not all(name in there for name in ("cells.parquet", *(cell.name for cell in cells))):
         return False
     try:
-        kept = json.loads(into.text("manifest.json") or "")["digest"]
+        kept = from_json(into.text("manifest.json") or "")["digest"]
     except (ValueError, TypeError, LookupError):  # none, or a damaged one: it is written anew
         return False
     if kept != digest(jsonable(said)):
@@ -142,7 +141,7 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
     for network in sorted(into.entries("traces")):
         text = into.text(f"traces/{network}/{VERSIONS}")
         try:
-            made = json.loads(text or "null")
+            made = from_json(text or "null")
         except ValueError:
             made = None
         if isinstance(made, dict):
@@ -176,6 +175,6 @@ def _other_data(place: Path) -> ResultError:
 
 def _tables(into: Folder) -> dict[str, Any]:
     try:
-        return tomllib.loads(into.text("scenario.toml") or "")
-    except tomllib.TOMLDecodeError:
+        return from_toml(into.text("scenario.toml") or "")
+    except ValueError:
         return {}

@@ -1,6 +1,5 @@
 """Status of a sweep: cells done, failed and left, and the time that is left."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
+from asyncdp_sim.on_disk import from_json
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
@@ -100,7 +100,7 @@ def errors(into: Folder) -> dict[int, str]:
         if match is None or entry.removesuffix(".json") in done:
             continue
         with suppress(ValueError, TypeError, LookupError):  # damaged
-            said = json.loads(into.text(f"{FAILED}/{entry}") or "")
+            said = from_json(into.text(f"{FAILED}/{entry}") or "")
             found[int(match[1])] = str(said["error"])
     return found
 

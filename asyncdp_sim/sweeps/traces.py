@@ -1,6 +1,5 @@
 """The traces of a network, kept with a sweep so that they are simulated once."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
+from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.provenance import VERSIONS, loop, versions
+from asyncdp_sim.reading import read_parquet
 from asyncdp_sim.result import Writer
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
@@ -54,11 +56,23 @@ def write_traces(
 
 
 def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
-    """Return the traces that :func:`write_traces` has written whole, of these owners."""
-    import pyarrow.parquet as pq
+    """Return the traces that :func:`write_traces` has written whole, of these owners.
 
+    Raises
+    ------
+    ResultError
+        If they are damaged.
+    """
+    try:
+        return _read(directory, owners)
+    except (ValueError, LookupError, TypeError, OverflowError):
+        fault = Fault("", "damaged traces", "without this folder they are simulated anew")
+        raise ResultError([fault], str(directory)) from None
+
+
+def _read(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     simulated_by = _loop(directory)
-    runs = pq.ParquetFile(directory / "runs.parquet").read().to_pylist()
+    runs = read_parquet(directory / "runs.parquet").to_pylist()
     exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
     accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
     return tuple(
@@ -78,7 +92,7 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
 def _loop(directory: Path) -> str | None:
     """Return which event loop made the traces; None where their versions do not say."""
     try:
-        made = json.loads((directory / VERSIONS).read_text(encoding="utf-8"))
+        made = from_json(file_bytes(directory / VERSIONS))
     except (OSError, ValueError):
         return None
     return made.get("loop") if isinstance(made, dict) else None
@@ -111,9 +125,7 @@ def _joined(name: str, traces: Sequence[Trace]) -> Columns:
 def _parts(
     file: Path, dtype: np.dtype[np.void], count: int, owners: Participants
 ) -> list[npt.NDArray[np.void]]:
-    import pyarrow.parquet as pq
-
-    read = pq.ParquetFile(file).read()
+    read = read_parquet(file)
     table = np.empty(read.num_rows, dtype=dtype)
     for name in dtype.names or ():
         table[name] = from_arrow(read[name])

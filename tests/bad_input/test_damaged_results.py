@@ -1,19 +1,30 @@
-"""Results with bytes changed, cut or inserted, and manifests with other values: one line each."""
+"""Results and sweeps with bytes changed, cut or inserted, and manifests with other values."""
 
 import random
-import re
 import secrets
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
-COMMANDS = (["replay"], ["plot"], ["report"], ["compare", "whole"])
-VALUES = ("null", "[]", "{}", '"x"', "-1", "1e400", "true", "99", "NaN")
-CODES = {0, 2, 3}
+OF_RUNS = (
+    ("replay", "damaged"),
+    ("plot", "damaged"),
+    ("report", "damaged"),
+    ("compare", "damaged", "whole"),
+)
+OF_SWEEPS = (
+    *OF_RUNS,
+    ("sweep", "damaged"),
+    ("sweep", "damaged"),
+    ("sweep", "damaged", "--status"),
+    ("sweep", "many.toml", "--out", "damaged"),
+)
+SWEPT = SMALL + '\n[sweep]\n"privacy.epsilon" = [1, inf]\n"run.seed" = [3, 4]\n'
 
 
 @pytest.fixture
@@ -22,63 +33,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def damage(file: Path, draw: random.Random) -> None:
-    """Change a file by one of five ways."""
-    data = bytearray(file.read_bytes())
-    place = draw.randrange(len(data))
-    ways = ("flip", "cut", "blank", "insert", "edit" if file.suffix != ".parquet" else "flip")
-    way = draw.choice(ways)
-    if way == "flip":
-        for _ in range(draw.choice([1, 3, 20])):
-            data[draw.randrange(len(data))] = draw.randrange(256)
-    elif way == "cut":
-        del data[place:]
-    elif way == "blank":
-        data[place : place + 50] = bytes(len(data[place : place + 50]))
-    elif way == "insert":
-        data[place:place] = draw.randbytes(9)
-    else:
-        text = data.decode()
-        found = draw.choice(list(re.finditer(r"(?<=[:=] )[^\n,]+", text)))
-        text = text[: found.start()] + draw.choice(VALUES) + text[found.end() :]
-        data = bytearray(text.encode())
-    file.write_bytes(data)
+def of_runs(command: Command, here: Path, count: int, seed: int) -> list[str]:
+    (here / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", "small.toml", "--out", "whole", "--events")
+    return escapes(command, OF_RUNS, count, seed)
 
 
-def escapes(command: Command, folder: Path, count: int, seed: int) -> list[str]:
-    """Return what ended otherwise than with an exit code of ours and a line or more."""
-    draw = random.Random(seed)
-    (folder / "small.toml").write_text(SMALL, encoding="utf-8")
-    command.done("run", "small.toml", "--out", "whole")
-    files = [path.relative_to("whole") for path in Path("whole").rglob("*")]
-    files = sorted(path for path in files if path.suffix in (".parquet", ".json", ".toml"))
-    found = []
-    for number in range(count):
-        shutil.rmtree("damaged", ignore_errors=True)
-        shutil.copytree("whole", "damaged")
-        file = draw.choice(files)
-        damage("damaged" / file, draw)
-        verb, *more = draw.choice(COMMANDS)
-        try:
-            said = command(verb, "damaged", *more)
-        except Exception as error:
-            found.append(f"{number}: {verb} with {file}: {error!r}")
-            continue
-        if said.code not in CODES or len(said.out + said.err) == 0:
-            found.append(f"{number}: {verb} with {file}: exit {said.code}, {said.err}")
-    return found
+def of_sweeps(command: Command, here: Path, count: int, seed: int) -> list[str]:
+    """Damage sweeps, half of which have lost a cell besides, and hold a leftover."""
+    (here / "many.toml").write_text(SWEPT, encoding="utf-8")
+    command.done("sweep", "many.toml", "--out", "whole")
+    (here / "whole" / "failed").mkdir()
+    (here / "whole" / "failed" / "cell-0003.json.tmp").write_text('{"cell": 3', encoding="utf-8")
+    return escapes(command, OF_SWEEPS, count, seed, _lose_a_cell)
+
+
+def _lose_a_cell(draw: random.Random) -> None:
+    if draw.random() < 0.5:
+        shutil.rmtree(f"damaged/cell-000{draw.randrange(4)}", ignore_errors=True)
 
 
 @pytest.mark.long
-def test_twenty(command: Command, here: Path) -> None:
-    assert escapes(command, here, 20, 1) == []
+@pytest.mark.parametrize("tried", [of_runs, of_sweeps])
+def test_twenty(tried: object, command: Command, here: Path) -> None:
+    assert callable(tried)
+    assert tried(command, here, 20, 1) == []
 
 
 @pytest.mark.nightly
-def test_two_thousand(command: Command, here: Path) -> None:
+@pytest.mark.parametrize("tried", [of_runs, of_sweeps])
+def test_two_thousand(tried: object, command: Command, here: Path) -> None:
+    assert callable(tried)
     seed = secrets.randbits(32)
     print(f"seed {seed}")
-    assert escapes(command, here, 2000, seed) == []
+    assert tried(command, here, 2000, seed) == []
 
 
 def test_another_version_of_the_format_is_named(command: Command, here: Path) -> None:

@@ -10,9 +10,9 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.laws.kind import NumPyLaw
-from asyncdp_sim.spec import Duration, Positive, about
+from asyncdp_sim.spec import LONGEST, Duration, Positive, about
 
-Mean = Annotated[Positive, Field(le=1e9)]
+Mean = Annotated[Positive, Field(le=LONGEST)]
 
 
 class Exponential(NumPyLaw):

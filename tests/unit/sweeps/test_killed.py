@@ -110,14 +110,19 @@ def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
     (out / "failed").mkdir()
     records = {
         "5.json.tmp": '{"cell": 5, "err',
+        "1.json.tmp": '{"cell": 1, "error": "of a cell that is finished"}',
+        "3.json": '{"error": ' + "[" * 5000 + "]" * 5000 + "}",
         "5.json": '{"cell"',
         "4.json": "[]",
         "-x.json": "{}",
     }
     for name, text in records.items():
         (out / "failed" / f"cell-000{name}").write_text(text, encoding="utf-8")
+    (out / "failed" / "cell-0002.json.tmp").mkdir()
+    os.mkfifo(out / "failed" / "cell-0002.json")
     assert status(scenario, out).failed == {}
     assert sweep(scenario, out).left == 0
+    assert not any(name.name.endswith(".tmp") for name in out.rglob("*"))
 
 
 def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path: Path) -> None:

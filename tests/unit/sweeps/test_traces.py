@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.errors import ResultError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
@@ -51,3 +52,14 @@ def test_there_and_back(name: str, tmp_path: Path) -> None:
             else:
                 assert kept == found
                 assert type(kept) is type(found)
+
+
+def test_damaged_ones_are_told_with_what_to_do(tmp_path: Path) -> None:
+    traces = [simulate(NETWORKS["plain"], Streams(1).within("replicate", 1))]
+    owners = Participants((1, 2, 3))
+    for damaged in ("runs", "exchanges", "owners"):
+        place = tmp_path / damaged
+        write_traces(traces, place, {}, owners, whole=True)
+        (place / f"{damaged}.parquet").write_bytes(b"PAR1")
+        with pytest.raises(ResultError, match="damaged traces; without this folder they are"):
+            read_traces(place, owners)

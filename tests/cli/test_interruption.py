@@ -1,0 +1,120 @@
+"""Ctrl-C and other signals that end a program: nothing half built, no traceback."""
+
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL
+
+AT_IMPORT = """
+import os, runpy, signal, sys
+left = int(sys.argv[1])
+class Importing:
+    def find_spec(self, *_):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), int(signal.SIGINT))
+sys.meta_path.insert(0, Importing())
+sys.argv = ["asyncdp", *sys.argv[2:]]
+import asyncdp_sim.__main__
+asyncdp_sim.__main__.main()
+"""
+"""A program that hears Ctrl-C at one of its imports; the first few are Python's own."""
+SIGNALS = [signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    return tmp_path
+
+
+def interrupted_at(place: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that hears Ctrl-C when it imports its so manieth module."""
+    words = [sys.executable, "-c", AT_IMPORT, str(place), "run", "small.toml", "--out", "result"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("place", [40, 400])
+def test_while_it_starts_it_ends_without_a_traceback(place: int, here: Path) -> None:
+    said = interrupted_at(place, here)
+    assert said.returncode in (130, -signal.SIGINT)  # a shell says 130 of both
+    assert "Traceback" not in said.stderr
+    assert len(said.stderr.splitlines()) in (0, 2)
+    assert [path.name for path in here.iterdir()] == ["small.toml"]
+
+
+@pytest.mark.nightly
+def test_wherever_it_starts(here: Path) -> None:
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    for place in [20, *(draw.randrange(20, 900) for _ in range(60))]:
+        said = interrupted_at(place, here)
+        assert said.returncode in (130, -signal.SIGINT), (place, said)
+        assert "Traceback" not in said.stderr, (place, said)
+        assert [path.name for path in here.iterdir()] == ["small.toml"], place
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
+)
+def test_a_system_that_ends_it_finds_nothing_half_built(
+    number: int, where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, lambda *_, **__: os.kill(os.getpid(), number))
+    said = command("run", "small.toml", "--out", "result")
+    assert said.code == 128 + number
+    assert said.lines[0] == "interrupted: nothing is kept"
+    assert [path.name for path in here.iterdir()] == ["small.toml"]
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("here")
+def test_a_signal_that_is_ignored_stays_so(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``nohup`` wants it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr("asyncdp_sim.cli.running.draw", hang_up)
+        assert command("run", "small.toml", "--out", "result", "--plot").code == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def hang_up(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGHUP)
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_tidied_up_is_not_interrupted_again(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+
+    remove: Callable[..., None] = shutil.rmtree
+
+    def twice(*given: object, **how: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        remove(*given, **how)
+
+    monkeypatch.setattr("asyncdp_sim.result.shutil.rmtree", twice)
+    monkeypatch.setattr(
+        "asyncdp_sim.runs.writing.optimum_columns",
+        lambda *_: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    assert command("run", "small.toml", "--out", "result").code == 143
+    assert [path.name for path in Path().iterdir()] == ["small.toml"]
