@@ -168,7 +168,7 @@ def forecast(
         doubts = [*found, *[RECORDS] * known.common]
         if known.common:
             own = population(scenario.base(), "own", private=private, dataset=known.dataset)
-            known = replace(own, rehearsals=known.rehearsals)
+            known = replace(own, quick_runs=known.quick_runs)
         said = _by_runs(known, doubts, target, workers, progress)
     off = None
     if redraws > 0:

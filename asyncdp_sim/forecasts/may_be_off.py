@@ -11,7 +11,7 @@ from asyncdp_sim.forecasts.exact.choose import exact
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
-from asyncdp_sim.forecasts.rehearsal import Rehearsals, last
+from asyncdp_sim.forecasts.quick_runs import QuickRuns, last
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.honest import learn_alone
 from asyncdp_sim.scenario import Scenario
@@ -108,7 +108,7 @@ def may_be_off(
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
-    how: Any = (heterogeneity, runs, known.rehearsals, workers)
+    how: Any = (heterogeneity, runs, known.quick_runs, workers)
     itself = _figures(known, *how)
     advance(1)
     others = []
@@ -174,14 +174,14 @@ def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
 
 
 def _figures(
-    known: Population, heterogeneity: float | None, runs: int, rehearsals: Rehearsals, workers: int
+    known: Population, heterogeneity: float | None, runs: int, quick_runs: QuickRuns, workers: int
 ) -> _Figures:
     """Return ψ, by moments where these apply, and errors, by runs."""
     psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
         return _Figures(psi, np.zeros((3, 0)))
     task = known.problem.task
-    _, [learned] = rehearsals.learned([task], range(1, runs + 1), workers=workers)
+    _, [learned] = quick_runs.learned([task], range(1, runs + 1), workers=workers)
     if psi is None:
         psi = float(np.mean(last(learned.curve, "relative_fitness")))
     if not known.scenario.data.holds_out:

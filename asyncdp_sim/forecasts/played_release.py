@@ -19,7 +19,7 @@ from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
 HEAD = """\
-# Second moments of {what}, with noise from a seed: a rehearsal. Whoever has the
+# Second moments of {what}, with noise from a seed: practice. Whoever has the
 # seed subtracts the noise, so this is no way to release anything of real records.
 """
 

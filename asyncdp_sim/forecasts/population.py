@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.forecasts.rehearsal import Rehearsals
+from asyncdp_sim.forecasts.quick_runs import QuickRuns
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.runs.scored import ScoredOnAll
@@ -43,7 +43,7 @@ class Population:
         Whether private records were read: the forecast is then not for release.
     words : str
         Whose moments they are.
-    rehearsals : Rehearsals
+    quick_runs : QuickRuns
         Simulated runs of the scenario.
     """
 
@@ -55,7 +55,7 @@ class Population:
     common: bool
     private: bool
     words: str
-    rehearsals: Rehearsals
+    quick_runs: QuickRuns
 
     @property
     def participants(self) -> Participants:
@@ -115,7 +115,7 @@ def population(
         objective, judge = pooled(objective), None
     said = f"the same second moments for all owners, of {words}" if alike else words
     seen = private and path is not None
-    runs = Rehearsals.of(scenario)
+    runs = QuickRuns.of(scenario)
     return Population(scenario, dataset, problem, objective, judge, alike, seen, said, runs)
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.forecasts.rehearsal import final_psi, last
+from asyncdp_sim.forecasts.quick_runs import final_psi, last
 from asyncdp_sim.progress import Progress
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
     what those with noise clip.
     """
     loud = population.problem.task
-    traces, (noisy, silent) = population.rehearsals.learned(
+    traces, (noisy, silent) = population.quick_runs.learned(
         [loud, loud.without_noise()], range(1, REPLICATES + 1),
         whole=True, workers=workers, progress=progress,
     )  # fmt: skip

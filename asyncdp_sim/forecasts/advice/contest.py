@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.interval import half_width
-from asyncdp_sim.forecasts.rehearsal import Rehearsals, final_psi
+from asyncdp_sim.forecasts.quick_runs import QuickRuns, final_psi
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
@@ -162,7 +162,7 @@ def ends(
     """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     if len(numbers) == 0:
         return np.zeros(0)
-    runs, task = Rehearsals.of(scenario), prepare(scenario, dataset).task
+    runs, task = QuickRuns.of(scenario), prepare(scenario, dataset).task
     _, [found] = runs.learned([task], numbers, workers=workers, run_map=run_map)
     return final_psi(found.curve)
 

@@ -137,7 +137,7 @@ def errors(
     tasks = [prepare(each, known.dataset).task for each in given]
     beginning(progress, "what joining is worth")
     how: Any = {"workers": workers, "progress": progress}
-    _, found = known.rehearsals.learned(tasks, range(1, runs + 1), **how)
+    _, found = known.quick_runs.learned(tasks, range(1, runs + 1), **how)
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsals:
+class QuickRuns:
     """Runs over one network, which is simulated once for each replicate, whoever learns over it.
 
     Where learning is live every task's networks are its own.
@@ -40,7 +40,7 @@ class Rehearsals:
     _traces: dict[int, Trace] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Rehearsals":
+    def of(cls, scenario: Scenario) -> "QuickRuns":
         """Return those of a scenario's network and seed."""
         run = scenario.run
         return cls(scenario.network, run.seed, run.updates, run.learning == "live")
@@ -111,4 +111,4 @@ def last(curve: npt.NDArray[np.void], column: str) -> Array:
     return np.array(curve[column][rows], dtype=float)
 
 
-__all__ = ["Rehearsals", "final_psi", "last"]
+__all__ = ["QuickRuns", "final_psi", "last"]
