@@ -246,6 +246,20 @@ MUTANTS = (
     ),
     # learning
     Mutant(
+        "asyncdp_sim/learning/objectives/gradients/abreast.py",
+        "stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))",
+        "stacks = np.zeros((1, len(points), points.shape[1]))",
+        "as many models to a product as there are: their number moves bits",
+        ("tests/unit/learning/test_gradients_abreast.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/objectives/gradients/slopes.py",
+        "slope = -most if slope < -most else slope",
+        "slope = 0.0 if slope < -most else slope",
+        "compiled, slopes below the bound are dropped",
+        ("tests/unit/learning/test_gradients_abreast.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/algorithms/async_gossip.py",
         "(n_owners - 1) * rate / n_owners",
         "(n_owners - 1) * rate / 2",

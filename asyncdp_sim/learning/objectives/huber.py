@@ -26,15 +26,17 @@ class HuberLoss:
     classifies: bool = False
     logit: bool = False
     curvature: float | None = 1.0
+    per_residual: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:
         """Return φ = c(r − c/2) with c = φ'."""
         c = self.slope(z, y)
         return np.asarray(c * (z - y - c / 2))
 
-    def slope(self, z: Array, y: Array) -> Array:
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return z − y clipped to ±δ."""
-        return np.clip(z - y, -self.delta, self.delta)
+        found = np.subtract(z, y, out=out)
+        return np.asarray(np.clip(found, -self.delta, self.delta, out=out))
 
     def bend(self, z: Array, y: Array) -> Array:
         """Return 1 where |z − y| ≤ δ, else 0."""

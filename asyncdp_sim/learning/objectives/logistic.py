@@ -21,14 +21,15 @@ class LogisticLoss:
     classifies: bool = True
     logit: bool = True
     curvature: float | None = 0.25
+    per_residual: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:
         """Return ln(1 + e^{−yz})."""
         return np.asarray(np.abs(y) * np.logaddexp(0, -y * z))
 
-    def slope(self, z: Array, y: Array) -> Array:
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return −y q."""
-        return -y * _doubt(y * z)
+        return np.asarray(np.multiply(-y, _doubt(y * z), out=out))
 
     def bend(self, z: Array, y: Array) -> Array:
         """Return q(1 − q)."""

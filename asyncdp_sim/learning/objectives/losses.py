@@ -41,11 +41,15 @@ class Loss(Protocol):
     def curvature(self) -> float | None:
         """Sup of φ'' in z; None where φ is not smooth."""
 
+    @property
+    def per_residual(self) -> float | None:
+        """C where φ' = c(z − y); None where it is no multiple of that."""
+
     def value(self, z: Array, y: Array) -> Array:
         """Return φ(z, y)."""
 
-    def slope(self, z: Array, y: Array) -> Array:
-        """Return φ'(z, y), a subgradient where φ has a kink."""
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
+        """Return φ'(z, y), a subgradient where φ has a kink; into ``out``, which may be z."""
 
     def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
         """Return sup |φ'| over |z| ≤ ``reach`` and |y| ≤ ``target``."""

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.objectives.gradients.abreast import ABREAST, stacked, unstacked
+from asyncdp_sim.learning.objectives.gradients.slopes import Slopes
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.squared import SQUARED
@@ -60,6 +62,10 @@ class LinearRecords:
             return [clip / length for length in self.lengths]
 
     @cached_property
+    def _slopes(self) -> Slopes:
+        return Slopes(self.loss)
+
+    @cached_property
     def _shares(self) -> Array:
         """1/n_i, shape (N,); infinite of an owner without records."""
         with np.errstate(divide="ignore"):
@@ -69,8 +75,7 @@ class LinearRecords:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
         A linear model's gradient points along x, so clipping it to norm C is clipping its slope
-        φ' to ±C/‖x‖. Records are taken in blocks that stay in the cache while the points that ask
-        for them are served, some at a time; each point has matrix products of its own.
+        φ' to ±C/‖x‖.
 
         Parameters
         ----------
@@ -80,10 +85,10 @@ class LinearRecords:
         """
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
-        sums = np.zeros(points.shape)
+        sums = np.empty(points.shape)
         edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
         for first, last in pairwise(edges):
-            self._add(sums[first:last], int(asking[first]), asked[first:last])
+            sums[first:last] = self._sums(int(asking[first]), asked[first:last])
         if self.clip is not None and not np.isfinite(sums).all():
             for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
                 sums[row] = self._bounded_sum(int(asking[row]), asked[row])
@@ -91,22 +96,28 @@ class LinearRecords:
         found[order] = sums * self._shares[asking, None]
         return found
 
-    def _add(self, sums: Array, owner: int, points: Array) -> None:
-        """Add the (clipped) gradients of all records of an owner at each point."""
+    def _sums(self, owner: int, points: Array) -> Array:
+        """Return an owner's (clipped) record gradients added up, at each point (r, p).
+
+        Records are taken in blocks that stay in the cache while the points that ask for them are
+        served, some at a time; see :mod:`.gradients.abreast`.
+        """
         features, targets = self.features[owner], self.targets[owner]
-        block = max(1, _BLOCK // points.shape[1])
-        abreast = max(1, _BLOCK // max(1, min(block, len(targets))))
+        stacks = stacked(points)
+        sums = np.zeros(stacks.shape)
+        block = max(1, min(len(targets), _BLOCK // points.shape[1]))
+        together = max(1, _BLOCK // (ABREAST * block))
         for start in range(0, len(targets), block):
             some = slice(start, start + block)
             x, y = features[some], targets[some]
-            for first in range(0, len(points), abreast):
-                these = slice(first, first + abreast)
-                slope = self.loss.slope(np.matmul(x, points[these, :, None])[:, :, 0], y)
-                if self.clip is not None:  # faster than np.clip where there is little to clip
-                    bound = self._slope_bounds[owner][some]
-                    np.maximum(slope, -bound, out=slope)
-                    np.minimum(slope, bound, out=slope)
-                sums[these] += np.matmul(x.T, slope[:, :, None])[:, :, 0]
+            for first in range(0, len(stacks), together):
+                these = slice(first, first + together)
+                slopes = np.matmul(stacks[these], x.T)
+                z = unstacked(slopes, len(points) - ABREAST * first)
+                bound = None if self.clip is None else self._slope_bounds[owner][some]
+                self._slopes.put(z, y, bound)
+                sums[these] += np.matmul(slopes, x)
+        return unstacked(sums, len(points))
 
     def _bounded_sum(self, owner: int, point: Array) -> Array:
         """Return the sum of clipped gradients; 0 of a record where it is no number (∞ − ∞)."""

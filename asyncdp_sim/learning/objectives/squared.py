@@ -15,16 +15,17 @@ class Squared:
     classifies: bool = False
     logit: bool = False
     curvature: float | None = 2.0
+    per_residual: float | None = 2.0
 
     def value(self, z: Array, y: Array) -> Array:
         """Return (y − z)²."""
         return np.asarray((y - z) ** 2)
 
-    def slope(self, z: Array, y: Array) -> Array:
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return 2(z − y)."""
-        found = z - y
+        found = np.asarray(np.subtract(z, y, out=out))
         found *= 2
-        return np.asarray(found)
+        return found
 
     def bend(self, z: Array, y: Array) -> Array:  # noqa: ARG002
         """Return 2."""

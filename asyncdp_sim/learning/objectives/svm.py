@@ -21,14 +21,15 @@ class Hinge:
     classifies: bool = True
     logit: bool = False
     curvature: float | None = None
+    per_residual: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:
         """Return max(0, 1 − yz)."""
         return np.maximum(0, np.abs(y) - y * z)
 
-    def slope(self, z: Array, y: Array) -> Array:
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return −y where yz < 1, else 0."""
-        return np.where(y * z < 1, -y, 0.0)
+        return np.asarray(np.multiply(y * z < 1, -y, out=out))
 
     def steepest(self, reach: Array | float, target: Array | float) -> Array | float:  # noqa: ARG002
         """Return 1."""
