@@ -23,6 +23,7 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.protocols import (
     Broadcast,
+    Dispatch,
     Gossip,
     Protocol,
     Push,
@@ -158,6 +159,20 @@ OF_PROTOCOLS = (
         "push, private channels, no losses",
         verified("staleness", "law", "every_trace_balances_staleness_and_jobs_in_flight"),
         (Push, SaturatedClock, Constant, Exponential),
+    ),
+    Oracle(
+        "tasks that return, whose they are, their staleness",
+        "closed network in product form, mean value analysis; m − 1 in every trace",
+        f"{FORMULAS}.closed_network (Reiser and Lavenberg 1980)",
+        "dispatch, 1 to 40 tasks, 3 and 100 owners, private channels, no losses",
+        verified(
+            "dispatch",
+            "tasks_circulate_as_in_the_closed_network",
+            "other_tasks_that_return_meanwhile_are_one_less_than_all",
+            "with_many_tasks_the_slowest_owner_sets_the_pace",
+            "the_order_of_service_does_not_change_the_pace",
+        ),
+        (Dispatch, Exponential, Uniform, Gamma, Constant),
     ),
     Oracle(
         "who answers a query to all, and which answers survive",

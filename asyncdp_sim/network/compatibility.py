@@ -32,7 +32,8 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     own = parts.protocol.faults_of_network(n_owners, parts)
     if parts.protocol.own_network and len(own) > 0:
         return list(own)
-    found = _saturated(n_owners, parts) + _airtime(parts) + _offline(n_owners, parts)
+    found = _saturated(parts) + _without_pause(n_owners, parts)
+    found += _airtime(parts) + _offline(n_owners, parts)
     found += unresolved(n_owners, parts)
     found += own + _withholding(parts)
     if parts.clock.superposed:
@@ -66,8 +67,8 @@ def not_superposable(parts: Any) -> list[Fault]:
     return found
 
 
-def _saturated(n_owners: int, parts: Any) -> list[Fault]:
-    """Ask of owners without a clock that they can work at once, on jobs that last."""
+def _saturated(parts: Any) -> list[Fault]:
+    """Ask of owners without a clock that they can work at once."""
     found: list[Fault] = []
     if not parts.clock.saturated:
         return found
@@ -80,14 +81,24 @@ def _saturated(n_owners: int, parts: Any) -> list[Fault]:
     if parts.topology is not None and parts.topology.failures is not None:
         allowed = "a saturated clock needs links that never fail"
         found.append(Fault("topology.failures", "a table", allowed))
+    return found
+
+
+def _without_pause(n_owners: int, parts: Any) -> list[Fault]:
+    """Ask that time passes where one exchange begins the moment the last one ends."""
+    found: list[Fault] = []
+    if not (parts.clock.saturated or parts.protocol.begins_anew):
+        return found
+    who = f"protocol {parts.protocol.kind}"
+    who = "a saturated clock" if parts.clock.saturated else who
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
-        allowed = "a saturated clock needs a channel that lets every answer begin"
+        allowed = f"{who} needs a channel that lets every answer begin"
         found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
     if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
-        allowed = "a saturated clock needs queries that arrive, or an owner asks for ever"
+        allowed = f"{who} needs queries that arrive, or an owner asks for ever"
         found.append(Fault("channel.loss_query", "1 for some owner", allowed))
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
-        allowed = "a saturated clock needs jobs that take time: set compute or a latency"
+        allowed = f"{who} needs jobs that take time: set compute or a latency"
         found.append(Fault("compute", "jobs that take no time", allowed))
     return found
 
@@ -97,7 +108,7 @@ def _withholding(parts: Any) -> list[Fault]:
     found: list[Fault] = []
     if not parts.withholds:
         return found
-    if parts.protocol.makes_updates:
+    if parts.protocol.makes_updates or parts.protocol.begins_anew:
         allowed = "owners that may withhold answers need protocol request, push or broadcast"
         found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
     if parts.clock.saturated:

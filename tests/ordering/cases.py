@@ -8,6 +8,7 @@ from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock
 from tests.ordering.broadcast_cases import BROADCASTS
 from tests.ordering.buffer_cases import BUFFERS
 from tests.ordering.channel_cases import CHANNELS
+from tests.ordering.dispatch_cases import DISPATCHES
 from tests.ordering.gossip_cases import GOSSIPS
 from tests.ordering.loss_cases import LOSSES
 from tests.ordering.model_cases import MODELS
@@ -698,6 +699,7 @@ CASES = [
     *PLACES,
     *BUFFERS,
     *ROUNDS,
+    *DISPATCHES,
     *SUMS,
     *GOSSIPS,
     *SERVERS,

@@ -358,11 +358,11 @@ SLOTS = [
     ),
     Case(
         "dcf_doubles_the_window_after_a_collision",
-        "Both are ready at 1; slots begin at 1.25, and both count one: [1.5, 2) collides, and the "
+        "Ready at 1 and 1.1; slots begin at 1.25, and both count one: [1.5, 2) collides, and the "
         "channel is taken for 0.25\nmore. Of their doubled windows they draw 0 and 9. Owner 1 "
         "sends at once, [2.25, 2.75), owner 2 after that slot and\neight more, at 4.75.",
         net(
-            [[1], [1]],
+            [[1], [1.1]],
             push="drop",
             channel=Counting(
                 airtime=0.5,

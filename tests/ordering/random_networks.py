@@ -132,6 +132,8 @@ def off_the_grid(number: int) -> Network:
 def away_together(availability: Any, protocol: Protocol) -> bool:
     """Return whether queries may reach, or exchanges lose, several owners at one tick."""
     vanish = getattr(protocol, "offline", "finish") == "vanish"
+    if protocol.begins_anew:  # tasks wait side by side for an owner to be back
+        return any(each.comes_and_goes for each in availability.examples())
     return (protocol.makes_updates and availability is Outages) or (
         vanish and availability is Intervals
     )

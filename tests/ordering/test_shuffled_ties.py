@@ -25,7 +25,6 @@ NUMBER = 100
 """Of random networks, on the grid and off it."""
 
 UNORDERED = {
-    "dcf_doubles_the_window_after_a_collision",
     # Two owners leave at one tick: who is noted first depends on the order, nothing else does.
     "run_ends_when_all_have_left",
     "gossip_ends_when_all_have_left",
@@ -45,6 +44,7 @@ RENUMBERED = {
     "slotted_two_in_one_slot",
     "slotted_tick_as_the_slot_begins",
     "persistent_draws_again_after_a_collision",
+    "dcf_doubles_the_window_after_a_collision",
     "tdma_waits_for_its_own_slot",
     "tdma_guard",
     "tdma_frame_longer_than_needed",

@@ -81,7 +81,7 @@ class Contended(ChannelKind):
 
     @property
     def lets_begin(self) -> bool:
-        """Whether every answer that is ready is sure to begin at last."""
+        """Whether every answer that is ready begins at last."""
         return not self.carrier_sense
 
     @property

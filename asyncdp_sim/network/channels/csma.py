@@ -113,6 +113,11 @@ class Csma(Deferring):
 
     @property
     @override
+    def lets_begin(self) -> bool:
+        return not self.gives_up
+
+    @property
+    @override
     def exclusive(self) -> bool:
         return self.gives_up
 

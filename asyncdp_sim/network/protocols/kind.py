@@ -16,7 +16,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.theory.prediction import Prediction, Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
@@ -40,6 +40,8 @@ class ProtocolKind(Kind):
     """What an update is made of, by which algorithms choose their protocols."""
     loses_nothing: ClassVar[bool]
     """Every message arrives, and nobody waits for a channel: a network with faults is refused."""
+    begins_anew: ClassVar[bool] = False
+    """The next exchange begins the moment that one ends, whatever came of it."""
     own_network: ClassVar[bool] = False
     """Little else fits it: what does not is told before all other faults, and alone."""
     fresh: ClassVar[str]
@@ -205,6 +207,14 @@ class ProtocolKind(Kind):
     def waiting(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
         """Yield the mean time from a request to its query, where there are requests."""
         return iter(())
+
+    def shares(self, facts: Facts) -> tuple[float, ...] | Unknown | None:  # noqa: ARG002
+        """Return each owner's share of the answers used, where the protocol itself decides it."""
+        return None
+
+    def staleness(self, facts: Facts) -> float | Unknown | None:  # noqa: ARG002
+        """Return the mean staleness, where the protocol has a law of its own, or why not known."""
+        return None
 
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.

@@ -70,6 +70,10 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
+    circulating: float | Unknown | None = facts.network.protocol.staleness(facts)
+    if circulating is not None:
+        yield either("mean_staleness", circulating, f"{SAID}: m−1 of m tasks, any law")
+        return
     own = _on_a_channel(facts)
     if facts.network.clock.saturated:
         said, doubt = f"{SAID}: N−1 where owners are always busy", _doubt(facts)

@@ -172,6 +172,9 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
+    own: tuple[float, ...] | Unknown | None = network.protocol.shares(facts)
+    if own is not None:
+        return own
     reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
     reason = reason or network.protocol.dependent
     arriving = facts.arriving

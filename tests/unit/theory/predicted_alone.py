@@ -17,7 +17,7 @@ from asyncdp_sim.network.clocks import (
     ScriptedClock,
 )
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Push, Request
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request
 from asyncdp_sim.network.topology.star import Star
 from tests.unit.theory.spoken import (
     ALOHA,
@@ -41,6 +41,50 @@ from tests.unit.theory.spoken import (
 PREDICTED = {
     # the lock, ORACLES 12
     "lock": ({}, "throughput", 4.0),
+    "dispatch": (
+        {"protocol": Dispatch(tasks=2), "compute": Exponential(mean=0.5)}, "throughput", 2 / 0.625,
+    ),
+    "dispatch, staleness": (
+        {"protocol": Dispatch(tasks=3), "compute": Exponential(mean=0.5)}, "mean_staleness", 2.0,
+    ),
+    "dispatch, one task": ({"protocol": Dispatch(tasks=1), **SERVED}, "throughput", 2.0),
+    "dispatch, unknown law": (
+        {"protocol": Dispatch(tasks=2), "compute": Constant(value=0.5)},
+        "throughput", "owners' times of work, with their answers' way, are not exponential",
+    ),
+    "dispatch, way": (
+        {"protocol": Dispatch(tasks=2), "compute": Exponential(mean=0.5),
+         "latency": Latency(answer=Constant(value=0.1))},
+        "throughput", "owners' times of work, with their answers' way, are not exponential",
+    ),
+    "dispatch, all at once": (
+        {"protocol": Dispatch(tasks=3, queue="none"), "compute": Constant(value=0.5)},
+        "throughput", 6.0,
+    ),
+    "dispatch, to the same": (
+        {"protocol": Dispatch(tasks=6, to="same"), "compute": Constant(value=0.5)},
+        "throughput", 8.0,
+    ),
+    "dispatch, to some": (
+        {"protocol": Dispatch(tasks=3, to="same", queue="none"), "compute": Constant(value=0.5)},
+        "throughput", 6.0,
+    ),
+    "dispatch, in turn": (
+        {"protocol": Dispatch(tasks=2, to="in-turn"), "compute": Constant(value=0.5)},
+        "throughput", "several tasks that go round in turn have no product form",
+    ),
+    "dispatch, lossy": (
+        {"protocol": Dispatch(tasks=2), "channel": Ideal(loss=0.1), **SERVED},
+        "mean_staleness", "messages are lost",
+    ),
+    "dispatch, away": (
+        {"protocol": Dispatch(tasks=2), "availability": Bernoulli(probability=0.5), **SERVED},
+        "throughput", "tasks wait for owners to be back",
+    ),
+    "dispatch, who": (
+        {"protocol": Dispatch(tasks=2), **SERVED},
+        "p_repeat", "who is asked next is whom the learner chooses",
+    ),
     "lock serves": (SERVED, "throughput", 4 / 3),
     "lock busy": (SERVED, "utilisation", 2 / 3),
     "lock refuses": (SERVED, "refusal_rate", 1.5 / 2.5),

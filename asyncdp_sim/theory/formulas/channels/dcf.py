@@ -168,4 +168,4 @@ def _stationary(chain: Array) -> Array:
     equations[-1] = 1.0
     right = np.zeros(len(chain))
     right[-1] = 1.0
-    return np.linalg.solve(equations, right)
+    return np.asarray(np.linalg.solve(equations, right), dtype=np.float64)

@@ -1,0 +1,282 @@
+"""Dispatch: the learner hands tasks out, a few at a time, and each that returns begins the next."""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import accumulate
+from math import fsum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols.circulation import returns, returns_to_same
+from asyncdp_sim.network.protocols.kind import ProtocolKind
+from asyncdp_sim.spec import EACH_OWNER, Several, about, wrong_length
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+from asyncdp_sim.trace import Detail, EventKind, Exchange
+
+
+class Dispatch(ProtocolKind):
+    """m tasks under way at a time, each at an owner that the learner has chosen.
+
+    A task carries the model as it is when it is handed out. An owner works at its tasks one after
+    the other, first come first served, or at all of them at once. An answer that arrives makes an
+    update, one that fails does not; either way the next task is handed out at once. An owner that
+    is offline gets to its tasks when it is back; where availability is drawn, it is for each task.
+    Owners do not act on their clocks.
+    """
+
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = False
+    always_served = False
+    reads_early = True
+    begins_anew = True
+    update_of = "answer"
+    loses_nothing = False
+    fresh = ""
+    dependent = "who is asked next is whom the learner chooses"
+
+    kind: Literal["dispatch"] = "dispatch"
+    tasks: Annotated[int, Field(ge=1, le=10**6), about("m: tasks under way at a time", "tasks")]
+    to: Annotated[
+        Literal["drawn", "in-turn", "same"],
+        about(
+            "Whom the next task goes to: an owner drawn with its probability; the next by number; "
+            "or the one whose task has just ended, dealt in turn at first"
+        ),
+    ] = "drawn"
+    probabilities: Annotated[
+        Annotated[Several[Annotated[float, Field(gt=0, le=1)]], EACH_OWNER] | None,
+        about(
+            "p_i: chance that an owner is drawn, one per owner, each divided by the sum of all; "
+            "absent, all alike. What owners have whose budgets are spent, or promised to tasks "
+            "under way, goes to the others in proportion",
+            "none",
+            example=[0.2, 0.3, 0.5],
+        ),
+    ] = None
+    queue: Annotated[
+        Literal["fifo", "none"],
+        about(
+            "An owner works at one task at a time, until its answer has arrived, first come first "
+            "served (fifo); or at all at once (none)"
+        ),
+    ] = "fifo"
+
+    @model_validator(mode="after")
+    def _drawn_with_them(self) -> Self:
+        if self.probabilities is not None and self.to != "drawn":
+            allowed = 'allowed is nothing unless to = "drawn"'
+            raise faults_of([Fault("probabilities", "a list", allowed)])
+        return self
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(tasks=2),
+            cls(tasks=3, queue="none"),
+            cls(tasks=2, to="in-turn"),
+            cls(tasks=4, to="same"),
+        )
+
+    @property
+    @override
+    def asks(self) -> Literal["average", "central"]:
+        return "average"
+
+    @property
+    @override
+    def one_each(self) -> bool:
+        return False
+
+    @property
+    @override
+    def plain(self) -> bool:
+        return False
+
+    def chances(self, n_owners: int) -> tuple[float, ...]:
+        """Return p_i, or each owner's share of the tasks where none is drawn."""
+        given = (1.0,) * n_owners if self.probabilities is None else self.probabilities
+        return tuple(each / fsum(given) for each in given)
+
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        return wrong_length("protocol.probabilities", self.probabilities, n_owners, "number")
+
+    @override
+    def stall_period(self, network: Any, count: int) -> None:
+        return  # tasks that fail take time, and others follow
+
+    @override
+    def flows(
+        self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
+    ) -> tuple[float, ...]:
+        if self.to == "same":
+            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
+        return self.chances(n_owners)
+
+    @override
+    def shares(self, facts: Facts) -> tuple[float, ...] | Unknown:
+        """Return p_i: every task that is handed out returns."""
+        lost = facts.can_lose_messages or facts.shared
+        if lost or self.to == "same":
+            return Unknown(lost or self.dependent)
+        return self.chances(facts.n_owners)
+
+    @override
+    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+        whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
+        yield f"network: {self.tasks} tasks at a time, to owners {whom[self.to]}, {said}"
+
+    @override
+    def predictions(self, facts: Facts) -> Iterator[Prediction]:
+        yield either("throughput", self._returns(facts), "a closed network of m tasks")
+
+    def _returns(self, facts: Facts) -> float | Unknown:
+        one_by_one = self.queue == "fifo"
+        if self.to == "same":
+            return returns_to_same(facts, self.tasks, one_by_one=one_by_one)
+        if self.to == "in-turn" and self.tasks > 1:
+            return Unknown("several tasks that go round in turn have no product form")
+        return returns(facts, self.tasks, self.chances(facts.n_owners), one_by_one=one_by_one)
+
+    @override
+    def staleness(self, facts: Facts) -> float | Unknown:
+        """Return m − 1: so many other tasks return, on average, while one is under way."""
+        doubt = facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()
+        return Unknown(doubt) if doubt else self.tasks - 1.0
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        # What is drawn for each tick elsewhere is drawn for each task.
+        for owner in owners:
+            owner.listens, owner.attends = owner.attends, None
+        desk = Desk(self, owners, learner, streams)
+        for _ in range(self.tasks):
+            desk.hand_out()
+
+
+class Desk:
+    """Where tasks are handed out and come back.
+
+    Parameters
+    ----------
+    protocol : Dispatch
+    owners : sequence of Owner
+    learner : Learner
+    streams : Scope
+        The replicate's.
+    """
+
+    def __init__(
+        self, protocol: Dispatch, owners: Sequence[Owner], learner: Learner, streams: Scope
+    ) -> None:
+        self._owners = owners
+        self._learner = learner
+        self._to = protocol.to
+        self._chances = protocol.chances(len(owners))
+        self._upto = list(accumulate(self._chances))
+        self._draws = uniforms(partial(streams.generator, "dispatch"))
+        self._last = 0
+        self._kept = 0
+        self._one_by_one = protocol.queue == "fifo"
+        self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
+
+    def hand_out(self, former: int = 0) -> None:
+        """Hand the next task out, and those for which nobody had budget left before."""
+        self._kept += 1
+        while self._kept > 0:
+            owner = self._choose(former)
+            if owner is None:
+                return
+            self._kept -= 1
+            owner.answers_reserved += 1
+            learner = self._learner
+            message = learner.begin(owner.number)
+            exchange = learner.read(owner.number, message, learner.kernel.tick)
+            learner.kernel.start(self._carry(owner, exchange))
+
+    def _choose(self, former: int) -> Owner | None:
+        """Return whom the next task goes to; None where nobody can take one."""
+        wanted = self._wanted(former)
+        if wanted is not None and self._has_room(wanted):
+            return wanted
+        free = [owner for owner in self._owners if self._has_room(owner)]
+        if self._to == "drawn":
+            upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
+            return self._drawn(free, upto)
+        following = next((owner for owner in free if owner.number > self._last), None)
+        found = following or next(iter(free), None)
+        self._last = self._last if found is None else found.number
+        return found
+
+    def _wanted(self, former: int) -> Owner | None:
+        """Return who is next, were all free to take a task; None where those that are decide."""
+        if self._to == "drawn":
+            return self._drawn(self._owners, self._upto)
+        return self._owners[former - 1] if self._to == "same" and former > 0 else None
+
+    def _drawn(self, owners: Sequence[Owner], upto: list[float]) -> Owner | None:
+        """Draw one of some owners, in proportion to the steps of ``upto``; None of nothing."""
+        if len(upto) == 0 or upto[-1] == 0:
+            return None
+        return owners[bisect_right(upto, next(self._draws) * upto[-1], hi=len(upto) - 1)]
+
+    def _has_room(self, owner: Owner) -> bool:
+        """Return whether an owner may release one more answer than it has been asked for."""
+        learner, number = self._learner, owner.number
+        return learner.awaits(number) and owner.answers_reserved < learner.answers_left[number]
+
+    def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
+        """Carry a task to its owner and the answer back, and hand the next one out."""
+        learner, link, number = self._learner, owner.link, owner.number
+        kernel, message = learner.kernel, exchange.message
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
+        if owner.listens is not None and not owner.listens(kernel.tick):
+            learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
+            heard = False
+        else:
+            heard = link is not None and link.hears(message, owner.query is not None)
+        mine = heard and self._one_by_one
+        if mine:
+            yield from self._wait(owner)
+        while heard and owner.offline_reasons > 0:
+            if learner.awaits(number):
+                yield learner.absences.end(number)
+            else:  # it has left for good
+                learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
+                heard = False
+        if link is not None:
+            yield from link.answer(exchange) if heard else link.unheard(exchange, None)
+        if mine:
+            self._go_on(owner)
+        self.hand_out(number)
+        learner.finish()
+
+    def _wait(self, owner: Owner) -> Activity:
+        """Wait until an owner has done what it was asked before."""
+        if owner.busy:
+            turn = Signal(self._learner.kernel)
+            self._lines[owner.number].append(turn)
+            yield turn
+        owner.busy = True
+
+    def _go_on(self, owner: Owner) -> None:
+        """Let an owner turn to what it was asked next."""
+        line = self._lines[owner.number]
+        owner.busy = len(line) > 0
+        if owner.busy:
+            line.popleft().fire(self._learner.kernel.tick, Priority.TURN)

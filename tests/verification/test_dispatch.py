@@ -1,0 +1,166 @@
+"""Dispatch: tasks that circulate among owners, against the closed network in product form.
+
+Every run leaves out its first fifth. Staleness is of each owner: so many other tasks return while
+one is with it; over all owners its mean is m − 1, whatever the times' laws. That is told of every
+update of a run, with what is still under way counted, to the last one.
+"""
+
+import secrets
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import Latency
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Uniform
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols import Dispatch
+from asyncdp_sim.network.protocols.dispatch import Desk
+from asyncdp_sim.theory.formulas.closed_network import closed_network
+from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.units import to_units
+
+from .networks import network, runs
+from .shared import shared
+from .zscores import require, score, seen, two_stages
+
+pytestmark = pytest.mark.long
+
+RUNS, UPDATES = 40, 3000
+SKEWED = (0.5, 0.3, 0.2)
+FAST_AND_SLOW = (Exponential(mean=0.1), Exponential(mean=0.5), Exponential(mean=1.0))
+MIXED = (Uniform(low=0.1, high=0.3), Gamma(mean=0.5, cv=2.0), Constant(value=1.0))
+HUNDRED = tuple(Exponential(mean=0.5 + i / 100) for i in range(100))
+CASES = {
+    "one task, any law": (Dispatch(tasks=1, probabilities=SKEWED), MIXED, None, 1001),
+    "four of three owners": (Dispatch(tasks=4, probabilities=SKEWED), FAST_AND_SLOW, None, 1002),
+    "queries travel": (Dispatch(tasks=4), FAST_AND_SLOW, Constant(value=0.3), 1003),
+    "all at once, any law": (Dispatch(tasks=5, queue="none"), MIXED, None, 1004),
+    "back to the same, any law": (Dispatch(tasks=5, to="same"), MIXED, None, 1005),
+    "forty of a hundred": (Dispatch(tasks=40), HUNDRED, None, 1006),
+}
+"""Protocol, times of work, time of a query, seed."""
+DRAWN = [name for name, (protocol, *_) in CASES.items() if protocol.to == "drawn"]
+
+
+def network_of(name, protocol=None):
+    own, work, query, _ = CASES[name]
+    latency = Latency() if query is None else Latency(query=query)
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol or own)
+
+
+def settled(trace):
+    """Return the updates after the first fifth."""
+    return trace.updates[UPDATES // 5 :]
+
+
+def rate(rows):
+    """Return updates per time unit from the first to the last."""
+    return (len(rows) - 1) / to_units(rows["tick"][-1] - rows["tick"][0])
+
+
+def measure(name, *, seed=None, count=RUNS, protocol=None):
+    """Return scores of the rate of returns, of the staleness, and of the owners' shares."""
+    usual, net = CASES[name][-1], network_of(name)
+    rows = [settled(each) for each in runs(network_of(name, protocol), seed or usual, count)]
+    found = [score("returns", [rate(each) for each in rows], predicted(net, "throughput"))]
+    if name in DRAWN:
+        chosen, exact = shares(net), stale(name)
+        last = int(np.argmax(exact))  # whose tasks are the oldest
+        picked = [float(np.mean(each["owner"] == last + 1)) for each in rows]
+        found.append(score("share", picked, chosen[last]))
+        if exact[last] > 0:
+            late = [float(np.sum(each["staleness"][each["owner"] == last + 1])) for each in rows]
+            late = np.array(late) - exact[last] * len(rows[0]) * np.array(picked)
+            scale = exact[last] * len(rows[0]) * chosen[last]
+            found.append(score("staleness", late, 0, scale))
+    return found
+
+
+def stale(name):
+    """Return the mean staleness of each owner's tasks by the formula."""
+    protocol, work, query, _ = CASES[name]
+    travel = 0.0 if query is None else query.mean
+    means, away = [law.mean for law in work], [travel] * len(work)
+    if protocol.queue == "none":
+        means, away = [0.0] * len(work), [law.mean + travel for law in work]
+    return closed_network(protocol.tasks, protocol.chances(len(work)), means, away).staleness
+
+
+@shared
+def sound(name):
+    return measure(name)
+
+
+def scores():
+    """Return every score of a sound simulator."""
+    return [each for name in CASES for each in sound(name)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tasks_circulate_as_in_the_closed_network(name):
+    require(sound(name), error=0.05)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_tasks_that_return_meanwhile_are_one_less_than_all(name):
+    """Pathwise: Σ staleness of those used + updates seen by those still open = (m − 1) k."""
+    tasks = CASES[name][0].tasks
+    for trace in runs(network_of(name), CASES[name][-1], 3):
+        used = trace.updates
+        is_used = np.isin(trace.exchanges["message"], used["message"])
+        still = trace.exchanges[~is_used]
+        seen_so_far = int(used["staleness"].sum()) + int((UPDATES - still["read_k"]).sum())
+        assert seen_so_far == (tasks - 1) * UPDATES
+        assert predicted(network_of(name), "mean_staleness") == tasks - 1
+
+
+def test_with_many_tasks_the_slowest_owner_sets_the_pace():
+    """m → ∞: min μ_i/p_i; and one task: 1/Σ p_i E S_i."""
+    many = closed_network(2000, SKEWED, (0.1, 0.5, 1.0), (0.0,) * 3)
+    assert many.throughput == pytest.approx(min(10 / 0.5, 2 / 0.3, 1 / 0.2), rel=1e-9)
+    one = closed_network(1, SKEWED, (0.1, 0.5, 1.0), (0.0,) * 3)
+    assert one.throughput == pytest.approx(1 / (0.05 + 0.15 + 0.2))
+    assert one.staleness == (0.0, 0.0, 0.0)
+
+
+class Impatient(Desk):
+    """Planted bug: an owner works at whatever came last."""
+
+    def _go_on(self, owner: Owner) -> None:
+        self._lines[owner.number].reverse()
+        super()._go_on(owner)
+
+
+class Idle(Desk):
+    """Planted bug: an owner with nobody in line takes part of the next task for granted."""
+
+    def _has_room(self, owner: Owner) -> bool:
+        return super()._has_room(owner) and not (owner.number == 3 and owner.busy)
+
+
+class Lazy(Desk):
+    """Planted bug: owners work at all tasks at once though they should queue."""
+
+    def __init__(self, protocol, *parts):
+        super().__init__(protocol.model_copy(update={"queue": "none"}), *parts)
+
+
+@pytest.mark.parametrize("desk", [Idle, Lazy])
+def test_planted_bugs_are_seen(desk, monkeypatch):
+    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", desk)
+    assert seen(measure("four of three owners")) > 5
+
+
+def test_the_order_of_service_does_not_change_the_pace(monkeypatch):
+    """Last come first served has the same product form: what tells it apart is the golden table."""
+    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", Impatient)
+    require(measure("four of three owners"), error=0.05)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    two_stages(
+        lambda seed, factor: measure(name, seed=seed, count=RUNS * factor), secrets.randbits(32)
+    )
