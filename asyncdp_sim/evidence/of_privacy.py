@@ -97,6 +97,7 @@ OF_NOISE = (
             *verified("audit_faults",
                       "a_planted_fault_is_caught_and_no_bound_exceeds_its_truth",
                       "the_scenario_itself_is_not_refuted", "sums_themselves_are_not_refuted",
+                      "local_steps_themselves_are_not_refuted",
                       "what_replay_publishes_is_compared_with_what_was_attacked"),
             *verified("attack",
                       "many_scores_refute_the_truth_no_more_often_than_stated",
@@ -165,6 +166,20 @@ OF_COSTS = (
             "what_there_is_no_proof_of_is_refused", "figures_of_the_page",
         ),
         (LaplaceMechanism, GaussianMechanism),
+    ),
+    Oracle(
+        "what answers of several local steps cost",
+        "as much as E times as many answers of one gradient, to the bit",
+        "adaptive composition",
+        "every mechanism, accountants, samples, shared records, an own learner",
+        verified(
+            "local_steps", "a_budget_is_spent_by_the_last_gradient_and_never_exceeded",
+            "the_curve_of_a_budget_and_zcdp_are_of_all_gradients",
+            "a_repeat_sends_the_same_and_costs_nothing_new",
+            "of_gaussian_gradients_at_one_point_the_sum_tells_all",
+            "what_is_not_known_or_makes_no_sense_is_refused",
+        ),
+        (LaplaceMechanism, GaussianMechanism, StaircaseMechanism),
     ),
     Oracle(
         "E ψ where answers are over samples of records",
