@@ -181,7 +181,13 @@ def audit(
         same_noise(scenario, problem),
         *sums_hold(privacy.listener, scenario.owners.count, [each.fewest for each in attacked]),
         *noise_composes(
-            problem, dataset, owed(scenario), Streams(scenario.run.seed), called, privacy.sampling
+            problem,
+            dataset,
+            owed(scenario),
+            Streams(scenario.run.seed),
+            called,
+            privacy.sampling,
+            what,
         ),
     )
     seen = [audit_models(scenario, doubt)] if models else []
