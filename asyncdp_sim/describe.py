@@ -131,7 +131,7 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
         said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
         yield f"privacy: {said}"
         return
-    accountant = privacy.accountant_for(n_owners, scenario.run.updates)
+    accountant = scenario.accountant
     epsilon, allowed = accountant.epsilon, accountant.answers
     each = accountant.spent(np.ones_like(allowed))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
@@ -146,6 +146,7 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     if not privacy.listener.by_count:
         yield "what it learns is known after a run, and never costs more than whoever hears all"
     yield from privacy.listener.check_words(scenario)
+    yield from _local(scenario)
     if privacy.sampling is not None:
         yield (
             f"sampling: each record is in an answer with probability {privacy.sampling:g}, who was "
@@ -182,6 +183,16 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     yield from _together(whole)
 
 
+def _local(scenario: Scenario) -> Iterator[str]:
+    """Say of how many gradients an answer is made, where of several."""
+    each = scenario.algorithm.gradients_per_answer
+    if each > 1:
+        yield (
+            f"local steps: an answer is made of {each} gradients, each of which is hidden, and "
+            f"charged: noise is for {extent(scenario.accountant.answers * each)} of them"
+        )
+
+
 def _together(scenario: Scenario) -> Iterator[str]:
     """Say of what all this is said: of one replicate of one cell."""
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
@@ -215,10 +226,11 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     xi = scenario.xi
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
-        noise = privacy.noise_for(records, scenario.run.updates, xi, scenario.answer_numbers)
+        noise = scenario.noise_for(records)
         sizes = " ".join(f"{name} {extent(each)}" for name, each in noise.figures.items())
         manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
-        yield f"noise: {sizes or 'none'} on each coordinate of an answer{manner}"
+        what = "an answer" if scenario.algorithm.gradients_per_answer == 1 else "a gradient"
+        yield f"noise: {sizes or 'none'} on each coordinate of {what}{manner}"
 
 
 def _conduct(scenario: Scenario) -> Iterator[str]:

@@ -32,7 +32,7 @@ def pairs(scenario: Scenario, name: str) -> Pairs:
     if not isinstance(observer, NodeObserver):
         given = f"{observer.kind!r}"
         raise SpecError([Fault("privacy.observer.kind", given, "allowed is node")])
-    accountant = scenario.privacy.accountant_for(n_owners, scenario.run.updates)
+    accountant = scenario.accountant
     multiplier = accountant.multiplier
     if multiplier is None:
         raise ValueError("an observer that is a node needs Gaussian noise")

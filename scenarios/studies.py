@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from analysis.four_cases import four_cases
+from analysis.local_steps import local_steps
 from analysis.subsampling import subsampling
 from analysis.sums import value_of_sums
 from analysis.three_budgets import psi_against_time
@@ -37,6 +38,11 @@ def sampled_answers(directory: Path) -> list[Path]:
     return _added(directory, subsampling, "subsampling")
 
 
+def steps_of_their_own(directory: Path) -> list[Path]:
+    """Draw the exchanges and the time that local steps save, and the ψ that they cost."""
+    return _added(directory, local_steps, "local-steps")
+
+
 def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
     sweep = Sweep.read(directory)
@@ -51,6 +57,7 @@ STUDIES: Mapping[str, Callable[[Path], list[Path]]] = {
     "owner-learner-collude": collusion.study,
     "privacy-over-distance": over_distance.study,
     "value-of-aggregation": secure_aggregation,
+    "value-of-local-steps": steps_of_their_own,
     "value-of-subsampling": sampled_answers,
 }
 """By the entry's name."""

@@ -171,14 +171,23 @@ def audit(
             for pair, (what, stream) in zip(pairs, _RUNS, strict=False)
         ]  # fmt: skip
     called = scenario.owners.participants
+    what = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
     facts = (
-        budgets_hold(owed(scenario), np.max([each.most for each in attacked], axis=0), called),
+        budgets_hold(
+            owed(scenario), np.max([each.most for each in attacked], axis=0), called, what
+        ),
         ledger_holds(max(each.short for each in attacked), called),
         own_noise(sum(each.shared for each in attacked)),
         same_noise(scenario, problem),
         *sums_hold(privacy.listener, scenario.owners.count, [each.fewest for each in attacked]),
         *noise_composes(
-            problem, dataset, owed(scenario), Streams(scenario.run.seed), called, privacy.sampling
+            problem,
+            dataset,
+            owed(scenario),
+            Streams(scenario.run.seed),
+            called,
+            privacy.sampling,
+            what,
         ),
     )
     seen = [audit_models(scenario, doubt)] if models else []

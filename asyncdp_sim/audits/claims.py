@@ -18,6 +18,7 @@ from asyncdp_sim.privacy.accountants import pure_law, sampled_law
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
+from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import per_owner
@@ -33,9 +34,9 @@ class Owed:
     Attributes
     ----------
     answers : int
-        K, distinct answers that its budget holds.
+        K, distinct answers that its budget holds; gradients, where answers are made of several.
     each, whole : float
-        What one answer, and all K, may cost: ε, or μ of Gaussian noise.
+        What one of them, and all K, may cost: ε, or μ of Gaussian noise.
     delta : float
         δ; 0 is pure.
     gaussian : bool
@@ -166,8 +167,7 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
     found = []
     for owner, whole in enumerate(budgets):
         if prices is None:
-            named = getattr(privacy.budget, "answers", scenario.run.updates)
-            answers = per_owner(named, n_owners)[owner]
+            answers = _gradients(scenario, owner)
             each = pure_law.charge_of(whole, answers, delta, laplace=laplace)
         else:
             each = float(per_owner(prices, n_owners)[owner])
@@ -182,8 +182,7 @@ def _sampled(scenario: Scenario, probability: float) -> tuple[Sampled, ...]:
     delta, prices = privacy.delta or 0.0, getattr(privacy.budget, "per_answer", None)
     for owner, whole in enumerate(_of_a_copy(scenario)):
         if prices is None:
-            named = getattr(privacy.budget, "answers", scenario.run.updates)
-            answers = per_owner(named, n_owners)[owner]
+            answers = _gradients(scenario, owner)
             each = sampled_law.mu_for(whole, probability, answers, delta)
         else:
             price = float(per_owner(prices, n_owners)[owner])
@@ -195,7 +194,7 @@ def _sampled(scenario: Scenario, probability: float) -> tuple[Sampled, ...]:
 
 def _stated(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a mechanism that no textbook composes says that it claims."""
-    accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
+    accountant, _ = gradients_of(scenario.accountant)
     each = accountant.spent(np.ones_like(accountant.answers)).tolist()
     counts, delta = accountant.answers.tolist(), accountant.delta
     claims = enumerate(zip(counts, each, accountant.epsilon.tolist(), strict=True))
@@ -215,9 +214,15 @@ def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -
             return floor(_decimal(whole) / _decimal(each)), each
         mu = mu_of(each, delta)
         return floor((whole / mu) ** 2 * _SLACK), mu
-    named: int | tuple[int, ...] = getattr(budget, "answers", scenario.run.updates)
-    answers = per_owner(named, n_owners)[owner]
+    answers = _gradients(scenario, owner)
     return answers, whole / (answers if delta is None else sqrt(answers))
+
+
+def _gradients(scenario: Scenario, owner: int) -> int:
+    """Return how many gradients an owner's budget holds: E of each of its K answers."""
+    named = getattr(scenario.privacy.budget, "answers", scenario.run.updates)
+    answers: int = per_owner(named, scenario.owners.count)[owner]
+    return answers * (getattr(scenario.algorithm, "local_steps", None) or 1)
 
 
 def _of_a_copy(scenario: Scenario) -> tuple[float, ...]:

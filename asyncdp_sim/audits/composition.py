@@ -23,7 +23,7 @@ _DRAWS = 256
 
 def noise_composes(
     problem: Problem, dataset: Dataset, claims: Sequence[Owed], streams: Streams,
-    called: Sequence[int], sampling: float | None = None,
+    called: Sequence[int], sampling: float | None = None, what: str = "answers",
 ) -> tuple[Fact, ...]:  # fmt: skip
     """Judge the owner whose answers cost the most of what is claimed; nothing is judged else.
 
@@ -43,6 +43,8 @@ def noise_composes(
         The owners' numbers.
     sampling : float, optional
         q, where answers are over samples.
+    what : str, optional
+        "gradients" where answers are made of several.
     """
     found = []
     for owner, claim in enumerate(claims):
@@ -60,7 +62,7 @@ def noise_composes(
                 told = f"ε₀ = {seen:.4g} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             said = (
-                f"{claim.answers} answers of owner {called[owner]}, {told}, "
+                f"{claim.answers} {what} of owner {called[owner]}, {told}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
             found.append((cost / claim.whole, Fact(said, cost > claim.whole)))

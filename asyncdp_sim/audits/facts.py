@@ -50,23 +50,28 @@ class Short:
 
 
 def heard(view: View) -> Counts:
-    """Return how many distinct answers each owner sent, by what was on the air."""
+    """Return how many distinct answers each owner sent, by what was on the air.
+
+    Gradients, where answers are made of several.
+    """
     if view.trace.answers_once:  # what is on the air again is worked out of the first
         return np.bincount(view.owners, minlength=view.trace.n_owners).astype(np.int64)
     rows = view.trace.exchanges
     sent = rows["owner"][rows["transmissions"] > 0] - 1
-    return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64)
+    return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64) * view.gradients
 
 
-def budgets_hold(claims: Sequence[Owed], most: Counts, called: Sequence[int]) -> Fact:
+def budgets_hold(
+    claims: Sequence[Owed], most: Counts, called: Sequence[int], what: str = "answers"
+) -> Fact:
     """Judge the largest number of answers that each owner sent in a run, shape (N,).
 
-    ``called`` are the owners' numbers.
+    ``called`` are the owners' numbers, ``what`` is "gradients" where answers are made of several.
     """
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    said = f"answers of owner {called[worst]} in a run: up to {count} sent"
+    said = f"{what} of owner {called[worst]} in a run: up to {count} sent"
     said += f", {claim.answers} claimed"
     if over[worst] > 0:
         said += f", ε = {claim.cost(count):.4g} by composition"
@@ -153,6 +158,9 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
             far = off > _SAME * np.maximum(1.0, np.abs(due).max(axis=1))
         if far.any():
             return f"answer {int(np.argmax(far)) + 1} of run {number} is another one"
+        made = view.otherwise()
+        if made is not None:
+            return f"answer {made} of run {number} is made of more than its noisy gradients"
     if scenario.timing_unaccounted is None:
         how = ([streams().within(*name)], task.record_every, task.asks)
         path = replay([view.trace], task.steps, task.reply, *how)

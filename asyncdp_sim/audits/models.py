@@ -43,7 +43,7 @@ def audit_models(scenario: Scenario, doubt: float) -> Check:
     """
     streams = Streams(scenario.run.seed)
     trace = simulate(scenario.network, streams.within("audit", "models", "network"))
-    accountant = scenario.privacy.accountant_for(scenario.owners.count, scenario.run.updates)
+    accountant = scenario.accountant
     learned = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
     owner = int(np.argmax(learned.most[0]))
     claim = Claim(float(learned.most[0, owner]), scenario.privacy.delta or 0.0, gaussian=True)

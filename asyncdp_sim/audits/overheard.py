@@ -5,13 +5,13 @@ were released, lost and collided ones too, who sent them and when, and whatever 
 owners do with them, which adds nothing. Lies and the learner's acceptance come after.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.algorithms import Array, Turn
+from asyncdp_sim.learning.algorithms import Array, Indices, LocalSteps, Turn
 from asyncdp_sim.learning.answers import Answers, OnceAnswers, Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.network import Network, simulate
@@ -23,6 +23,8 @@ from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 @dataclass(frozen=True, eq=False)
 class View:
     """What the observer heard in one run.
+
+    Where an answer is made of several gradients, it heard each of these, and where it was taken.
 
     Attributes
     ----------
@@ -37,6 +39,10 @@ class View:
         When.
     final : array (p,)
         The model at the end.
+    local : LocalSteps, optional
+        What makes an answer of several gradients.
+    sent : sequence of tuple
+        What it made of those that were used: whose, the query, and what was sent.
     """
 
     owners: npt.NDArray[np.int64]
@@ -45,20 +51,75 @@ class View:
     used: int
     trace: Trace
     final: Array
+    local: LocalSteps | None = None
+    sent: Sequence[tuple[int, Array, Array]] = ()
+
+    @property
+    def gradients(self) -> int:
+        """How many gradients an answer is made of."""
+        return 1 if self.local is None else self.local.count
+
+    def otherwise(self) -> int | None:
+        """Return which answer, from 1, is made of more than its own noisy gradients; None is none.
+
+        Each is worked out anew, of its query and of the next gradients that were heard.
+        """
+        left = iter(self.answers[: self.used, None])
+        for number, (owner, query, sent) in enumerate(self.sent, start=1):
+            if self.local is None or not np.array_equal(
+                _again(self.local, owner, query, left), sent
+            ):
+                return number
+        rest = self.used - len(self.sent) * self.gradients
+        return len(self.sent) if rest > 0 and len(self.sent) > 0 else None
+
+
+def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -> Array:
+    """Return what an owner sends, of the gradients that are left; NaN where they are too few."""
+    nothing = np.full_like(query[None], np.nan)
+    [found] = local.sent(np.array([owner]), query[None], lambda _: next(left, nothing).copy())
+    return np.asarray(found)
 
 
 class _Noting(Answers):
     """Answers, noted when they are first sent."""
 
-    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
-        super().__init__(reply, replicates, size)
+    def __init__(
+        self,
+        reply: Reply,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+    ) -> None:
+        super().__init__(reply, replicates, size, local)
         self.heard: list[tuple[int, Array, Array]] = []
+        self.made: list[tuple[int, Array, Array]] = []
+
+    def sent(self, turn: Turn, points: Array) -> Array:
+        """Return what owners send, and note it where it is made of gradients."""
+        found = super().sent(turn, points)
+        if self._local is not None:
+            self.made.append((int(turn.owners[0]), points[0].copy(), found[0].copy()))
+        return found
 
     def noisy(self, turn: Turn, points: Array) -> Array:
-        """Return what owners send, and note it."""
+        """Return owners' noisy gradients, and note them."""
         found = super().noisy(turn, points)
         self.heard.append((int(turn.owners[0]), points[0].copy(), found[0].copy()))
         return found
+
+    def note_unused(self, owners: Indices, points: Array, source: np.random.Generator) -> None:
+        """Note noisy gradients of answers that no update was made of."""
+
+        def ask(local: Array) -> Array:
+            found = self.unused(owners, local, source)
+            self.heard += zip(owners.tolist(), local.copy(), found.copy(), strict=True)
+            return found
+
+        if self._local is None:
+            ask(points)
+        else:
+            self._local.sent(owners, points, ask)
 
 
 class _NotingOnce(OnceAnswers, _Noting):
@@ -76,7 +137,7 @@ class Overhearing(LiveLearning):
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
         kind = _NotingOnce if self._steps.answers_once else _Noting
-        self.wire = kind(reply, [replicate], self._steps.answer_size)
+        self.wire = kind(reply, [replicate], self._steps.answer_size, self._steps.local)
         return self.wire
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
@@ -104,6 +165,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     live = Overhearing(task, scope)
     trace = simulate(network, scope, learning=live)
     heard = live.wire.heard
+    used = len(heard)
     unused = trace.exchanges[trace.came_to(*_UNUSED)]
     if trace.answers_once:  # whoever was heard before has sent the same again
         before = np.isin(unused["owner"] - 1, [owner for owner, _, _ in heard])
@@ -111,15 +173,16 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     if len(unused) > 0:
         owners = unused["owner"].astype(np.int64) - 1
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
-        found = live.wire.unused(owners, points, scope.generator("unused"))
-        heard = [*heard, *zip(owners.tolist(), points, found, strict=True)]
+        live.wire.note_unused(owners, points, scope.generator("unused"))
     return View(
         np.array([owner for owner, _, _ in heard], dtype=np.int64),
         np.array([point for _, point, _ in heard]).reshape(len(heard), task.steps.n_features),
         np.array([answer for _, _, answer in heard]).reshape(len(heard), task.steps.answer_size),
-        len(live.wire.heard),
+        used,
         trace,
         live.trajectory().final[0],
+        task.steps.local,
+        live.wire.made,
     )
 
 

@@ -72,6 +72,8 @@ def audit_answer(
     found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[owner]
     what = "one answer in a sum" if listener.sees_sums else "one answer"
+    if scenario.algorithm.gradients_per_answer > 1:
+        what = "one gradient"
     return Check(what, called, claim, found, runs, most)
 
 

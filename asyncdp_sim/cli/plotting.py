@@ -17,6 +17,7 @@ STUDIES = {
     "owner-learner-collude": "what coalitions learn of the others' answers",
     "privacy-over-distance": "what a record costs over the hops from its owner",
     "value-of-aggregation": "the noise part of ψ over the number of owners",
+    "value-of-local-steps": "the exchanges that local steps save, and the ψ that they cost",
     "value-of-subsampling": "the price and the worth of sampling records",
 }
 """Pictures of the project's own studies, by entry; they are no part of the package."""

@@ -141,6 +141,21 @@ OF_ALGORITHMS = (
         (Collab1, Collab2, ParameterServer, Ridge),
     ),
     Oracle(
+        "mean and covariance of the model where owners make several local steps",
+        "the linear recursion of each algorithm in all noise; all pairs of samples enumerated",
+        "tests/verification/test_local_steps.py",
+        "quadratic loss, no clipping, Θ inactive, a given trace, stale reads and lost answers too",
+        verified(
+            "local_steps", "mean_and_covariance_are_those_of_the_linear_recursion",
+            "each_step_has_a_sample_of_its_own", "gradients_are_taken_in_the_box",
+            "noise_of_another_law_has_the_moments_of_its_variance",
+            "live_learning_is_its_replay_and_no_budget_is_exceeded", "one_local_step_is_none",
+            "every_gradient_takes_its_time",
+            "reads_are_stale_and_rounds_lack_answers_where_that_is_tried",
+        ),
+        (FedAsync, FedBuff, ParameterServer, Ridge),
+    ),
+    Oracle(
         "the mean model",
         "gradient descent on the whole objective: θ* − (I − 2αηH)^k θ*",
         "tests/verification/test_fedasync.py",

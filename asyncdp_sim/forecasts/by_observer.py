@@ -82,7 +82,7 @@ def _against(
     known: Population, asked: Scenario, observer: ObserverKind, heterogeneity: float | None
 ) -> Against:
     privacy, n_owners = asked.privacy, asked.owners.count
-    accountant = privacy.accountant_for(n_owners, asked.run.updates)
+    accountant = asked.accountant
     scope = Streams(asked.run.seed).within("forecast", "observer")
     learned = observer.listening(asked).learned(accountant, [simulate(asked.network, scope)])
     quieter, louder = 1.0, asked

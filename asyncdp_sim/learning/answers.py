@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Gradients, Indices, Turn
+from asyncdp_sim.learning.algorithms import Array, Gradients, Indices, LocalSteps, Turn
 from asyncdp_sim.streams import Scope
 
 Exact = Callable[[Turn, Array], Array]
@@ -182,8 +182,9 @@ class Reply:
 class Answers:
     """The answers of a run's replicates, one after another.
 
-    The noise of a replicate's j-th answer is row j of its stream ``noise``, its batch row j of
-    ``batch``, its Poisson sample row j of ``sample``.
+    The noise of a replicate's j-th gradient is row j of its stream ``noise``, its batch row j of
+    ``batch``, its Poisson sample row j of ``sample``. An answer is one gradient, or as many as its
+    owner makes steps.
 
     Parameters
     ----------
@@ -192,10 +193,19 @@ class Answers:
         The replicates' random streams.
     size : int
         Numbers in an answer.
+    local : LocalSteps, optional
+        Where an answer is made of several gradients. Each has a row of its own, of each stream.
     """
 
-    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
+    def __init__(
+        self,
+        reply: Reply,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+    ) -> None:
         self._reply = reply
+        self._local = local
         self._changes = reply.changes
         self._noise = _Rows(
             reply.noise_of(replicates),
@@ -208,18 +218,24 @@ class Answers:
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
-        answers = self.noisy(turn, points)
+        answers = self.sent(turn, points)
         for change in self._changes:
             answers = change(turn.owners, answers)
         return answers
 
-    def noisy(self, turn: Turn, points: Array) -> Array:
+    def sent(self, turn: Turn, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
+        if self._local is None:
+            return self.noisy(turn, points)
+        return self._local.sent(turn.owners, points, lambda local: self.noisy(turn, local))
+
+    def noisy(self, turn: Turn, points: Array) -> Array:
+        """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(turn.rows)
         return self._reply.noise.hide(turn.owners, exact, rows)
 
     def unused(self, owners: Indices, points: Array, source: np.random.Generator) -> Array:
-        """Return answers that went on air and that no update was made of, shape (r, size).
+        """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
 
         Learning never asks for them. Each has noise of its own, from a stream of their own, so
         that what was lost moves no other answer's noise.
@@ -250,8 +266,14 @@ class OnceAnswers(Answers):
     Row j of a replicate's ``noise`` is that of its j-th owner to answer.
     """
 
-    def __init__(self, reply: Reply, replicates: Sequence[Scope], size: int) -> None:
-        super().__init__(reply, replicates, size)
+    def __init__(
+        self,
+        reply: Reply,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+    ) -> None:
+        super().__init__(reply, replicates, size, local)
         shape = (len(replicates), len(reply.noise.scale))
         self._given = np.zeros(shape, dtype=np.bool_)
         self._kept = np.empty((*shape, size))

@@ -211,7 +211,7 @@ def answers_of(steps: Steps, reply: Reply, replicates: Sequence[Scope]) -> Answe
     if steps.several_servers:
         return OwnAnswers(reply, replicates, steps.answer_size)
     kind = OnceAnswers if steps.answers_once else Answers
-    return kind(reply, replicates, steps.answer_size)
+    return kind(reply, replicates, steps.answer_size, steps.local)
 
 
 class _Stale:

@@ -14,6 +14,7 @@ from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
 from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian, answers_for, mu_for
+from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
 from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
@@ -245,9 +246,12 @@ class Privacy(Spec):
         composed, pair, delta = self._composed
         return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
-    def allowance(self, n_owners: int, updates: int) -> Allowance:
-        """Return what owners may spend, and on how many answers, for T updates."""
-        answers = np.array(self.answers_allowed(n_owners, updates), dtype=np.int64)
+    def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> Allowance:
+        """Return what owners may spend, and on how many answers, for T updates.
+
+        Where an answer is made of several ``gradients``, on how many of those.
+        """
+        answers = np.array(self.answers_allowed(n_owners, updates), dtype=np.int64) * gradients
         epsilon, prices = self.epsilons(n_owners), np.array(self.prices(n_owners))
         if self._composed is not None and len(prices) == 0:
             composed, pair, delta = self._composed
@@ -265,9 +269,13 @@ class Privacy(Spec):
         spent = one if price is None else ((each, 1) for each in price.tolist())
         return np.array([mu_for(self._gaussian_samples, e, self._delta, k) for e, k in spent])
 
-    def accountant_for(self, n_owners: int, updates: int) -> Accountant:
-        """Return what answers cost, for T updates."""
-        allowed = self.allowance(n_owners, updates)
+    def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
+        """Return what answers of so many gradients each cost, for T updates."""
+        each = self._of_gradients(self.allowance(n_owners, updates, gradients))
+        return each if gradients == 1 else SeveralGradients(each, gradients)
+
+    def _of_gradients(self, allowed: Allowance) -> Accountant:
+        """Return what single gradients cost."""
         if self._gaussian_samples is not None and allowed.mu is not None:
             numbers = (allowed.mu, self._gaussian_samples, self._delta)
             return SampledGaussian.of(allowed.answers, allowed.epsilon, *numbers)
@@ -280,9 +288,16 @@ class Privacy(Spec):
         return composed.accountant(own, pair, self._delta, self.overlap)
 
     def noise_for(
-        self, records: npt.NDArray[np.int64], updates: int, xi: float, size: int
+        self,
+        records: npt.NDArray[np.int64],
+        updates: int,
+        xi: float,
+        size: int,
+        gradients: int = 1,
     ) -> AnswerNoise:
-        """Return the noise on answers of ``size`` numbers of owners with n_i ``records``.
+        """Return the noise on gradients of ``size`` numbers of owners with n_i ``records``.
+
+        An answer is one, or several ``gradients``, each of which has as much noise.
 
         Raises
         ------
@@ -291,7 +306,7 @@ class Privacy(Spec):
         """
         drawn = records if self.sampling is None else self.sampling * records
         influence = Influence(xi, drawn.astype(float), size)
-        allowance = self.allowance(len(records), updates)
+        allowance = self.allowance(len(records), updates, gradients)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)

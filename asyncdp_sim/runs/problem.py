@@ -130,14 +130,13 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         If the targets are no labels of a model that classifies, if θ* is not found, or if the
         relative fitness is undefined on these data.
     """
-    model, privacy, updates = scenario.model, scenario.privacy, scenario.run.updates
+    model, privacy = scenario.model, scenario.privacy
     rows = prepared(scenario, dataset)
     objective, judge, notes = _objectives(scenario, dataset, rows)
     sensitivity, clip = privacy.bounded, privacy.clip_bound
     records = model.records(*rows.trained_on, clip, privacy.norm)
     xi = None if sensitivity is None else scenario.xi
-    size = scenario.answer_numbers
-    noise = privacy.noise_for(objective.records, updates, 0.0 if xi is None else xi, size)
+    noise = scenario.noise_for(objective.records)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
     gradients = _answered(steps, objective, records, clip)
     unseen, unseen_of_all = held_out(dataset, model, sensitivity, privacy.norm)
@@ -153,8 +152,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
         watched=records if privacy.on_trust else None,
         owner_numbers=scenario.owners.numbers,
     )
-    accountant = privacy.accountant_for(objective.n_owners, updates)
-    return Problem(task, records, accountant, xi, (*rows.notes, *notes), held_out=unseen)
+    return Problem(task, records, scenario.accountant, xi, (*rows.notes, *notes), held_out=unseen)
 
 
 def exact_answers(scenario: Scenario, dataset: Dataset, steps: Steps) -> Gradients:

@@ -1,12 +1,21 @@
 """Facts that follow from the fields of a scenario, before anything runs."""
 
+from typing import cast
+
+import numpy.typing as npt
+from numpy import int64
+
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
+from asyncdp_sim.network.latency import Laws
+from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budget import MOST_ANSWERS
+from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.declared import Declared
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, per_owner
 
 
 class Facts(Declared):
@@ -74,9 +83,19 @@ class Facts(Declared):
             query_numbers=self.numbers if self._sizes_matter and unlike else None,
             owner_numbers=self.owners.numbers,
             aggregation=self.privacy.listener.aggregation(self.owners.count),
-            compute=self.compute,
+            compute=self._computing,
             protocol=self.protocol,
         )
+
+    @property
+    def _computing(self) -> Laws:
+        """How long an answer takes: as long as its gradients, one after another."""
+        count = self.algorithm.gradients_per_answer
+        if count == 1:
+            return self.compute
+        several = isinstance(self.compute, tuple)
+        laws = [cast("Law", law.in_a_row(count)) for law in per_owner(self.compute, 1)]
+        return tuple(laws) if several else laws[0]
 
     @property
     def _sent_at_most(self) -> tuple[int, ...]:
@@ -105,6 +124,24 @@ class Facts(Declared):
         if self.algorithm.xi is not None:
             return self.algorithm.xi
         return sensitivity.xi(self.model, self.data.features, self.privacy.norm)
+
+    @property
+    def accountant(self) -> Accountant:
+        """What owners' answers cost."""
+        of = (self.owners.count, self.run.updates, self.algorithm.gradients_per_answer)
+        return self.privacy.accountant_for(*of)
+
+    def noise_for(self, records: npt.NDArray[int64]) -> AnswerNoise:
+        """Return the noise on what owners with n_i ``records`` answer with, gradient by gradient.
+
+        Raises
+        ------
+        SpecError
+            As :meth:`~asyncdp_sim.privacy.Privacy.noise_for`.
+        """
+        xi = 0.0 if not self.privacy.hides or self.xi is None else self.xi
+        updates, each = self.run.updates, self.algorithm.gradients_per_answer
+        return self.privacy.noise_for(records, updates, xi, self.answer_numbers, each)
 
     def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""

@@ -63,6 +63,7 @@ PROMISED = {
     "value-of-aggregation",
     "value-of-collaboration",
     "value-of-composition",
+    "value-of-local-steps",
     "value-of-subsampling",
     "vary-availability",
     "vary-owners",
@@ -131,6 +132,11 @@ BESIDES = {
     ),
     "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
     "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
+    "value-of-local-steps": (
+        "data.split.rows=4000",
+        "sweep.variant=[{ name = 'E = 2', 'algorithm.local_steps' = 2, "
+        "'algorithm.local_step' = 9.0 }]",
+    ),
     "value-of-subsampling": (
         "privacy.budget.answers=2",
         "sweep.variant=[{ name = 'q = 0.3', 'privacy.sampling' = 0.3 }]",

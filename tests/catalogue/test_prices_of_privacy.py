@@ -89,3 +89,29 @@ def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
     assert f"at {psi[2]:.2f} for a hundredth" in said
     assert f"{psi[1]:.2f}" == f"{psi[0]:.2f}"
     assert all(each.summary["private"] for each in (whole, tenth, hundredth))
+
+
+@pytest.mark.long
+def test_local_steps_save_exchanges_where_owners_are_alike() -> None:
+    """The sentences of `value-of-local-steps`: noise, time, and ψ at the end."""
+    scenario = entry("value-of-local-steps").scenario(("run.record_every=240",))
+    said, found = " ".join(scenario.description.split()), {}
+    for chosen in scenario.grid():
+        key = chosen["data.split.dirichlet"], chosen["variant"]["name"]
+        if key[0] < 1 or key[1] in ("E = 1", "E = 240"):
+            found[key] = run(scenario.cell(chosen))
+    once, several = found[1e6, "E = 1"], found[1e6, "E = 240"]
+    assert np.array_equal(once.problem.noise.scale, several.problem.noise.scale)
+    psi = {key: f"{each.summary['psi_final']['median']:.3f}" for key, each in found.items()}
+    for words, key in (
+        ("at {} after 240 exchanges", (1e6, "E = 1")),
+        ("at {} after a single one, in 25 units", (1e6, "E = 240")),
+        ("at {} after 60 exchanges", (0.3, "E = 4")),
+        ("at {} after 15", (0.3, "E = 16")),
+        ("at {} after one", (0.3, "E = 240")),
+    ):
+        assert words.format(psi[key]) in said
+    time = [each.summary["simulated_time"] for each in (once, several)]
+    assert time == pytest.approx([264, 25])
+    assert all(each.summary["private"] for each in found.values())
+    assert all(each.summary["max_spent_ratio"] <= 1 for each in found.values())

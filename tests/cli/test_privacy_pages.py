@@ -21,7 +21,7 @@ SHOWN = [
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(scenario(), encoding="utf-8")
-    for name in ("three-records.toml", "canaries.toml", "last-model.toml"):
+    for name in ("three-records.toml", "local-records.toml", "canaries.toml", "last-model.toml"):
         shutil.copy(SCENES / name, tmp_path)
     return tmp_path
 

@@ -133,7 +133,10 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     **{("intervals", name): [None] for name in ("names", "unit", "origin", "period")},
 }
 """What is no bad number for the field of this member."""
-OPTIONAL = ("rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max")
+OPTIONAL = (
+    "rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max",
+    "local_steps", "local_step",
+)  # fmt: skip
 """Fields that may be absent in every member that has them."""
 TEXTS = ("path", "public_path", "target", "column", "owner_column", "unit")
 

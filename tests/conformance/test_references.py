@@ -49,6 +49,15 @@ def boxed(theta: Model) -> Model:
     return np.clip(theta, -BOX, BOX)
 
 
+def went(spec: Any, owner: int, read: Model, step: float, weight: float = 1.0) -> Model:
+    """How far an owner goes from what it read: its gradients are taken in the box."""
+    at = read
+    for number in range(spec.local_steps or 1):
+        at = at if number == 0 else boxed(at)
+        at = at - step * (SIGMA * at + weight * slope(owner, at))
+    return read - at
+
+
 def async_gossip(spec: Any, trace: Trace, theta: Model) -> Model:
     rate = spec.rho / (T**2 * SIGMA)
     central = rate / 2 if spec.central_step == "proof" else rate * (N - 1) / N
@@ -92,8 +101,13 @@ def collab_2(spec: Any, trace: Trace, theta: Model) -> Model:
 
 
 def parameter_server(spec: Any, trace: Trace, theta: Model) -> Model:
-    theta = boxed(theta)
+    theta, local = boxed(theta), spec.local_steps or 1
     for k, owners in enumerate(rounds(trace), 1):
+        if local > 1:  # the owners' mean model is what a step of Eη ends at
+            far = np.array([went(spec, i, theta, spec.local_step) for i in owners])
+            mean = SHARE[owners] @ far / SHARE[owners].sum()
+            theta = boxed(theta - spec.step * k**-spec.exponent / (local * spec.local_step) * mean)
+            continue
         theta = boxed(theta - spec.step * k**-spec.exponent * descent(spec, owners, theta))
     return theta
 
@@ -109,7 +123,7 @@ def fedasync(spec: Any, trace: Trace, theta: Model) -> Model:
     path = [theta]
     for _, _, owner, _, late, *_ in trace.updates.tolist():
         read = path[-1 - late]
-        local = read - spec.step * (SIGMA * read + N * SHARE[owner - 1] * slope(owner - 1, read))
+        local = read - went(spec, owner - 1, read, spec.step, N * SHARE[owner - 1])
         mixing = spec.mixing * worth(spec, late)
         path.append(boxed((1 - mixing) * path[-1] + mixing * local))
     return path[-1]
@@ -121,8 +135,8 @@ def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
         total = np.zeros(P)
         for _, _, owner, _, late, *_ in used[used["k"] == k].tolist():
             read = path[-1 - late]
-            local = SIGMA * read + N * SHARE[owner - 1] * slope(owner - 1, read)
-            total += worth(spec, late) * spec.step * local
+            far = went(spec, owner - 1, read, spec.step, N * SHARE[owner - 1])
+            total += worth(spec, late) * far
         path.append(boxed(path[-1] - spec.server_step / spec.buffer * total))
     return path[-1]
 

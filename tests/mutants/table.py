@@ -275,13 +275,76 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/fedbuff.py",
-        "        answers += self.shrink * points\n        if turn.staleness is not None:\n"
+        "            answers += self.shrink * points\n        if turn.staleness is not None:\n"
         "            answers *= self.weight(turn.staleness)[:, None]\n",
         "        if turn.staleness is not None:\n"
         "            answers *= self.weight(turn.staleness)[:, None]\n"
         "        answers += self.shrink * points\n",
         "staleness weighs the gradient and not the regulariser",
         ("tests/unit/learning/test_fedbuff.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/algorithms/local_steps.py",
+        "local = self.shrink * local - step * ask(local)",
+        "local = self.shrink * local - step * ask(points)",
+        "every local gradient is taken where the first one was",
+        ("tests/conformance/test_references.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/algorithms/local_steps.py",
+        "            if made > 0:\n                project(local, self.theta_max)\n",
+        "",
+        "gradients are taken outside of the box, where nothing bounds them",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/algorithms/parameter_server.py",
+        "unit=count * eta)",
+        "unit=eta)",
+        "a difference of several steps counts as one gradient",
+        ("tests/conformance/test_references.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/spec.py",
+        "self._of_gradients(self.allowance(n_owners, updates, gradients))",
+        "self._of_gradients(self.allowance(n_owners, updates))",
+        "local steps are accounted as if they were one",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/spec.py",
+        "allowance = self.allowance(len(records), updates, gradients)",
+        "allowance = self.allowance(len(records), updates)",
+        "noise is for one gradient of an answer that has several",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/accountants/several_gradients.py",
+        "return self.single.zcdp(released * self.gradients)",
+        "return self.single.zcdp(released)",
+        "ρ of the first gradient alone",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/accountants/spending.py",
+        "_curve(single, owner, each * count)",
+        "_curve(single, owner, count)",
+        "the curve of as many gradients as there are answers",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/scenario/facts.py",
+        "return tuple(laws) if several else laws[0]",
+        "return self.compute",
+        "several gradients take the time of one",
+        ("tests/verification/test_local_steps.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/network/laws/drawn.py",
+        "return Gamma(mean=count * self.mean, cv=count**-0.5)",
+        "return Gamma(mean=count * self.mean, cv=1.0)",
+        "several durations in a row spread as one that is as long",
+        ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/replay.py",

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
+from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants import pure_law
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.kind import Accounting
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
+from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients, gradients_of
 from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.streams import Streams
@@ -56,6 +57,13 @@ class Case:
 
     network: Network
     privacy: Privacy
+    gradients: int = 1
+    """Local steps: what each answer is made of."""
+
+    @property
+    def accountant(self) -> Accountant:
+        of = (self.network.n_owners, self.network.updates, self.gradients)
+        return self.privacy.accountant_for(*of)
 
 
 @st.composite
@@ -91,7 +99,9 @@ def cases(draw: st.DrawFn) -> Case:
     privacy = Privacy(**fields, budget=draw(budgets(n, least)))
     assert privacy.faults(n, MODEL) == []
     allowed = privacy.answers_allowed(n, network.updates)
-    return Case(network.model_copy(update={"answers_allowed": allowed}), privacy)
+    priced = len(privacy.prices(n)) > 0
+    gradients = 1 if priced else draw(st.sampled_from([1, 1, 2, 5]))
+    return Case(network.model_copy(update={"answers_allowed": allowed}), privacy, gradients)
 
 
 def traced(network: Network, seed: int) -> Trace:
@@ -107,7 +117,7 @@ def counted(trace: Trace, *kinds: EventKind) -> list[int]:
 def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
     """Nor do any κ owners together spend more on one record than the least budget."""
     n, kappa = case.network.n_owners, case.privacy.overlap
-    accountant = case.privacy.accountant_for(n, case.network.updates)
+    accountant = case.accountant
     ledger = Ledger.of(accountant, [trace])
     assert np.all(ledger.spent <= accountant.epsilon)
     assert np.all(ledger.spent <= case.privacy.asked(n))
@@ -124,8 +134,10 @@ def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> N
     By losses: no less than they compose to, and hardly more, which no sum of ε₀ is below.
     """
     n, privacy = case.network.n_owners, case.privacy
-    accountant = privacy.accountant_for(n, case.network.updates)
-    allowed, released = accountant.answers, trace.released
+    several, each = case.accountant, case.gradients
+    accountant, _ = gradients_of(several)
+    assert np.array_equal(several.spent(trace.released), accountant.spent(trace.released * each))
+    allowed, released = accountant.answers, trace.released * each
     part = privacy.epsilons(n)
     named = privacy.budget.prices(n)
     price = part / allowed if named is None else np.broadcast_to(named, n)
@@ -219,6 +231,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
         met.update([case.privacy.mechanism.kind, sort_of(case.privacy.budget)])
         met["pld"] += case.privacy.accountant is not None
         met["shared"] += case.privacy.overlap > 1
+        met["local steps"] += case.gradients > 1
         met["spent"] += bool(np.any(trace.released == case.network.answers_allowed))
         met["not spent"] += bool(np.any(trace.released < case.network.answers_allowed))
         met["resent"] += sum(counted(trace, K.answer_resent)) > 0
@@ -227,7 +240,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
 
     draw()
     everything = KINDS | set(SORTS) | {"shared", "spent", "not spent"}
-    everything |= {"resent", "fresh", "lost", "pld"}
+    everything |= {"resent", "fresh", "lost", "pld", "local steps"}
     assert {name: met[name] for name in everything if met[name] < examples / 30} == {}
 
 
@@ -257,6 +270,18 @@ def test_overspending_is_seen(budget: Budget) -> None:
     wrong = Case(case.network, case.privacy.model_copy(update={"budget": budget}))
     with pytest.raises(AssertionError):
         nobody_spends_more_than_its_budget(wrong, trace)
+
+
+def test_charging_one_gradient_of_several_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, trace = one()
+    local = Case(case.network, case.privacy, 3)
+    for holds in CHECKS:
+        holds(local, trace)
+    monkeypatch.setattr(
+        SeveralGradients, "spent", lambda self, released: self.single.spent(released)
+    )
+    with pytest.raises(AssertionError):
+        what_is_spent_is_the_price_times_the_releases(local, trace)
 
 
 def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.sampled import amplified, bare
+from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -40,6 +41,7 @@ pytestmark = pytest.mark.long
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 SUMMED = SCENE.with_name("four-summed.toml")
+LOCAL = SCENE.with_name("local-records.toml")
 GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
 SAMPLED = ("privacy.sampling=0.5",)
 COMPOSING = (
@@ -53,6 +55,7 @@ MANY, FEW = (200_000, 10), (100, 100)
 """Answers and runs, where one is told by the mechanism, and where by the runs."""
 ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a made-up record of"
 ANOTHERS, LEDGER = "have the noise of another one, or none", "the ledger: owner"
+MADE = "is made of more than its noisy gradients"
 COMPOSED = "each by their noise, compose to"
 Patch = pytest.MonkeyPatch
 
@@ -194,6 +197,52 @@ def drawn_more_often(patch: Patch) -> None:
     patch.setattr(PoissonSample, "gradient", gradient)
 
 
+def only_the_first_step_is_noised(patch: Patch) -> None:
+    right = Answers.sent
+
+    def sent(self: Answers, turn: Any, points: Any) -> Any:
+        noisy, asked = self.noisy, []
+
+        def once(turn: Any, at: Any) -> Any:
+            asked.append(at)
+            return noisy(turn, at) if len(asked) == 1 else self._exact(turn, at)
+
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(self, "noisy", once)
+            return right(self, turn, points)
+
+    patch.setattr(Answers, "sent", sent)
+
+
+def one_noise_for_all_steps(patch: Patch) -> None:
+    right = Answers.sent
+
+    def sent(self: Answers, turn: Any, points: Any) -> Any:
+        kept: list[Any] = []
+
+        class Same:
+            def following(_, rows: Any) -> Any:  # noqa: N805
+                kept.append(drawn.following(rows).copy() if len(kept) == 0 else kept[0])
+                return kept[0]
+
+        drawn: Any = self._noise
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(self, "_noise", Same())
+            return right(self, turn, points)
+
+    patch.setattr(Answers, "sent", sent)
+
+
+def noise_for_one_gradient_of_each(patch: Patch) -> None:
+    """Noise is scaled as if an answer were one gradient."""
+    right = Privacy.noise_for
+    patch.setattr(Privacy, "noise_for", lambda *given: right(*given[:5]))
+
+
+def only_the_first_step_is_charged(patch: Patch) -> None:
+    patch.setattr(SeveralGradients, "spent", lambda self, released: self.single.spent(released))
+
+
 def shares_of_all(patch: Patch) -> None:
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
     right = aggregate.shared
@@ -285,6 +334,18 @@ FAULTS = {
     ),
     "losses rounded down": Planted(
         rounded_down, (COMPOSED,), (100, 10), whole=2.0, settings=COMPOSING
+    ),
+    "local steps but the first without noise": Planted(
+        only_the_first_step_is_noised, (MADE,), (100, 10), one=1 / 6, scene=LOCAL
+    ),
+    "one noise for all local steps": Planted(
+        one_noise_for_all_steps, (ANOTHERS,), (100, 10), one=1 / 6, scene=LOCAL
+    ),
+    "noise for one gradient of an answer": Planted(
+        noise_for_one_gradient_of_each, ("one gradient of",), MANY, 0.5, 3.0, scene=LOCAL
+    ),
+    "local steps but the first not charged": Planted(
+        only_the_first_step_is_charged, (LEDGER,), (100, 10), 1 / 6, 1.0, scene=LOCAL
     ),
     "a drop-out's share not repaired": Planted(
         shares_of_all,
@@ -381,6 +442,15 @@ def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
     assert all("not exceeded" in fact.words() for fact in found.facts)
+
+
+@pytest.mark.parametrize("settings", [(), SAMPLED], ids=["all records", "over samples"])
+def test_local_steps_themselves_are_not_refuted(settings: tuple[str, ...]) -> None:
+    found = attacked(settings, (300_000, 100), LOCAL)
+    assert not found.exceeded, found.lines()
+    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+    assert found.checks[0].claim.epsilon == pytest.approx(1 / 6)
+    assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not exceeded" in found.lines()
 
 
 def test_sums_themselves_are_not_refuted() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import entry
@@ -68,7 +69,7 @@ def test_a_sound_scenario_is_not_refuted_by_many_runs(name: str) -> None:
     assert found.checks[1].finding.epsilon > 0.05  # the attack does see something
 
 
-MANY, FEW = 50, 6
+MANY, FEW, LEAST = 50, 6, 3
 CHANNELS: list[dict[str, Any]] = [
     {"kind": "ideal"},
     {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
@@ -127,6 +128,59 @@ def drawn(number: int) -> Scenario:
     if mechanism == "gaussian":
         fields["privacy"]["delta"] = 1e-5
     return parse(Scenario, fields)
+
+
+LOCAL: list[dict[str, Any]] = [
+    {"kind": "fedasync", "step": 0.1, "mixing": 0.7},
+    {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 2},
+    {"kind": "parameter-server", "step": 0.3, "local_step": 0.1},
+]
+
+
+def of_several_gradients(number: int) -> Scenario:
+    """Return a drawn scenario whose owners make local steps, some of them over samples."""
+    scenario, rng = drawn(number), np.random.default_rng([number, 1])
+    algorithm = LOCAL[number % len(LOCAL)] | {"local_steps": int(rng.integers(2, 5))}
+    rounds = algorithm["kind"] == "parameter-server"
+    parts: dict[str, Any] = {"algorithm": algorithm}
+    if rounds or scenario.protocol.kind == "gossip":
+        parts["protocol"] = {"kind": "rounds" if rounds else "push"}
+    if len(scenario.privacy.prices(scenario.owners.count)) > 0:
+        parts["privacy"] = {"budget": BUDGETS[number % 3]}
+    if scenario.privacy.overlap == 1 and scenario.privacy.mechanism.kind == "laplace":
+        parts["privacy"] = parts.get("privacy", {}) | {"sampling": 0.4}
+    return scenario.replace(**parts)
+
+
+def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients() -> None:
+    met = set()
+    for number in range(MANY):
+        scenario = of_several_gradients(number)
+        accountant, each = gradients_of(scenario.accountant)
+        claims = owed(scenario)
+        assert [claim.answers for claim in claims] == accountant.answers.tolist(), number
+        assert np.array_equal(scenario.accountant.answers * each, accountant.answers)
+        due = [claim.cost(claim.answers) for claim in claims]
+        told = scenario.accountant.spent(scenario.accountant.answers)
+        assert due == pytest.approx(told, rel=3e-6), number
+        met |= {scenario.algorithm.kind, scenario.privacy.mechanism.kind, scenario.privacy.sampling}
+    assert met >= {each["kind"] for each in LOCAL} | {"laplace", "gaussian", 0.4}
+
+
+@pytest.mark.parametrize("number", range(LEAST))
+def test_a_random_scenario_with_local_steps_is_not_refuted(number: int) -> None:
+    found = audit(of_several_gradients(number), answers=10_000, runs=30, confidence=0.999)
+    assert not found.exceeded, found.lines()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", range(MANY))
+def test_a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size(
+    number: int,
+) -> None:
+    found = audit(of_several_gradients(number), answers=10**6, runs=1000, confidence=0.999)
+    print("\n".join(found.lines()))
+    assert not found.exceeded
 
 
 def test_claims_by_textbook_are_what_the_accountant_says() -> None:

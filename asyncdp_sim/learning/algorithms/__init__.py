@@ -11,6 +11,7 @@ from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
@@ -68,6 +69,7 @@ __all__ = [
     "GossipSteps",
     "Gradients",
     "Indices",
+    "LocalSteps",
     "NoisyStatistics",
     "NoisyStatisticsSteps",
     "OneOnOne",

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    project,
+)
 from asyncdp_sim.spec import NonNegative, Positive, about
 from asyncdp_sim.streams import Scope
 
@@ -43,17 +50,6 @@ class CentralState:
         self.central = model
 
 
-def project(model: Array, theta_max: float | None) -> npt.NDArray[np.bool_] | None:
-    """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
-    if theta_max is None:
-        return None
-    outside: npt.NDArray[np.bool_] = np.abs(model).max(axis=1) > theta_max
-    if not outside.any():
-        return None
-    np.clip(model, -theta_max, theta_max, out=model)
-    return outside
-
-
 def start(initial: Initial, replicates: Sequence[Scope], n_features: int) -> Array:
     """Return models at k = 0, one row per replicate: 0, 1, or drawn from U[0, 1)."""
     if initial == "uniform":
@@ -81,6 +77,8 @@ class CentralSteps(Steps):
         The box Θ.
     initial : str
         Where the model starts.
+    local : LocalSteps, optional
+        How far owners go by themselves: an answer is then the difference of two models.
     """
 
     apply_at = "as-read"
@@ -93,6 +91,7 @@ class CentralSteps(Steps):
     patience: float
     theta_max: float | None
     initial: Initial
+    local: LocalSteps | None = None
 
     def start(self, replicates: Sequence[Scope]) -> Array:
         """Return the models at k = 0, in Θ, one row per replicate."""
@@ -118,8 +117,9 @@ class CentralSteps(Steps):
 class CentralKind(AlgorithmKind):
     """One model to which local steps are added, the less the staler they are.
 
-    Owner i's answer stands for one local step. Its expectation over uniform i is the gradient of
-    the whole objective, so owners that answer unequally often bias it, as they do async-gossip.
+    Owner i's answer stands for a local step, or for several. The expectation of one over uniform i
+    is the gradient of the whole objective, so owners that answer unequally often bias it, as they
+    do async-gossip.
     """
 
     updates_of = ("answer",)
@@ -138,6 +138,12 @@ class CentralKind(AlgorithmKind):
     exponent: Annotated[NonNegative, about("a of polynomial and hinge weights", "none")] = 0.5
     patience: Annotated[NonNegative, about("b of hinge weights", "updates")] = 0.0
     initial: Initial = "zeros"
+    local_steps: LocalCount = None
+
+    @property
+    @override
+    def gradients_per_answer(self) -> int:
+        return 1 if self.local_steps is None else self.local_steps
 
     @property
     @override
@@ -146,13 +152,18 @@ class CentralKind(AlgorithmKind):
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`CentralSteps`."""
+        step, local = self.step * setting.n_owners * setting.weights, None
+        if self.gradients_per_answer > 1:
+            shrink = 1 - self.step * setting.sigma
+            local = LocalSteps(self.gradients_per_answer, step, shrink, setting.theta_max)
         return {
             "n_owners": setting.n_owners,
             "n_features": setting.n_features,
-            "step": self.step * setting.n_owners * setting.weights,
+            "step": step,
             "weighting": self.weighting,
             "exponent": self.exponent,
             "patience": self.patience,
             "theta_max": setting.theta_max,
             "initial": self.initial,
+            "local": local,
         }

@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import CentralState, project, start
+from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Array, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Setting, Steps, Turn, project
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 

@@ -16,11 +16,13 @@ from asyncdp_sim.streams import Scope
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FedAsyncSteps(CentralSteps):
-    """FedAsync with its numbers filled in, one noisy gradient for each answer.
+    """FedAsync with its numbers filled in.
 
     With θ_τ the model as read, s updates ago, and Q the owner's answer at θ_τ:
 
     x = θ_τ − η (σθ_τ + N (n_i/n) Q),  θ ← Π_Θ[(1 − α_s) θ + α_s x],  α_s = α w(s).
+
+    With local steps x = θ_τ − D, D being what :class:`LocalSteps` sends.
 
     Attributes
     ----------
@@ -41,13 +43,20 @@ class FedAsyncSteps(CentralSteps):
 
     @override
     def apply(self, state: CentralState, turn: Turn, points: Array, answers: Array) -> None:
-        answers *= self.step[turn.owners, None]
-        local = self.shrink * points
-        local -= answers
+        local = self._local_model(turn, points, answers)
         weight = np.full((len(turn.owners), 1), self.mixing)
         if turn.staleness is not None:
             weight *= self.weight(turn.staleness)[:, None]
         state.move(state.central + weight * (local - state.central), self.theta_max)
+
+    def _local_model(self, turn: Turn, points: Array, answers: Array) -> Array:
+        """Return x: one step from the points along answers, or where owners went themselves."""
+        if self.local is not None:
+            return points - answers
+        answers *= self.step[turn.owners, None]
+        local = self.shrink * points
+        local -= answers
+        return local
 
 
 class FedAsync(CentralKind):
@@ -67,6 +76,7 @@ class FedAsync(CentralKind):
             cls(step=0.5, mixing=0.9),
             cls(step=0.5, mixing=0.9, weighting="constant", initial="uniform"),
             cls(step=0.5, mixing=1.0, weighting="hinge", patience=2.0, initial="ones"),
+            cls(step=0.2, mixing=0.8, local_steps=3),
         )
 
     @override

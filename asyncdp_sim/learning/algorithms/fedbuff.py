@@ -28,12 +28,14 @@ class BufferState(CentralState):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FedBuffSteps(CentralSteps):
-    """FedBuff with its numbers filled in, one noisy gradient for each answer.
+    """FedBuff with its numbers filled in.
 
     With θ_b the model as read for answer b, s_b updates before the one that uses it, and Q_b the
     owner's answer at θ_b:
 
     Δ_b = η_l (σθ_b + N (n_i/n) Q_b),  θ ← Π_Θ[θ − (η_g/B) Σ_b w(s_b) Δ_b].
+
+    With local steps Δ_b is the difference that :class:`LocalSteps` sends.
 
     Attributes
     ----------
@@ -57,8 +59,9 @@ class FedBuffSteps(CentralSteps):
 
     @override
     def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
-        answers *= self.step[turn.owners, None]
-        answers += self.shrink * points
+        if self.local is None:
+            answers *= self.step[turn.owners, None]
+            answers += self.shrink * points
         if turn.staleness is not None:
             answers *= self.weight(turn.staleness)[:, None]
         state.buffer += answers
@@ -85,6 +88,7 @@ class FedBuff(CentralKind):
             cls(step=0.5, server_step=0.8, buffer=2, initial="uniform"),
             cls(step=0.7, server_step=1.0, buffer=3, weighting="constant"),
             cls(step=0.6, server_step=1.0, buffer=2, weighting="hinge", patience=2.0),
+            cls(step=0.2, server_step=1.0, buffer=2, local_steps=2),
         )
 
     @property
@@ -95,7 +99,7 @@ class FedBuff(CentralKind):
     @property
     @override
     def sums_suffice(self) -> bool:
-        return self.weighting == "constant"
+        return self.weighting == "constant" and self.gradients_per_answer == 1
 
     @override
     def steps(self, setting: Setting) -> FedBuffSteps:

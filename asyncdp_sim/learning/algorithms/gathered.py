@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import project, start
+from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
 from asyncdp_sim.streams import Scope
 
 

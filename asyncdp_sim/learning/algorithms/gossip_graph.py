@@ -8,10 +8,9 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.central import project
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn, project
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.learning.algorithms.local_steps import beyond_one_step
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds
 from asyncdp_sim.learning.algorithms.steps import Setting, Steps
 from asyncdp_sim.network.protocols import Protocol
@@ -44,6 +45,11 @@ class AlgorithmKind(Kind):
         return None
 
     @property
+    def gradients_per_answer(self) -> int:
+        """How many gradients an answer is made of, each of which is hidden, and charged."""
+        return 1
+
+    @property
     def starts_at(self) -> str | None:
         """Where models start, of the members that let a scenario choose it; else None."""
         return getattr(self, "initial", None)  # a field has its place in each member's table
@@ -78,7 +84,8 @@ class AlgorithmKind(Kind):
         """Why there are no exact moments; None where there are."""
         if self.one_on_one is not None or self.in_rounds is not None:
             return None
-        return f"algorithm {self.kind} has no exact moments here"
+        several = " with local steps" if self.gradients_per_answer > 1 else ""
+        return f"algorithm {self.kind}{several} has no exact moments here"
 
     @property
     def step_length(self) -> float:
@@ -112,13 +119,14 @@ class AlgorithmKind(Kind):
 
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what does not suit it in a scenario's model, privacy and acceptance."""
+        found = beyond_one_step(scenario) if self.gradients_per_answer > 1 else []
         if self.sample is None or not scenario.privacy.hides:
-            return []
+            return found
         allowed = (
             "no ε is known of records drawn with replacement: allowed with noise is nothing, or "
             "privacy.sampling in its place"
         )
-        return [Fault("algorithm.batch", str(self.sample), allowed)]
+        return [*found, Fault("algorithm.batch", str(self.sample), allowed)]
 
     def answers_more_than_once(self, scenario: Any) -> list[Fault]:
         """Return a fault where a budget is divided among more answers than an owner's only one."""

@@ -14,10 +14,18 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.algorithms.central import CentralState, project
+from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.second_moments import Statistics, Units, answer_numbers
-from asyncdp_sim.learning.algorithms.steps import Array, Gradients, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Gradients,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    project,
+)
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope

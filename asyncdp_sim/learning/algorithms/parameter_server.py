@@ -4,12 +4,15 @@ The baseline that POLAR-SGD is held against: one server, gradients as they are.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
+from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Rounds, Schedule
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Count, Positive, about
@@ -19,16 +22,21 @@ from asyncdp_sim.spec import Count, Positive, about
 class ParameterServerSteps(GatheredSteps):
     """x ← Π_X[x − α_k (σx + Σ (n_h/n) g_h)], with α_k = α k^(−e).
 
-    The paper's f is a sum over records and this one a mean: its α_k is ours over n.
+    The paper's f is a sum over records and this one a mean: its α_k is ours over n. With E local
+    steps of η the mean is of D_h/(Eη), D_h the differences of :class:`LocalSteps`, which have σx
+    in them: α_k = Eη makes the owners' mean the model.
 
     Attributes
     ----------
     rate, exponent : float
         α and e.
+    local : LocalSteps, optional
+        How far owners go by themselves; ``sigma`` is 0 then.
     """
 
     rate: float
     exponent: float
+    local: LocalSteps | None = None
 
     @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
@@ -53,12 +61,22 @@ class ParameterServer(GatheredKind):
         ),
     ] = None
     initial: Initial = "zeros"
+    local_steps: LocalCount = None
+    local_step: Annotated[
+        Positive | None,
+        about("η: the owners' step, required with local steps", "none", example=0.1),
+    ] = None
 
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
         falling = cls(step=0.5, exponent=0.75, batch=4, initial="uniform")
-        return (cls(step=0.5), falling)
+        return (cls(step=0.5), falling, cls(step=0.5, local_steps=3, local_step=0.1))
+
+    @property
+    @override
+    def gradients_per_answer(self) -> int:
+        return 1 if self.local_steps is None else self.local_steps
 
     @property
     @override
@@ -76,17 +94,39 @@ class ParameterServer(GatheredKind):
 
     @property
     @override
-    def in_rounds(self) -> Rounds:
+    def in_rounds(self) -> Rounds | None:
+        if self.gradients_per_answer > 1:
+            return None
         return Rounds(self.step, self.schedule, self.initial, MENDED)
 
     @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        found, several = super().misfits(scenario), self.gradients_per_answer > 1
+        if several and self.local_step is None:
+            allowed = "this field is required with local steps: η > 0"
+            found.append(Fault("algorithm.local_step", "nothing", allowed))
+        if self.local_step is not None and not several:
+            allowed = "allowed is nothing without local steps: owners answer with a gradient"
+            found.append(Fault("algorithm.local_step", f"{self.local_step:g}", allowed))
+        return found
+
+    def _local(self, setting: Setting) -> LocalSteps | None:
+        eta, count = self.local_step, self.gradients_per_answer
+        if eta is None or count == 1:
+            return None
+        step, shrink = np.full(setting.n_owners, eta), 1 - eta * setting.sigma
+        return LocalSteps(count, step, shrink, setting.theta_max, unit=count * eta)
+
+    @override
     def steps(self, setting: Setting) -> ParameterServerSteps:
+        local = self._local(setting)
         return ParameterServerSteps(
             weights=setting.weights,
             n_features=setting.n_features,
-            sigma=setting.sigma,
+            sigma=setting.sigma if local is None else 0.0,
             theta_max=setting.theta_max,
             initial=self.initial,
             rate=self.step,
             exponent=self.exponent,
+            local=local,
         )

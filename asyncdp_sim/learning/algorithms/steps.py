@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,24 @@ from typing_extensions import override
 
 from asyncdp_sim.streams import Scope
 
+if TYPE_CHECKING:
+    from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
+
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
+
+
+def project(model: Array, theta_max: float | None) -> npt.NDArray[np.bool_] | None:
+    """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
+    if theta_max is None:
+        return None
+    outside: npt.NDArray[np.bool_] = np.abs(model).max(axis=1) > theta_max
+    if not outside.any():
+        return None
+    np.clip(model, -theta_max, theta_max, out=model)
+    return outside
 
 
 class Gradients(Protocol):
@@ -112,6 +126,9 @@ class Steps(ABC):
     answers_once: bool = False
     """Each owner draws one answer and repeats it, whenever it is asked."""
 
+    local: "LocalSteps | None" = None
+    """How far an owner goes by itself before it answers; None where it answers with a gradient."""
+
     @property
     def answer_size(self) -> int:
         """How many numbers an answer has: those of a gradient."""
@@ -167,6 +184,7 @@ class Wrapped(Steps):
         self.apply_at = steps.apply_at
         self.several_servers = steps.several_servers
         self.answers_once = steps.answers_once
+        self.local = steps.local
 
     @property
     @override

@@ -40,6 +40,10 @@ class Exponential(NumPyLaw):
         return 2 * self.mean**3
 
     @override
+    def in_a_row(self, count: int) -> "Gamma":
+        return Gamma(mean=count * self.mean, cv=count**-0.5)
+
+    @override
     def biased(self, generator: np.random.Generator) -> float:
         return float(generator.gamma(2.0, self.mean))
 
@@ -113,6 +117,10 @@ class Gamma(NumPyLaw):
     @override
     def third(self) -> float:
         return 2 * self.mean**3 * self.cv**4
+
+    @override
+    def in_a_row(self, count: int) -> Self:
+        return type(self)(mean=count * self.mean, cv=self.cv * count**-0.5)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

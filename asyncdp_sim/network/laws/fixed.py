@@ -48,6 +48,10 @@ class NoTime(FixedLaw):
         return 0.0
 
     @override
+    def in_a_row(self, count: int) -> Self:
+        return self
+
+    @override
     def biased(self, generator: np.random.Generator) -> float:
         return 0.0
 
@@ -79,6 +83,10 @@ class Constant(FixedLaw):
     @override
     def least(self) -> float:
         return self.value
+
+    @override
+    def in_a_row(self, count: int) -> Self:
+        return type(self)(value=count * self.value)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

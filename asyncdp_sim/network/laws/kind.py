@@ -65,6 +65,10 @@ class LawKind(Kind):
         """NumPy's name of what it draws from, and the numbers; None where it is drawn otherwise."""
         return None
 
+    def in_a_row(self, count: int) -> "LawKind | None":  # noqa: ARG002
+        """Return the law of so many durations, one after another; None where it has no name."""
+        return None
+
     @abstractmethod
     def biased(self, generator: np.random.Generator) -> float:
         """Return a duration drawn in proportion to its length.

@@ -15,6 +15,7 @@ from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import PurePair
 from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian
+from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 
@@ -118,6 +119,7 @@ class LossDistributions(AccountingKind):
 
     @override
     def words(self, accountant: Accountant) -> str:
+        accountant, _ = gradients_of(accountant)
         if isinstance(accountant, SampledGaussian):
             return (
                 f"accountant {self.kind}: Gaussian noise on sums over samples, of multiplier "

@@ -7,6 +7,7 @@ import numpy as np
 
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.trace import Trace
 
 POINTS = 41
@@ -24,17 +25,18 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
         None where answers are not composed by their losses. Owners without noise, and those that
         released nothing, have no rows.
     """
-    if not isinstance(accountant, ByLosses):
+    single, each = gradients_of(accountant)
+    if not isinstance(single, ByLosses):
         return None
     most = np.max([trace.released for trace in traces], axis=0)
 
     curves: dict[tuple[float, int], list[tuple[float, float]]] = {}
     rows: list[tuple[int, int, float, float]] = []
-    for owner, key in enumerate(zip(accountant.charges.tolist(), most.tolist(), strict=True)):
+    for owner, key in enumerate(zip(single.charges.tolist(), most.tolist(), strict=True)):
         charge, count = key
         if count > 0 and np.isfinite(charge):
             if key not in curves:  # owners of one charge and count have one curve
-                curves[key] = _curve(accountant, owner, count)
+                curves[key] = _curve(single, owner, each * count)
             rows += [(owner + 1, count, *point) for point in curves[key]]
     owners, answers, epsilon, delta = zip(*rows, strict=True) if len(rows) > 0 else ((),) * 4
     return {
@@ -46,7 +48,7 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
 
 
 def _curve(accountant: ByLosses, owner: int, count: int) -> list[tuple[float, float]]:
-    """Return ε and δ of so many answers."""
+    """Return ε and δ of so many gradients."""
     losses = accountant.losses(owner, count)
     most = min(2 * losses.epsilon(accountant.delta / accountant.sharers), losses.pure)
     return [(e, losses.delta(e)) for e in np.linspace(0, most, POINTS).tolist()]

@@ -109,6 +109,11 @@ class AggregateObserver(ObserverKind):
             ),
             (not bool(np.isfinite(privacy.asked(n_owners)).all()), "finite ε"),
             (privacy.sampling is not None, "answers over all records"),
+            (
+                algorithm.gradients_per_answer > 1,
+                "answers of one gradient each, given algorithm.local_steps = "
+                f"{algorithm.gradients_per_answer}",
+            ),
             (privacy.overlap > 1, "records that one owner has"),
             (privacy.learner is not None, "one copy of the algorithm"),
             (privacy.on_trust, "bounds that are enforced, given declared"),
@@ -138,7 +143,7 @@ class AggregateObserver(ObserverKind):
             f"sums: opened with the answers of {least} of {n_owners} owners or more; the shares of "
             f"{enough} of them hide one"
         )
-        accountant = scenario.privacy.accountant_for(n_owners, scenario.run.updates)
+        accountant = scenario.accountant
         cost = accountant.spent(accountant.answers)
         if (cost < accountant.epsilon * (1 - 1e-3)).any():
             owner = int(np.argmax(cost / accountant.epsilon))

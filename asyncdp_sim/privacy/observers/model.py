@@ -75,6 +75,11 @@ class ModelObserver(ObserverKind):
             ),
             (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
             (privacy.sampling is not None, "answers over all records"),
+            (
+                algorithm.gradients_per_answer > 1,
+                "answers of one gradient each, given algorithm.local_steps = "
+                f"{algorithm.gradients_per_answer}",
+            ),
             (privacy.overlap > 1, "records that one owner has"),
             (privacy.learner is not None, "one copy of the algorithm"),
             (privacy.on_trust, "bounds that are enforced, given declared"),

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.central import project, start
+from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.polar.consensus import (
     RESOLUTION,
@@ -27,7 +27,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 )
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.streams import Scope
 

@@ -1,0 +1,103 @@
+"""Local steps: an owner follows several gradients of its own before it answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import show
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, project
+from asyncdp_sim.spec import about, per_owner
+
+MOST = 10_000
+"""Steps before an answer, at most."""
+LONGEST = 1e9
+"""Time units in which an answer must be ready, as far as the integer clock is concerned."""
+
+LocalCount = Annotated[
+    Annotated[int, Field(ge=1, le=MOST)] | None,
+    about(
+        "E: gradient steps that an owner makes from the model that it was sent, each along a noisy "
+        "gradient that is charged like an answer, before it sends how far it went. Absent: one, "
+        "which the learner makes",
+        "gradients",
+        example=4,
+    ),
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSteps:
+    """What owner i makes of the model θ that it was sent: E steps, and their sum.
+
+    x_0 = θ, x_{e+1} = x_e − (ησ x_e + s_i Q_e), with Q_e its noisy gradient at Π_Θ[x_e], which
+    takes the place of x_e; it sends (θ − x_E)/u. Π_Θ looks at noisy gradients alone.
+
+    Attributes
+    ----------
+    count : int
+        E ≥ 2.
+    step : array (N,)
+        s_i.
+    shrink : float
+        1 − ησ.
+    theta_max : float or None
+        The box Θ.
+    unit : float
+        u.
+    """
+
+    count: int
+    step: Array
+    shrink: float
+    theta_max: float | None
+    unit: float = 1.0
+
+    def sent(self, owners: Indices, points: Array, ask: Callable[[Array], Array]) -> Array:
+        """Return what owners send that were sent ``points`` (r, p), shape (r, p).
+
+        ``ask`` gives their noisy gradients at points of their own, which may be used up.
+        """
+        local, step = points, self.step[owners, None]
+        for made in range(self.count):
+            if made > 0:
+                project(local, self.theta_max)
+            local = self.shrink * local - step * ask(local)
+        return (points - local) / self.unit
+
+
+def beyond_one_step(scenario: Any) -> list[Fault]:
+    """Return what several gradients for each answer are not known to go with."""
+    privacy = scenario.privacy
+    given, found = str(scenario.algorithm.gradients_per_answer), []
+    if privacy.hides and privacy.on_trust:
+        allowed = "allowed with local steps: clip or domain; nobody watches a bound on the way"
+        found.append(Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), allowed))
+    if len(privacy.prices(scenario.owners.count)) > 0:
+        allowed = "allowed with local steps is answers: a price is of one gradient"
+        found.append(Fault("privacy.budget.per_answer", given, allowed))
+    if scenario.acceptance is not None:
+        allowed = "allowed is nothing with local steps: no length of honest differences is known"
+        found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
+    return found + _too_slow(scenario)
+
+
+def _too_slow(scenario: Any) -> list[Fault]:
+    """Return what keeps gradients from being computed one after another."""
+    count, found = scenario.algorithm.gradients_per_answer, []
+    for law in dict.fromkeys(per_owner(scenario.compute, 1)):
+        if count * law.mean > LONGEST:
+            allowed = f"allowed with {count} local steps is at most 1e9 for all of them together"
+            found.append(Fault("compute", show(law.model_dump()), allowed))
+        elif law.in_a_row(count) is None:
+            allowed = (
+                "allowed with local steps: none, constant, exponential or gamma, several of which "
+                "in a row have a law with a name"
+            )
+            found.append(Fault("compute.kind", repr(law.kind), allowed))
+    return found
+
+
+__all__ = ["LocalCount", "LocalSteps", "beyond_one_step"]

@@ -1,0 +1,454 @@
+"""Local steps: over a given trace and a quadratic loss the model is linear in the noise.
+
+Every model is followed as m + G ξ, ξ being the noise of all gradients of scale 1, by the formula of
+each algorithm: mean m and covariance G Var(ξ) Gᵀ are exact, however stale the reads are.
+"""
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, LocalSteps, ParameterServer, Setting
+from asyncdp_sim.learning.answers import Answers, PoissonSample, Reply
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Latency, simulate
+from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
+from asyncdp_sim.network.protocols import Push, Rounds
+from asyncdp_sim.privacy import Ledger
+from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
+from asyncdp_sim.privacy.accountants.spending import spending_columns
+from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import load
+from asyncdp_sim.spec import per_owner
+from asyncdp_sim.streams import Streams
+
+from .networks import network
+from .shared import shared
+from .zscores import require, score, seen
+
+SCENE = Path(__file__).parent / "scenes" / "local-records.toml"
+N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000
+NOISE = np.array([0.5, 1.0, 0.7])
+SMALL = 0.02
+"""Of the noise, where means are told."""
+PUSHED = {"protocol": Push(), "latency": Latency(answer=Exponential(mean=0.8))}
+CASES = {
+    "fedasync": (FedAsync(step=0.15, mixing=0.7, local_steps=3), PUSHED),
+    "fedbuff": (FedBuff(step=0.1, server_step=0.9, buffer=2, local_steps=4), PUSHED),
+    "parameter-server": (
+        ParameterServer(step=0.4, exponent=0.3, local_steps=3, local_step=0.15),
+        {"protocol": Rounds(), "channel": Ideal(loss=0.3)},
+    ),
+}
+
+
+@cache
+def problem():
+    """Return a quadratic whose owners differ in size, features and target."""
+    rng = np.random.default_rng(3)
+    features = [rng.normal(size=(n, 1)) + 0.4 * rng.normal(size=(n, P)) for n in (40, 10, 20)]
+    targets = [x @ [2.0, -1.0] + i for i, x in enumerate(features)]
+    return Quadratic.from_records(features, targets, SIGMA, None)
+
+
+@cache
+def traced(name):
+    """Return the one trace of all replicates."""
+    algorithm, parts = CASES[name]
+    per_update = algorithm.answers_per_update
+    net = network(N, UPDATES, answers_per_update=per_update, **parts)
+    return simulate(net, Streams(7).within("replicate", 1))
+
+
+class Line:
+    """A model as a function of noise: row 0 is its mean, the others what each number adds."""
+
+    def __init__(self, trace, local):
+        self.wide = len(trace.updates) * local * P
+        self.drawn = 0
+        self.owners = []
+
+    def start(self):
+        return np.zeros((1 + self.wide, P))
+
+    def gradient(self, owner, at):
+        """Return ∇f_i where a model is, and noise of its own."""
+        objective = problem()
+        found = 2 * at @ objective.gram[owner]
+        found[0] -= 2 * objective.moment[owner]
+        for number in range(P):
+            found[1 + self.drawn, number] += 1.0
+            self.owners.append(owner)
+            self.drawn += 1
+        return found
+
+    def went(self, owner, read, step, weight, local):
+        at = read
+        for _ in range(local):
+            at = at - step * (SIGMA * at + weight * self.gradient(owner, at))
+        return read - at
+
+
+def exact(name, local=None):
+    """Return mean and covariance of the last model, for noise whose variances are 1."""
+    algorithm, trace = CASES[name][0], traced(name)
+    local = algorithm.local_steps if local is None else local
+    line, shares = Line(trace, local), problem().weights
+    path = [line.start()]
+    for k in range(1, trace.n_updates + 1):
+        used = trace.updates[trace.updates["k"] == k]
+        far, weights = [], []
+        for answer in used:
+            owner, read = int(answer["owner"]) - 1, path[-1 - int(answer["staleness"])]
+            own = 1.0 if name == "parameter-server" else N * shares[owner]
+            step = getattr(algorithm, "local_step", None) or algorithm.step
+            far.append((read, line.went(owner, read, step, own, local)))
+            late = 1.0 + int(answer["staleness"])
+            weights.append(shares[owner] if name == "parameter-server" else late**-0.5)
+        path.append(moved(name, algorithm, path[-1], far, weights, k))
+    numbers = np.array(line.owners)
+    spread = path[-1][1 : 1 + line.drawn]
+    return path[-1][0], lambda variances: spread.T * variances[numbers] @ spread
+
+
+def moved(name, algorithm, model, far, weights, k):
+    """Return the next model, of the differences and their weights."""
+    total = sum(w * d for w, (_, d) in zip(weights, far, strict=True))
+    if name == "fedasync":
+        [(read, d)], [w] = far, weights
+        return model + algorithm.mixing * w * (read - d - model)
+    if name == "fedbuff":
+        return model - algorithm.server_step / algorithm.buffer * total
+    unit = algorithm.local_steps * algorithm.local_step
+    return model - algorithm.step * k**-algorithm.exponent / unit * total / sum(weights)
+
+
+def measure(name, seed, runs=RUNS, kind=GaussianNoise):
+    """Return scores of means, with little noise, and of second moments, with much."""
+    algorithm, trace = CASES[name][0], traced(name)
+    mean, covariance = exact(name)
+    found = []
+    for scale in (SMALL, 1.0):
+        noise = kind(scale * NOISE)
+        final = learned(algorithm, [trace] * runs, noise, Streams(seed).within(name))
+        apart, due = final - mean, covariance(noise.variance)
+        for i, j in [(0, 0), (1, 1), (0, 1)] if scale == 1 else []:
+            root = np.sqrt(due[i, i] * due[j, j])
+            found.append(score(f"cov {i} {j}", apart[:, i] * apart[:, j], due[i, j], root))
+        for j in range(P) if scale < 1 else []:
+            found.append(score(f"θ_{j}", final[:, j], mean[j]))
+    return found
+
+
+def learned(algorithm, traces, noise, streams):
+    """Return the last model of every replicate, all over these traces."""
+    scopes = [streams.within("replicate", r) for r in range(1, len(traces) + 1)]
+    steps = algorithm.steps(Setting(problem().weights, P, UPDATES, SIGMA, None))
+    return replay(traces, steps, Reply(problem(), noise), scopes, UPDATES).final
+
+
+sound = shared(measure)
+EACH = pytest.mark.parametrize("name", CASES)
+
+
+def scores():
+    """Return every score of sound local steps."""
+    return [each for name in CASES for each in sound(name, 5)]
+
+
+@EACH
+def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
+    found = sound(name, 5)
+    require([each for each in found if each.name.startswith("θ")], error=0.003)
+    require([each for each in found if each.name.startswith("cov")], error=0.03)
+
+
+def test_reads_are_stale_and_rounds_lack_answers_where_that_is_tried():
+    assert traced("fedasync").updates["staleness"].max() > 1
+    assert traced("fedbuff").updates["staleness"].max() > 0
+    assert len(traced("parameter-server").updates) < N * UPDATES
+
+
+@EACH
+def test_one_noise_for_all_steps_of_an_answer_is_seen(name, monkeypatch):
+    """Planted bug."""
+    right = Answers.sent
+
+    def sent(self, turn, points):
+        first = []
+
+        def noisy(turn, at):
+            exact = self._exact(turn, at)
+            if not first:
+                first.append(self._noise.following(turn.rows).copy())
+            return self._reply.noise.hide(turn.owners, exact, first[0])
+
+        monkeypatch.setattr(self, "noisy", noisy, raising=False)
+        return right(self, turn, points)
+
+    monkeypatch.setattr(Answers, "sent", sent)
+    assert seen(measure(name, 5, 2000)) > 5
+
+
+@pytest.mark.parametrize("name", ["fedasync", "parameter-server"])
+def test_a_step_too_few_or_a_difference_not_divided_by_their_number_is_seen(name, monkeypatch):
+    """Planted bugs."""
+    right = LocalSteps.sent
+
+    def sent(self, owners, points, ask):
+        spoilt = replace(self, count=2) if name == "fedasync" else replace(self, unit=0.15)
+        return right(spoilt, owners, points, ask)
+
+    monkeypatch.setattr(LocalSteps, "sent", sent)
+    assert seen(measure(name, 5, 200)) > 5
+
+
+SAMPLED = FedAsync(step=0.3, mixing=1.0, local_steps=2)
+RECORDS = ([np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]])], [np.array([1.0, 2.0, -1.0])])
+Q = 0.5
+
+
+def sampled(seed, runs=5000):
+    """Return scores of the model after one answer of two steps, each over its own sample.
+
+    Mean and second moments are sums over all pairs of samples of three records.
+    """
+    x, y = RECORDS[0][0], RECORDS[1][0]
+    scale, eta = 0.8, SAMPLED.step
+    mean, square = np.zeros(P), np.zeros((P, P))
+    every = [np.array(each, dtype=float) for each in product((0, 1), repeat=3)]
+    for one, two in product(every, every):
+        chance = np.prod([Q if w else 1 - Q for w in (*one, *two)])
+        b = 2 * (x.T * two) @ x / (Q * 3)
+        r, s = (2 * (x.T * w) @ y / (Q * 3) for w in (one, two))
+        first, keep = eta * r, (1 - eta * SIGMA) * np.eye(P) - eta * b
+        at = keep @ first + eta * s
+        spread = eta**2 * scale**2 * (keep @ keep.T + np.eye(P))
+        mean, square = mean + chance * at, square + chance * (np.outer(at, at) + spread)
+    objective = Quadratic.from_records(*RECORDS, SIGMA, None)
+    trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
+    scopes = [Streams(seed).within("replicate", r) for r in range(1, runs + 1)]
+    sample = PoissonSample(LinearRecords(*RECORDS), 3, Q)
+    reply = Reply(objective, GaussianNoise(np.array([scale])), sample)
+    steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
+    final = replay([trace] * runs, steps, reply, scopes, 1).final
+    found = [score(f"θ_{j}", final[:, j], mean[j], np.sqrt(square[j, j])) for j in range(P)]
+    for i, j in [(0, 0), (1, 1), (0, 1)]:
+        root = np.sqrt(square[i, i] * square[j, j])
+        found.append(score(f"θ_{i} θ_{j}", final[:, i] * final[:, j], square[i, j], root))
+    return found
+
+
+def test_each_step_has_a_sample_of_its_own():
+    require(sampled(11), error=0.03)
+
+
+def test_one_sample_for_all_steps_is_seen(monkeypatch):
+    """Planted bug: mean and variance are others, as samples of two steps are not independent."""
+    right, kept = PoissonSample.gradient, {}
+
+    def gradient(self, owners, points, draws):
+        kept.setdefault("draws", draws.copy())
+        return right(self, owners, points, kept["draws"])
+
+    monkeypatch.setattr(PoissonSample, "gradient", gradient)
+    assert seen(sampled(11)) > 5
+
+
+OF_ONE = ("algorithm.local_steps=1", "privacy.budget.answers=6")
+GAUSSIAN = ("privacy.mechanism=gaussian", "privacy.delta=1e-5")
+PLD = ("privacy.accountant=pld", "privacy.delta=1e-5")
+ACCOUNTED = {
+    "laplace": (),
+    "laplace, pld": PLD,
+    "laplace over samples": ("privacy.sampling=0.4",),
+    "laplace over samples, pld": (*PLD, "privacy.sampling=0.4"),
+    "gaussian": GAUSSIAN,
+    "gaussian over samples": (*GAUSSIAN, *PLD, "privacy.sampling=0.4"),
+    "staircase": ("privacy.mechanism=staircase",),
+    "discrete": ("privacy.mechanism=discrete-laplace",),
+    "shared by both": ("privacy.overlap=2",),
+    "an own learner": ("privacy.learner={owner=1}",),
+}
+EVERY = pytest.mark.parametrize(
+    "accounted",
+    [
+        pytest.param(each, id=name, marks=pytest.mark.long if "pld" in str(each) else ())
+        for name, each in ACCOUNTED.items()
+    ],
+)
+ALGORITHMS = {
+    "fedasync": (),
+    "fedbuff": ("algorithm={kind='fedbuff', step=0.05, server_step=1, buffer=2, local_steps=3}",),
+    "parameter-server": (
+        "algorithm={kind='parameter-server', step=0.1, local_step=0.05, local_steps=3}",
+        "protocol.kind=rounds", "privacy.budget.answers=4",
+    ),
+}  # fmt: skip
+
+
+@EVERY
+def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
+    """The noise is that of E times as many answers of one gradient, which cost the same."""
+    several = load(SCENE, accounted)[0]
+    one = load(SCENE, (*OF_ONE, *accounted))[0]
+    records = np.array([3, 3])
+    assert np.array_equal(several.noise_for(records).scale, one.noise_for(records).scale)
+    for answers in (0, 1, 2):
+        spent = several.accountant.spent(np.full(2, answers))
+        assert np.array_equal(spent, one.accountant.spent(np.full(2, 3 * answers)))
+        assert np.all(spent <= several.accountant.epsilon)
+    assert np.all(spent >= several.accountant.epsilon * (1 - 2e-3))
+    assert several.accountant.answers.tolist() == [2, 2]
+
+
+@EVERY
+def test_charging_the_first_step_alone_is_seen(accounted, monkeypatch):
+    """Planted bug."""
+    monkeypatch.setattr(
+        SeveralGradients, "spent", lambda self, released: self.single.spent(released)
+    )
+    with pytest.raises(AssertionError):
+        test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("resend", ["same", "fresh"])
+@pytest.mark.parametrize("accounted", [(), ACCOUNTED["gaussian over samples"]], ids=["", "samples"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
+def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accounted, resend):
+    chosen = (f"channel.resend={resend}", "run.replicates=20", *algorithm, *accounted)
+    first = run(load(SCENE, chosen)[0])
+    again = run(load(SCENE, (*chosen, "run.learning=live"))[0])
+    assert first.fingerprints == again.fingerprints
+    assert first.summary["private"] is True
+    assert 0 < first.summary["max_spent_ratio"] <= 1.0
+    assert first.summary["epsilon_true"] == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "kind='fedasync', step=0.05, mixing=0.8",
+        "kind='fedbuff', step=0.05, server_step=1, buffer=2",
+        "kind='parameter-server', step=0.1",
+    ],
+)
+def test_one_local_step_is_none(algorithm):
+    """To the bit: the same streams, steps and charges."""
+    rounds = ("protocol.kind=rounds", "privacy.budget.answers=8") * (
+        "parameter-server" in algorithm
+    )
+    one, none = (f"algorithm={{{algorithm}{more}}}" for more in (", local_steps=1", ""))
+    first, second = (run(load(SCENE, (each, *rounds))[0]) for each in (one, none))
+    assert first.fingerprints == second.fingerprints
+
+
+def test_a_repeat_sends_the_same_and_costs_nothing_new():
+    """However often answers are sent again: two of three gradients each are all there is."""
+    lossy = ("channel.loss=0.6", "channel.retransmissions=20", "channel.resend=same")
+    scenario = load(SCENE, lossy)[0]
+    trace = simulate(scenario.network, Streams(1).within("replicate", 1))
+    assert trace.exchanges["transmissions"].sum() > trace.released.sum() == 4
+    assert Ledger.of(scenario.accountant, [trace]).spent.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        NoTime(),
+        Constant(value=0.3),
+        Exponential(mean=0.1),
+        Gamma(mean=0.2, cv=0.7),
+        (Constant(value=0.2), Exponential(mean=0.4)),
+    ],
+    ids=str,
+)
+def test_every_gradient_takes_its_time(law):
+    """Cumulants of independent times add up; of gamma ones these are a gamma law's."""
+    scenario = load(SCENE)[0].replace(compute=law)
+    several, one = (per_owner(each.compute, 2) for each in (scenario.network, scenario))
+    for whole, single in zip(several, one, strict=True):
+        for name in ("mean", "variance", "third", "least"):
+            assert getattr(whole, name) == pytest.approx(3 * getattr(single, name), rel=1e-12)
+        assert whole.instant == single.instant
+
+
+def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
+    several, one = load(SCENE, PLD)[0], load(SCENE, (*OF_ONE, *PLD))[0]
+    mine, due = (
+        spending_columns(each.accountant, [SimpleNamespace(released=np.array(released))])
+        for each, released in ((several, [2, 1]), (one, [6, 3]))
+    )
+    assert np.array_equal(mine["delta"], due["delta"])
+    assert np.array_equal(mine["answers"] * 3, due["answers"])
+    gaussian = load(SCENE, GAUSSIAN)[0].accountant
+    rho = 1 / (2 * np.square(gaussian.multiplier))
+    assert gaussian.zcdp(np.array([2, 1])) == pytest.approx(rho * [6, 3], rel=1e-12)
+
+
+SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (('privacy.sensitivity.kind="declared"',), "nobody watches a bound on the way"),
+        (("privacy.budget={kind='until-spent', per_answer=0.1}",), "a price is of one gradient"),
+        (("acceptance={kind='clip', bound=1.0}",), "no length of honest differences is known"),
+        (("compute={kind='uniform', low=0.1, high=0.2}",), "have a law with a name"),
+        (("compute={kind='constant', value=5e8}",), "at most 1e9"),
+        (("algorithm.local_steps=0",), "allowed is"),
+        (("algorithm.local_steps=20000",), "allowed is"),
+        (("privacy.observer={kind='model'}", *GAUSSIAN), "answers of one gradient each"),
+        (("privacy.observer={kind='aggregate'}", *GAUSSIAN), "answers of one gradient each"),
+        ((*SERVER, "algorithm.local_steps=2"), "this field is required with local steps"),
+        ((*SERVER, "algorithm.local_step=0.1"), "allowed is nothing without local steps"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
+    with pytest.raises(SpecError) as refused:
+        load(SCENE, settings)[0]
+    assert any(said in str(fault) for fault in refused.value.faults)
+
+
+def test_gradients_are_taken_in_the_box():
+    """Where a bound on records' gradients holds of all models that are asked at."""
+    local = LocalSteps(3, np.array([100.0]), 1.0, 0.5)
+    asked = []
+
+    def ask(at):
+        asked.append(at.copy())
+        return np.ones_like(at)
+
+    local.sent(np.array([0]), np.zeros((1, P)), ask)
+    assert max(np.abs(each).max() for each in asked) == 0.5
+
+
+def test_of_gaussian_gradients_at_one_point_the_sum_tells_all():
+    """The likelihood ratio of all of them is that of their sum, whose noise is √E as large."""
+    rng, scale, count, apart = np.random.default_rng(8), 0.7, 5, np.array([0.3, -0.2])
+    each, whole = (GaussianNoise(np.array([s])) for s in (scale, scale * count**0.5))
+    answers = scale * rng.normal(size=(count, P))
+
+    def ratio(noise, answers, shift):
+        owners = np.zeros(len(answers), dtype=np.int64)
+        other = noise.log_likelihood(owners, np.broadcast_to(shift, answers.shape), answers)
+        return (other - noise.log_likelihood(owners, np.zeros(answers.shape), answers)).sum()
+
+    told = ratio(each, answers, apart)
+    assert told == pytest.approx(ratio(whole, answers.sum(axis=0)[None], count * apart), rel=1e-12)
+
+
+def test_noise_of_another_law_has_the_moments_of_its_variance():
+    found = measure("fedasync", 6, 4000, LaplaceNoise)
+    require(found, error=0.05)
