@@ -607,8 +607,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/observers/views.py",
-        "if alone is not None:",
-        "if False:",
+        ", *known.own(alone)])",
+        "])",
         "what is known exactly is taken from rounded numbers",
         ("tests/unit/privacy/test_views.py",),
     ),

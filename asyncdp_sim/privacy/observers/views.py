@@ -22,18 +22,15 @@ is never too little.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-PRIME = 2**31 - 1
-"""Weights are fractions; a row is new over the fractions if it is modulo a prime, and a row that
-is new is taken for a known one only if this prime divides a certain determinant."""
+from asyncdp_sim.privacy.observers.known import EPS, PRIME, Array, Flags, Known, Numbers
+
 _PRECISE = 1e-4
 """Of a direction: what roundings may amount to, added up as if none cancelled. They do: against
 exact fractions a millionth of that came of them (``tests/unit/privacy/test_views.py``)."""
-_EPS = float(np.finfo(float).eps)
+_LEAST = float(np.finfo(float).tiny)
+_FEW = 8
+"""Nodes that are averaged for all pools at once; more of them for each pool on its own."""
 _NUMBERS = 2**22
 """Numbers that are kept at a time at most, unless one observer needs more."""
 
@@ -109,6 +106,8 @@ def _of_some(rounds: list[Round], noise: Array, pools: Flags) -> Array:
     views = _Views(noise, pools)
     for each in rounds:
         views.hear(each.heard)
+        if not views.learning.any():
+            break
         views.mix(each)
     return np.minimum(views.leverage, 1.0)
 
@@ -124,135 +123,77 @@ class _Views:
         self._left = left[:, :, None] * np.eye(n_nodes)  # (V, M, M), columns in units of noise
         self._off = np.zeros(pools.shape)  # how far rounding may have moved what is unknown of it
         self._exact = np.diag(self._hides.astype(np.int64))  # (M, M), modulo the prime
-        self._known = [_Known(n_nodes, pool | ~self._hides) for pool in pools]
+        self._known = [Known(n_nodes, pool | ~self._hides) for pool in pools]
+        self.learning = np.array([not known.everything for known in self._known])
 
     def hear(self, heard: Numbers) -> None:
-        """Let every pool take in what its members hear from others."""
-        seen: set[tuple[int, int]] = set()
-        for listener, speaker in heard.tolist():
-            for pool in np.flatnonzero(self._pools[:, listener] & ~self._pools[:, speaker]):
-                if (int(pool), speaker) not in seen:
-                    seen.add((int(pool), speaker))
-                    self._learn(int(pool), speaker)
+        """Let every pool that may still learn take in what its members hear from others."""
+        listeners, speakers = heard.T
+        hears = self._pools[:, listeners] & ~self._pools[:, speakers] & self.learning[:, None]
+        pools, places = np.nonzero(hears)
+        pairs = zip(pools.tolist(), speakers[places].tolist(), strict=True)
+        for pool, speaker in dict.fromkeys(pairs):
+            self._learn(pool, speaker)
 
     def _learn(self, pool: int, speaker: int) -> None:
         """Take in a vector: its new direction is known from now on."""
         left, off, known = self._left[pool], self._off[pool], self._known[pool]
         if known.adds(self._exact[speaker]):
-            row, doubt = known.beyond(left[speaker]), off[speaker]
             alone = known.newly_alone()
-            if alone is not None:  # a node's own vector: a direction without any rounding
-                row, doubt = known.beyond(np.eye(1, len(left), alone)[0]), 0.0
-            length = float(np.sqrt(row @ row))
-            if doubt > _PRECISE * length:  # what the row is like is not known
-                self._suppose(pool)
-            else:
-                self._project(pool, row / length, doubt / length + _EPS)
+            if len(alone) == 0 or known.hints(alone):
+                self._turn(pool, [(left[speaker], off[speaker]), *known.own(alone)])
+            self._tell(pool, alone)
         left[speaker], off[speaker] = 0.0, 0.0
+
+    def _turn(self, pool: int, rows: list[tuple[Array, float]]) -> None:
+        """Take the direction in that is new in all of some rows, from the least doubtful one."""
+        known = self._known[pool]
+        new = [(known.beyond(row), doubt) for row, doubt in rows]
+        lengths = [max(float(np.sqrt(row @ row)), _LEAST) for row, _ in new]
+        doubts = [doubt / length + EPS for (_, doubt), length in zip(new, lengths, strict=True)]
+        best = int(np.argmin(doubts))
+        if doubts[best] > _PRECISE:
+            self._tell(pool, known.suppose_all())
+        else:
+            self._project(pool, new[best][0] / lengths[best], doubts[best])
 
     def _project(self, pool: int, direction: Array, doubt: float) -> None:
         """Take a direction out of what is left of all vectors."""
-        left, columns = self._left[pool], np.flatnonzero(direction)
+        left = self._left[pool]
         self.leverage[pool] += direction**2
-        self._known[pool].keep(direction)
-        along = left[:, columns] @ direction[columns]
+        self._known[pool].keep(direction, doubt)
+        along = left @ direction
         rows = np.flatnonzero(along)
-        left[np.ix_(rows, columns)] -= along[rows, None] * direction[columns]
+        left[rows] -= np.outer(along[rows], direction)
         self._off[pool] += 2 * doubt * np.abs(along)
 
-    def _suppose(self, pool: int) -> None:
-        """Take every vector for known that has a part in what was heard: that is never too little.
-
-        Rounding has hidden how much is known of them.
-        """
-        some = self._known[pool].suppose_all()
-        self.leverage[pool, some] = 1.0
-        self._left[pool][:, some] = 0.0
+    def _tell(self, pool: int, nodes: Numbers) -> None:
+        """Take nodes' vectors for known: nothing of them is left in any other."""
+        self.leverage[pool, nodes] = 1.0
+        self._left[pool][:, nodes] = 0.0
+        self.learning[pool] = not self._known[pool].everything
 
     def mix(self, each: Round) -> None:
         """Let vectors be averaged."""
         weights, nodes, sources = each.weights / each.parts, each.nodes, each.sources
-        self._left[:, nodes] = _applied(weights, self._left[:, sources])
-        largest = np.abs(self._left[:, nodes]).max(axis=2)
-        self._off[:, nodes] = self._off[:, sources] @ weights.T + 2 * _EPS * largest
+        off = self._off[:, sources] @ weights.T
+        for pools in [slice(None)] if len(nodes) <= _FEW else np.flatnonzero(self.learning):
+            left = self._left[pools]
+            found = left[..., nodes, :] = _times(weights, left[..., sources, :])
+            self._off[pools][..., nodes] = off[pools] + 2 * EPS * np.abs(found).max(axis=-1)
         exact = _applied_exactly(each.weights, self._exact[sources])
         self._exact[nodes] = exact * pow(each.parts, -1, PRIME) % PRIME
         self._left[self._pools] = 0.0  # a member's own vector is known to it
         self._off[self._pools] = 0.0
 
 
-class _Known:
-    """What a pool knows: rows modulo the prime, reduced, and their directions, orthonormal."""
-
-    def __init__(self, n_nodes: int, blind: Flags) -> None:
-        self._seeing = np.flatnonzero(~blind)
-        self._rows = np.zeros((0, len(self._seeing)), dtype=np.int64)
-        self._pivots = np.zeros(0, dtype=np.int64)
-        self._alone: set[int] = set()
-        self._directions = np.zeros((0, n_nodes))
-
-    def beyond(self, row: Array) -> Array:
-        """Return a row (M,) without what is known of it, and what rounding has left of that."""
-        for _ in range(2):
-            row = row - (self._directions @ row) @ self._directions
-        return row
-
-    def keep(self, direction: Array) -> None:
-        """Keep a direction (M,) of length 1."""
-        self._directions = np.vstack([self._directions, direction])
-
-    def adds(self, row: Numbers) -> bool:
-        """Return whether a row is no combination of those before, and keep it."""
-        if len(self._rows) == len(self._seeing):
-            return False
-        new = row[self._seeing] % PRIME
-        if len(self._rows) > 0:
-            held = new[self._pivots]
-            some = np.flatnonzero(held)
-            taken = held[some, None] * self._rows[some] % PRIME
-            new = (new - taken.sum(axis=0)) % PRIME
-        places = np.flatnonzero(new)
-        if len(places) == 0:
-            return False
-        pivot = int(places[0])
-        new = new * pow(int(new[pivot]), -1, PRIME) % PRIME
-        others = self._rows[:, pivot].copy()
-        some = np.flatnonzero(others)
-        self._rows[some] = (self._rows[some] - others[some, None] * new % PRIME) % PRIME
-        self._rows = np.vstack([self._rows, new])
-        self._pivots = np.append(self._pivots, pivot)
-        return True
-
-    def newly_alone(self) -> int | None:
-        """Return a node whose vector the last row has made known exactly; None where there is none.
-
-        A reduced row that has one number only is such a vector, and no other row is.
-        """
-        single = self._pivots[np.count_nonzero(self._rows, axis=1) == 1].tolist()
-        new = [pivot for pivot in single if pivot not in self._alone]
-        self._alone.update(new)
-        return int(self._seeing[new[-1]]) if len(new) > 0 else None
-
-    def suppose_all(self) -> Numbers:
-        """Take every vector with a part in the rows for known, and return whose they are."""
-        places = np.flatnonzero(self._rows.any(axis=0))
-        self._rows = np.eye(len(self._seeing), dtype=np.int64)[places]
-        self._pivots, self._alone = places, set(places.tolist())
-        some = self._seeing[places]
-        self._directions = np.eye(self._directions.shape[1])[some]
-        return some
-
-
-def _applied(weights: Array, rows: Array) -> Array:
-    """Return W applied to rows (V, b, M) of every pool, by the few that count where most do not."""
-    if np.count_nonzero(weights) > 0.2 * weights.size or weights.shape[0] <= 2:
-        return np.asarray(np.matmul(weights, rows))
+def _times(weights: Array, rows: Array) -> Array:
+    """Return weights @ rows, (b, M) or those of all pools; sparse where most weights are 0."""
+    if rows.ndim > 2 or np.count_nonzero(weights) > 0.2 * weights.size:
+        return np.asarray(weights @ rows)
     from scipy.sparse import csr_array
 
-    sparse, n_pools = csr_array(weights), rows.shape[0]
-    together = rows.transpose(1, 0, 2).reshape(rows.shape[1], -1)
-    found = (sparse @ together).reshape(weights.shape[0], n_pools, rows.shape[2])
-    return np.asarray(found.transpose(1, 0, 2))
+    return np.asarray(csr_array(weights) @ rows)
 
 
 def _applied_exactly(weights: Numbers, rows: Numbers) -> Numbers:
@@ -265,4 +206,4 @@ def _applied_exactly(weights: Numbers, rows: Numbers) -> Numbers:
     return found
 
 
-__all__ = ["PRIME", "Round", "all_at_once", "leverages", "meeting"]
+__all__ = ["Round", "all_at_once", "leverages", "meeting"]

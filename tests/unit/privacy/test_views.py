@@ -1,6 +1,7 @@
 """Views of averaging, against the formula for all that was seen at once."""
 
 from fractions import Fraction
+from time import process_time
 from typing import Any
 
 import networkx as nx
@@ -107,6 +108,26 @@ def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:
     for node in range(N):
         seen = [each[w] for each in powers for w in GRAPHS[name].neighbors(node)]
         assert np.abs(found[node] - at_once(seen, LOUDNESS, {node})).max() < 1e-8
+
+
+MANY = 256
+LARGE = {
+    "ring": nx.cycle_graph(MANY),
+    "grid": nx.convert_node_labels_to_integers(nx.grid_2d_graph(16, 16)),
+    "geometric": nx.random_geometric_graph(MANY, 0.13, seed=2),
+    "complete": nx.complete_graph(MANY),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", LARGE)
+def test_twenty_steps_of_many_nodes_take_less_than_ten_seconds(name: str) -> None:
+    weights, parts = averaged(LARGE[name])
+    began = process_time()
+    leverages([all_at_once(weights, parts)] * 20, np.linspace(1.0, 3.0, MANY), alone(MANY))
+    taken = process_time() - began
+    print(f"{name}: {taken:.1f} s")
+    assert taken < 10
 
 
 @EACH
