@@ -7,6 +7,7 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
+    NoCache,
     Settings,
     Workers,
     attack_count,
@@ -49,6 +50,7 @@ def audit_command(
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
+    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Attack a scenario's privacy, for lower bounds on its ε."""
     from asyncdp_sim.audits import audit, audit_one_run

@@ -9,6 +9,7 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
+    NoCache,
     Only,
     Settings,
     Without,
@@ -90,6 +91,7 @@ def forecast_command(
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
+    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Say how good, how soon, and who profits, without training.
 

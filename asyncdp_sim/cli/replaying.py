@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, Workers
+from asyncdp_sim.cli.options import AllowCode, NoCache, Workers
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note
 from asyncdp_sim.progress.line import drawn
 
@@ -18,6 +18,7 @@ def replay_command(
         typer.Option("--set", help="Where a file lies now: data.path=…", metavar="PATH=VALUE"),
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
+    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Make a result or a sweep again, and compare all of it."""
     from asyncdp_sim.sweeps import reproduce_all

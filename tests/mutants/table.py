@@ -419,6 +419,34 @@ MUTANTS = (
     ),
     # data
     Mutant(
+        "asyncdp_sim/data/kept/form.py",
+        "if found.hexdigest() != promised:",
+        "if len(found.hexdigest()) != len(promised):",
+        "kept records are taken for whole whatever their digest",
+        ("tests/unit/data/test_kept_records.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/kept/form.py",
+        'if content["key"] != key:',
+        'if len(content["key"]) != len(key):',
+        "records kept for another scenario are taken for this one's",
+        ("tests/unit/data/test_kept_records.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/kept/origin.py",
+        "records, streams.seed)",
+        "records)",
+        "records of another seed are taken for this one's",
+        ("tests/unit/data/test_kept_records.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/kept/cache.py",
+        "key=lambda each: each[0].st_mtime_ns, reverse=True)",
+        "key=lambda each: each[0].st_mtime_ns)",
+        "the newest records make room for the oldest",
+        ("tests/unit/data/test_kept_records.py",),
+    ),
+    Mutant(
         "asyncdp_sim/data/tables/preprocessing.py",
         "(np.sqrt(len(rows)) / singular)",
         "(np.sqrt(len(rows) - 1) / singular)",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
+from asyncdp_sim.data.kept import drawn_once
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.named_columns import raw_values
@@ -85,9 +86,10 @@ class DeclaredData(TableRecipe):
     ) -> Dataset:
         self._require_owners(n_owners, records)
         if self.path is None:
-            drawn, values_of = self._twin(n_owners, records, streams)
-            table = drawn if swap is None else swap.in_table(drawn)
-            return self._dataset(table, values_of, n_owners, records, streams, None, swap, None)
+            asked = (n_owners, records, streams)
+            if swap is not None:
+                return self._drawn(*asked, swap)
+            return drawn_once(self, self.features, *asked, partial(self._drawn, *asked))
         frame, encode, notes = self._read(self.path)
         places = FileRows.of(self.path, frame)
         frame.index = range(len(frame))
@@ -105,6 +107,18 @@ class DeclaredData(TableRecipe):
             swap,
             places,
         )
+
+    def _drawn(
+        self,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams | Scope,
+        swap: Swap | None = None,
+    ) -> Dataset:
+        """Return records of the synthetic twin."""
+        drawn, values_of = self._twin(n_owners, records, streams)
+        table = drawn if swap is None else swap.in_table(drawn)
+        return self._dataset(table, values_of, n_owners, records, streams, None, swap, None)
 
     def _rows_in_turn(self, n_owners: int, records: tuple[int, ...] | None) -> int:
         """Return how many rows a twin without raw columns has before the public ones.
