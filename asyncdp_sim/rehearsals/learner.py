@@ -30,7 +30,7 @@ from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
 RESOLUTION = 100
 """The shortest mean duration is so many times what the machine takes for an exchange besides."""
 _NULLS = 60
-"""Exchanges that are made to measure that, in all, and at least one with each owner."""
+"""Exchanges that are made to measure that, in all; one with each owner where nothing hangs on it."""
 _AWHILE = 1.0
 """Seconds after which a null exchange is made once more."""
 _PATIENCE = 5.0
@@ -177,7 +177,8 @@ class LearnerPeer:
         """Return the seconds that null exchanges take beyond what owners sleep, one by one."""
         self._require_whole()
         n_owners = self._order.network.n_owners
-        each, seconds = -(-_NULLS // n_owners), list[float]()
+        each = -(-_NULLS // n_owners) if self._order.unit is None else 1
+        seconds = list[float]()
         while len(seconds) < each * n_owners:
             took = await self._null_exchange(len(seconds) % n_owners + 1)
             if took is not None:
