@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "run": Command("running", "Simulate one scenario and learn; write a result directory."),
     "rehearse": Command(
-        "rehearsing", "Execute one scenario by real processes over TCP, beside its simulation."
+        "running", "Execute one scenario by real processes over TCP, beside its simulation."
     ),
     "sweep": Command("sweeping", "Run every cell of a sweep, or those that are left."),
     "plot": Command("plotting", "Draw the figures of results into DIR/figures."),

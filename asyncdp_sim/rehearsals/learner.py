@@ -30,7 +30,7 @@ from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
 RESOLUTION = 100
 """The shortest mean duration is so many times what the machine takes for an exchange besides."""
 _NULLS = 60
-"""Exchanges that are made to measure that, in all; one with each owner where nothing hangs on it."""
+"""Exchanges that measure that, in all; one with each owner where nothing hangs on it."""
 _AWHILE = 1.0
 """Seconds after which a null exchange is made once more."""
 _PATIENCE = 5.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.errors import Fault, InvariantError, ResultError
 from asyncdp_sim.learning.fused.learn import CellTask
 from asyncdp_sim.learning.released import ReleasedAnswers
 from asyncdp_sim.learning.replay import fold
@@ -63,7 +63,7 @@ def learn_released(
 def _recorded(directory: Path, scenario: Scenario, count: int) -> tuple[Trace, ...]:
     try:
         traces = read_traces(directory / "traces", scenario.participants(()))
-    except (OSError, ValueError, KeyError):
+    except (ResultError, InvariantError):
         traces = ()
     if len(traces) != count:
         fault = Fault("", "no readable traces", "allowed is a result directory")
