@@ -134,7 +134,7 @@ class Writer:
 
     def files(self) -> list[Path]:
         """Return the files that are built."""
-        return list(self._partial.iterdir())
+        return [path for path in self._partial.rglob("*") if path.is_file()]
 
     def appear(self) -> None:
         """Rename the directory to its final place."""
@@ -167,6 +167,10 @@ class Writer:
             metadata = label.metadata_of_network() if of_network else label.metadata()
         write_into(self._partial, name, columns, metadata, self._room, on_disk=False)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
+
+    def room(self, name: str, fill: Callable[[Path], None]) -> None:
+        """Have a directory inside this one written, which must not exist yet."""
+        fill(self._partial / name)
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
         """Write a text file piece by piece."""

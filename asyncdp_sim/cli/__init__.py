@@ -44,6 +44,9 @@ COMMANDS = {
         "forecasting", "Say how good, how soon, and who profits, without training."
     ),
     "run": Command("running", "Simulate one scenario and learn; write a result directory."),
+    "rehearse": Command(
+        "running", "Execute one scenario by real processes over TCP, beside its simulation."
+    ),
     "sweep": Command("sweeping", "Run every cell of a sweep, or those that are left."),
     "plot": Command("plotting", "Draw the figures of results into DIR/figures."),
     "report": Command("reporting", "Write one page of a result or a sweep."),

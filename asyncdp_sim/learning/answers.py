@@ -13,11 +13,20 @@ Exact = Callable[[Turn, Array], Array]
 """From who answers, and queries (r, p), to the exact gradients (r, p)."""
 Change = Callable[[Indices, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
+Draw = Callable[[np.random.Generator, int], Array]
+"""From a stream and a count to its next rows (count, width)."""
 
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
+
+
+class Drawn(Protocol):
+    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
+
+    def following(self, rows: Indices | None) -> Array:
+        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
 class Batches(Protocol):
@@ -207,14 +216,18 @@ class Answers:
         self._reply = reply
         self._local = local
         self._changes = reply.changes
-        self._noise = _Rows(
+        self._noise = self.rows(
             reply.noise_of(replicates),
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
         self._exact = _exact_over_all(reply)
         if reply.sample is not None:
-            self._exact = _exact_over(reply.sample, replicates)
+            self._exact = self._exact_over(reply.sample, replicates)
+
+    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> Drawn:
+        """Return what gives the rows that answers are drawn by, here one after another."""
+        return _Rows(sources, draw, width)
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
@@ -248,16 +261,15 @@ class Answers:
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
         return self._reply.noise.hide(owners, exact, rows)
 
+    def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
+        """Return gradients over samples, whose numbers are drawn answer by answer."""
+        sources = [scope.generator(sample.stream) for scope in replicates]
+        draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
+        return lambda turn, points: sample.gradient(turn.owners, points, draws.following(turn.rows))
+
 
 def _exact_over_all(reply: Reply) -> Exact:
     return lambda turn, points: reply.gradients.gradient(turn.owners, points)
-
-
-def _exact_over(sample: Sampling, replicates: Sequence[Scope]) -> Exact:
-    """Return gradients over samples, whose numbers are drawn answer by answer."""
-    sources = [scope.generator(sample.stream) for scope in replicates]
-    draws = _Rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
-    return lambda turn, points: sample.gradient(turn.owners, points, draws.following(turn.rows))
 
 
 class OnceAnswers(Answers):
@@ -295,7 +307,7 @@ class _Rows:
     def __init__(
         self,
         sources: Sequence[np.random.Generator],
-        draw: Callable[[np.random.Generator, int], Array],
+        draw: Draw,
         width: int,
     ) -> None:
         self._sources = sources
@@ -332,6 +344,8 @@ __all__ = [
     "AcceptanceRule",
     "Answers",
     "Batches",
+    "Draw",
+    "Drawn",
     "Gradients",
     "Noise",
     "OnceAnswers",

@@ -66,9 +66,13 @@ def fold(
     replicates: Sequence[Scope],
     asks: Asks = "average",
     *,
+    given: Answers | None = None,
     advance: Advance | None = None,
 ) -> Trajectory:
-    """Fold an algorithm over traces, answer by answer; the definition of :func:`replay`."""
+    """Fold an algorithm over traces, answer by answer; the definition of :func:`replay`.
+
+    ``given`` gives the owners' answers, where their noise is not of the replicates' streams.
+    """
     steps, reply, record_every = cell.steps, cell.reply, cell.record_every
     per_update = steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
@@ -76,7 +80,7 @@ def fold(
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     apart = steps.several_servers
-    answers = answers_of(steps, reply, replicates)
+    answers = answers_of(steps, reply, replicates) if given is None else given
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
     schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)

@@ -49,7 +49,7 @@ class Builder:
         self._learner = learner
         self._medium = medium
         self._streams = streams
-        self._policy = _policy(network)
+        self._policy = policy_of(network)
         self._known: dict[int, Owner] | None = {} if shared else None
         crowd = streams.within("crowd") if shared else None
         self._stages = tuple(_stages(network, streams, crowd))
@@ -189,7 +189,8 @@ def _is_plain(network: Network) -> bool:
     return sure and channel.contended is None and not acknowledged(network.latency.acknowledgement)
 
 
-def _policy(network: Network) -> DeliveryPolicy:
+def policy_of(network: Network) -> DeliveryPolicy:
+    """Return how owners of a network deal with what goes wrong."""
     channel = network.channel
     shared = channel.contended
     policy = replace(

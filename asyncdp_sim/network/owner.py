@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Waiting
+from asyncdp_sim.network.delivery.policy import Losses
 from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import Broadcast, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange
@@ -23,6 +24,7 @@ class Carrier(Protocol):
     """Carries an owner's messages where they can go wrong: a :class:`~.link.Link`."""
 
     carries_requests: bool
+    losses: Losses
 
     def ask(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it is on its way to the learner."""

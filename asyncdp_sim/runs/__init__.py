@@ -12,6 +12,7 @@ from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.finished import finished
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.recorded.relearning import relearned
 from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, one_thread, processes
@@ -125,6 +126,8 @@ def reproduce(
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
 
+    A rehearsal's processes do not come again: what is learned over its trace is.
+
     Parameters
     ----------
     directory : Path
@@ -153,8 +156,12 @@ def reproduce(
     before = read_manifest(directory, "summary")
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         numbers = numbers_of(directory, scenario)
-        how: Any = {"workers": workers, "events": before["events"] is True, "progress": progress}
-        outcome = run(scenario, **how, numbers=numbers)
+        if "measured" in before:
+            outcome = relearned(scenario, directory, before["measured"], numbers)
+        else:
+            kept_events = before["events"] is True
+            how: Any = {"workers": workers, "events": kept_events, "progress": progress}
+            outcome = run(scenario, **how, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)
         for note in require_same(directory, again):

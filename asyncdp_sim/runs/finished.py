@@ -15,7 +15,7 @@ _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "mo
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
-def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
+def finished(scenario: Scenario, directory: Path, *, events: bool, measured: bool = False) -> bool:
     """Return whether the result of a scenario is in a directory; if not, the directory is free.
 
     The same scenario is the same as resolved: every field, the seed and the replicates among them,
@@ -29,6 +29,8 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     directory : Path
     events : bool
         Whether every event is to be there.
+    measured : bool
+        Whether it is to be a rehearsal, and not a simulation.
 
     Raises
     ------
@@ -44,6 +46,9 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     manifest, asked = read_manifest(directory), described(scenario)
     if "summary" not in manifest:
         require_free(directory)
+    if ("measured" in manifest) is not measured:
+        which = "a simulation" if measured else "a rehearsal, not a simulation"
+        raise ResultError([Fault("--out", f"an existing path, {which}", _ALLOWED)], str(directory))
     differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
     whole = manifest.get("replicates") == list(all_numbers(scenario))
     if len(differ) > 0 or not whole:

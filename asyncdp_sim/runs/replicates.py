@@ -112,7 +112,7 @@ def learn_all(
     sizes = [len(tasks) * _updates(some) for some in recorded]
     told = _told(progress, LEARNING, sizes)
     done = run_map(partial(_replay_block, tasks, seed), replicates, recorded, **told)
-    return [_joined(each) for each in zip(*done, strict=True)]
+    return [joined(each) for each in zip(*done, strict=True)]
 
 
 def live_all(
@@ -131,7 +131,7 @@ def live_all(
     told = _told(progress, "simulating runs that learn", [len(part) for part in parts])
     done = run_map(partial(_live_block, network, task, seed, events=events), parts, **told)
     traces = [trace for part, _ in done for trace in part]
-    return traces, _joined([learned for _, learned in done])
+    return traces, joined([learned for _, learned in done])
 
 
 def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[Numbers]:
@@ -152,13 +152,14 @@ def _updates(traces: Sequence[Trace]) -> int:
     return sum(trace.n_updates for trace in traces)
 
 
-def _scopes(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None) -> list[Scope]:
+def scopes_of(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None) -> list[Scope]:
+    """Return the streams of replicates, none of them handed out."""
     streams = Streams(seed)
     return [streams.within("replicate", number).of_owners(owners) for number in numbers]
 
 
 def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
-    return simulate_each(network, _scopes(seed, numbers), events=events)
+    return simulate_each(network, scopes_of(seed, numbers), events=events)
 
 
 def _replay_block(
@@ -168,7 +169,7 @@ def _replay_block(
     traces: Sequence[Trace],
     advance: Advance | None = None,
 ) -> list[Learned]:
-    watches = [_watch(task) for task in tasks]
+    watches = [watch_of(task) for task in tasks]
     cells = [
         CellTask(task.steps, task.reply, task.record_every, watch)
         for task, watch in zip(tasks, watches, strict=True)
@@ -177,11 +178,11 @@ def _replay_block(
     for place, path in replay_together(
         traces,
         cells,
-        lambda: _scopes(seed, numbers, tasks[0].owner_numbers),
+        lambda: scopes_of(seed, numbers, tasks[0].owner_numbers),
         tasks[0].asks,
         advance,
     ):
-        found[place] = _judged(tasks[place], path, traces, numbers, watches[place])
+        found[place] = judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
 
 
@@ -189,24 +190,26 @@ def _live_block(
     network: Network, task: Task, seed: int, numbers: Numbers, *, events: bool
 ) -> tuple[list[Trace], Learned]:
     traces, learned = [], []
-    for number, scope in zip(numbers, _scopes(seed, numbers, task.owner_numbers), strict=True):
+    for number, scope in zip(numbers, scopes_of(seed, numbers, task.owner_numbers), strict=True):
         how = (task.steps, task.reply, scope, task.record_every, task.asks)
-        watch = _watch(task)
+        watch = watch_of(task)
         live = LiveLearning(*how, trigger=task.trigger, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
         live.show(trace)
         traces.append(trace)
-        learned.append(_judged(task, live.trajectory(), [trace], [number], watch))
-    return traces, _joined(learned)
+        learned.append(judged(task, live.trajectory(), [trace], [number], watch))
+    return traces, joined(learned)
 
 
-def _watch(task: Task) -> Watch | None:
+def watch_of(task: Task) -> Watch | None:
+    """Return who looks at queries, where a bound was declared."""
     return None if task.watched is None else Watch(task.watched)
 
 
-def _judged(
+def judged(
     task: Task, path: Trajectory, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
 ) -> Learned:
+    """Judge where models have gone, one replicate per trace."""
     curves = []
     for row, (number, trace) in enumerate(zip(numbers, traces, strict=True)):
         ks, models = path.ks(row), path.models(row)
@@ -237,7 +240,8 @@ def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArra
     return found | {f"held_out_{s.name}": each for s, each in judge.scored(models).items()}
 
 
-def _joined(parts: Sequence[Learned]) -> Learned:
+def joined(parts: Sequence[Learned]) -> Learned:
+    """Return what was learned in several parts of a run as one."""
     names = ("curve", "starts", "models", "clipped")
     tables = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     met = [part.met for part in parts if part.met is not None]
@@ -248,7 +252,11 @@ __all__ = [
     "CURVE",
     "LEARNING",
     "Learned",
+    "joined",
+    "judged",
     "learn_all",
     "live_all",
+    "scopes_of",
     "simulate_all",
+    "watch_of",
 ]

@@ -64,7 +64,7 @@ def executor(workers: int) -> Iterator[Executor]:
             yield InProcess()
         return
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin)
     try:
         yield Carrying(pool)
     except BrokenProcessPool:
@@ -118,7 +118,7 @@ def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
     on_done(place)
 
 
-def _begin() -> None:
+def begin() -> None:
     """Set up a worker: one BLAS thread, no ear for Ctrl-C, and no life after its parent's."""
     threadpool_limits(1, "blas")
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -32,6 +32,7 @@ from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.runs.problem import Problem
+from asyncdp_sim.runs.recorded.traces import write_traces
 from asyncdp_sim.runs.scored import ScoredOnAll
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace.timeline import write_timeline
@@ -95,6 +96,8 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
             write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers
         )
         writer.stream("timeline.json", timeline)
+    if outcome.measured is not None:  # no simulation makes it again
+        writer.room("traces", partial(write_traces, traces, metadata={}, owners=who, whole=True))
     writer.scenario(outcome.scenario)
     writer.json("manifest.json", said)
     others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
@@ -124,6 +127,7 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "loop": loop(outcome.traces),
+        **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [asdict(each) for each in predict(outcome.scenario.network)],
         "rests_on": rests_on(

@@ -201,7 +201,7 @@ class Recorder:
         if self._counted is not None:
             owners["attempts"] += self._counted[1:]
             owners["refused"] += self._counted[1:]
-        owners["online"] = self._online(end_tick)
+        owners["online"] = self.online_shares(end_tick)
         return Trace(
             end_tick=end_tick,
             exchanges=self._exchanges(),
@@ -228,7 +228,7 @@ class Recorder:
         rows["outcome"][unused] = ExchangeOutcome.buffered
         return rows
 
-    def _online(self, end_tick: int) -> npt.NDArray[np.float64]:
+    def online_shares(self, end_tick: int) -> npt.NDArray[np.float64]:
         """Return the share of the run, or of its ticks, that each owner was online."""
         dark = np.array(self._offline_ticks[1:])
         for owner, since in self._offline_since.items():

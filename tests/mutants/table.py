@@ -162,8 +162,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/network/delivery/link.py",
-        "return self._policy.newest_only and exchange.read_tick < newest.read_tick",
-        "return self._policy.newest_only and exchange.read_k < newest.read_k",
+        "return self.policy.newest_only and exchange.read_tick < newest.read_tick",
+        "return self.policy.newest_only and exchange.read_k < newest.read_k",
         "a query is superseded only where an update came between",
         ("tests/ordering/test_goldens.py",),
     ),
@@ -965,5 +965,41 @@ MUTANTS = (
         "return np.ceil(ticks, out=ticks).astype(np.int64)",
         "durations are rounded up",
         ("tests/verification/test_resolution.py",),
+    ),
+    # rehearsals
+    Mutant(
+        "asyncdp_sim/rehearsals/releases.py",
+        "for _ in range(self._charges.count):",
+        "for _ in range(0):",
+        "an owner that is started again hides its next answers by noise that it has used",
+        ("tests/rehearsals/test_cut_off.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/rehearsals/releases.py",
+        "        self._charges.charge(message, tick)\n",
+        "        self._charges.count += 1\n",
+        "an answer is counted, and not written down before it leaves",
+        ("tests/rehearsals/test_cut_off.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/rehearsals/serving.py",
+        "        if not self._locked:\n",
+        "        if len(self._waiting) == 0:\n",
+        "a learner that is locked serves whoever asks",
+        ("tests/rehearsals/test_semantics.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/rehearsals/owner.py",
+        "        if self._reserved < self._releases.left:\n",
+        "        if self._releases.left > 0:\n",
+        "jobs under way do not count against what an owner may still release",
+        ("tests/rehearsals/test_semantics.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/released.py",
+        "found.append([rank[message] for message in used])",
+        "found.append([place for place, _ in enumerate(used)])",
+        "answers that were lost use up no noise",
+        ("tests/rehearsals/test_semantics.py",),
     ),
 )

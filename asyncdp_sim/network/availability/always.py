@@ -16,6 +16,7 @@ class Always(AvailabilityKind):
 
     always_online = True
     all_return = True
+    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = True
 

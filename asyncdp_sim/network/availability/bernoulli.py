@@ -29,6 +29,7 @@ class Bernoulli(AvailabilityKind):
 
     always_online = False
     all_return = False
+    rehearsed = True
     drawn_per_tick = True
     keeps_poisson = True
 

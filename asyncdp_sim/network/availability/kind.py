@@ -43,6 +43,8 @@ class AvailabilityKind(Kind):
     """Whoever is asked while offline is online again later, and answers then."""
     drawn_per_tick: ClassVar[bool]
     """Whether an owner is online is drawn for each tick of its clock (or each query)."""
+    rehearsed: ClassVar[bool] = False
+    """Whether owners that are real processes can come and go so, each by its own streams."""
     keeps_poisson: ClassVar[bool]
     """Ticks of a Poisson clock that find their owner online are a Poisson process."""
 

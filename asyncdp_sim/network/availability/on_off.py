@@ -41,6 +41,7 @@ class OnOff(AvailabilityKind):
 
     always_online = False
     all_return = True
+    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
 

@@ -68,8 +68,8 @@ class Link:
     ) -> None:
         self._owner = owner
         self._learner = learner
-        self._policy = policy
-        self._losses = losses
+        self.policy = policy
+        self.losses = losses
         self._port = port
         self._backoff = backoff
         self._vanishes = policy.vanishes
@@ -81,7 +81,7 @@ class Link:
     def ask(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it is on its way to the learner."""
         owner, learner = self._owner, self._learner
-        airtime, fate = self._policy.request_ticks, None
+        airtime, fate = self.policy.request_ticks, None
         if self._port is not None and airtime is not None:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port.transmit(airtime, lambda: True, deferred)
@@ -89,7 +89,7 @@ class Link:
             learner.miss(owner.number, message, CHANNEL_BUSY)
         elif fate is COLLIDED:
             learner.miss(owner.number, message, COLLISION)
-        elif _lost(self._losses.request):
+        elif _lost(self.losses.request):
             learner.miss(owner.number, message, NOISE)
         else:
             return True
@@ -97,7 +97,7 @@ class Link:
 
     def patience(self, exchange: Exchange) -> Patience | None:
         """Return the learner's timer for an exchange that begins now, if it has one."""
-        ticks = self._policy.timeout_ticks
+        ticks = self.policy.timeout_ticks
         return None if ticks is None else Patience(self._learner, exchange, ticks)
 
     def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
@@ -109,7 +109,7 @@ class Link:
     def hears(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
-        lost = self._losses.query
+        lost = self.losses.query
         if lost is not None and next(lost):
             event(QUERY_LOST, number, message, detail=NOISE)
         elif self._vanishes and self._owner.offline_reasons > 0:
@@ -122,7 +122,7 @@ class Link:
 
     def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
         """Compute and send until the answer has arrived or nothing is left to try."""
-        owner, learner, policy = self._owner, self._learner, self._policy
+        owner, learner, policy = self._owner, self._learner, self.policy
         kernel, outcome, compute = learner.kernel, ABANDONED, True
         for tries in range(1, policy.attempts + 1):
             if compute and owner.compute is not None:
@@ -174,7 +174,7 @@ class Link:
         owner, learner = self._owner, self._learner
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
-        fate = yield from port.transmit(self._policy.answer_ticks or 1, begun, deferred)
+        fate = yield from port.transmit(self.policy.answer_ticks or 1, begun, deferred)
         if fate is KEPT:
             return None
         if fate is COLLIDED:
@@ -189,7 +189,7 @@ class Link:
 
     def _survives(self, exchange: Exchange) -> bool:
         """Return whether a transmission that ends now is not lost on the way."""
-        lost = self._losses.answer
+        lost = self.losses.answer
         if lost is None or not next(lost):
             return True
         said = (exchange.owner, exchange.message, exchange.transmissions, NOISE)
@@ -224,7 +224,7 @@ class Link:
         return exchange.outcome
 
     def _superseded(self, exchange: Exchange, newest: Broadcast) -> bool:
-        return self._policy.newest_only and exchange.read_tick < newest.read_tick
+        return self.policy.newest_only and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
         """Wait to hear that the answer arrived; send it again while that message is lost."""
@@ -235,11 +235,11 @@ class Link:
                 if owner.acknowledgement is not None:
                     wait = next(owner.acknowledgement)
                     yield learner.kernel.tick + wait, QUERY_ARRIVES
-                if not _lost(self._losses.acknowledgement):
+                if not _lost(self.losses.acknowledgement):
                     return
                 number, message = owner.number, exchange.message
                 learner.event(ACKNOWLEDGEMENT_LOST, number, message)
-            if tries == self._policy.attempts:
+            if tries == self.policy.attempts:
                 return
             if self._backoff is not None:
                 yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
@@ -281,7 +281,7 @@ class Link:
         """Free the learner, unless it has freed itself."""
         if patience is not None:
             patience.end()
-        if self._policy.locks and exchange.ended is None:
+        if self.policy.locks and exchange.ended is None:
             self._learner.lock.release()
 
     def _deferred(self, message: int, attempt: int) -> None:

@@ -150,6 +150,10 @@ class Exchanges:
             self.idle.fire(self.kernel.tick, TURN)
             self.idle = None
 
+    def unfinished(self) -> list[Exchange]:
+        """Return the exchanges that were given up or are open, and whose end is not known."""
+        return [*self._given_up.values(), *self.open.values()]
+
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
         elsewhere = self.kept_elsewhere(end_tick)
@@ -157,7 +161,7 @@ class Exchanges:
             said = (exchange.owner, exchange.message, exchange.transmissions)
             self.event(EventKind.answer_discarded, *said, Detail.unopened)
             exchange.outcome = ExchangeOutcome.discarded
-        for exchange in (*elsewhere, *self._given_up.values(), *self.open.values()):
+        for exchange in (*elsewhere, *self.unfinished()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
                 exchange.release_tick = ended[0]

@@ -21,6 +21,8 @@ from asyncdp_sim.units import TICKS_PER_UNIT
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
+Serving = Literal["alone", "at once", "in rounds"]
+"""A learner of a rehearsal talks to one owner at a time, to whoever asks, or asks all itself."""
 
 
 class ProtocolKind(Kind):
@@ -44,6 +46,8 @@ class ProtocolKind(Kind):
     """The next exchange begins the moment that one ends, whatever came of it."""
     own_network: ClassVar[bool] = False
     """Little else fits it: what does not is told before all other faults, and alone."""
+    rehearsed: ClassVar[Serving | None] = None
+    """How real processes do the same; None where they cannot."""
     fresh: ClassVar[str]
     """Why no update comes between a read and its use, whatever takes time; else empty."""
     dependent: ClassVar[str]
@@ -123,6 +127,19 @@ class ProtocolKind(Kind):
     def busy_learner(self) -> str:
         """Why a busy learner does not refuse a request once for all; empty where it does."""
         return ""
+
+    @property
+    def waits(self) -> tuple[float, ...]:
+        """How long somebody waits before it goes on without the other, or tries again, on average.
+
+        In time units.
+        """
+        return ()
+
+    @property
+    def queues(self) -> bool:
+        """Whether requests wait while the learner is busy, first come first served."""
+        return False
 
     def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
         """Return whether a request to a locked learner is refused at the tick, and all is over."""

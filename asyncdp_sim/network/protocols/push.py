@@ -41,6 +41,7 @@ class Push(ProtocolKind):
     reads_early = False
     update_of = "answer"
     loses_nothing = False
+    rehearsed = "at once"
     fresh = ""
     dependent = ""
 

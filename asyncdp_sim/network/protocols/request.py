@@ -51,6 +51,7 @@ class Request(ProtocolKind):
     reads_early = False
     update_of = "answer"
     loses_nothing = False
+    rehearsed = "alone"
     fresh = "as the lock has it"
     dependent = ""
 
@@ -98,7 +99,7 @@ class Request(ProtocolKind):
             found.append(Fault("retry", given, 'busy = "retry" needs a law with a positive mean'))
         if self.busy != "retry" and self.retry is not None:
             found.append(Fault("retry", "a law", 'allowed is nothing unless busy = "retry"'))
-        if self.own_tick == "queue" and self.busy != "queue":
+        if self.own_tick == "queue" and not self.queues:
             found.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
         if self.offline == "vanish" and self.timeout is None:
             allowed = "owners that vanish need a timeout, or the learner waits for ever"
@@ -136,7 +137,7 @@ class Request(ProtocolKind):
     @property
     @override
     def plain(self) -> bool:
-        return self.busy != "queue" and self.timeout is None
+        return not self.queues and self.timeout is None
 
     @property
     @override
@@ -154,6 +155,17 @@ class Request(ProtocolKind):
         said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
         return said.get(self.busy, "")
 
+    @property
+    @override
+    def waits(self) -> tuple[float, ...]:
+        again = () if self.retry is None else (self.retry.mean,)
+        return again if self.timeout is None else (*again, self.timeout)
+
+    @property
+    @override
+    def queues(self) -> bool:
+        return self.busy == "queue"
+
     @override
     def refuses_at_once(self, network: Any) -> bool:
         law = network.latency.request
@@ -165,11 +177,11 @@ class Request(ProtocolKind):
 
     @override
     def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        return lock.exchanges(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
+        return lock.exchanges(facts, queues=self.queues, asks_anew=not self.one_each)
 
     @override
     def waiting(self, facts: Facts) -> Iterator[Prediction]:
-        return lock.waiting(facts, queues=self.busy == "queue", asks_anew=not self.one_each)
+        return lock.waiting(facts, queues=self.queues, asks_anew=not self.one_each)
 
     @override
     def delivery_policy(self) -> DeliveryPolicy:
@@ -236,7 +248,7 @@ class Request(ProtocolKind):
         heard = not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if not heard or (learner.lock.held and self.busy != "queue"):
+        if not heard or (learner.lock.held and not self.queues):
             if heard:
                 learner.refuse(number, message)
             owner.answers_reserved -= 1

@@ -46,6 +46,7 @@ class Rounds(ProtocolKind):
     reads_early = False
     update_of = "round"
     loses_nothing = False
+    rehearsed = "in rounds"
     fresh = "a round's answers are all of the newest model"
     dependent = ""
 
@@ -73,6 +74,11 @@ class Rounds(ProtocolKind):
     @override
     def round_deadline(self) -> float | None:
         return self.deadline
+
+    @property
+    @override
+    def waits(self) -> tuple[float, ...]:
+        return () if self.deadline is None else (self.deadline,)
 
     @property
     @override

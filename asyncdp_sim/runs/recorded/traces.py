@@ -1,4 +1,4 @@
-"""The traces of a network, kept with a sweep so that they are simulated once."""
+"""Traces on disk: of a network, so that a sweep simulates it once; or of a rehearsal."""
 
 from collections.abc import Sequence
 from pathlib import Path

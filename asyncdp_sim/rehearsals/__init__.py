@@ -1,0 +1,141 @@
+"""Rehearsals: a scenario executed by real processes that talk over TCP on this machine."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.progress import Progress, beginning
+from asyncdp_sim.rehearsals.crew import crew
+from asyncdp_sim.rehearsals.learner import Rehearsed
+from asyncdp_sim.rehearsals.orders import Order, shortest_duration
+from asyncdp_sim.rehearsals.refused import require_rehearsable
+from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.recorded.relearning import accounted
+from asyncdp_sim.runs.replicates import joined
+from asyncdp_sim.runs.workers import one_thread
+from asyncdp_sim.scenario import Scenario
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A rehearsal, and the simulation of the same scenario.
+
+    Attributes
+    ----------
+    measured, simulated : RunResult
+    unit : float
+        Seconds that a unit of time took.
+    excess : array of float (m,)
+        Seconds of each exchange that ended in its answer, beyond what its owner slept.
+    null : array of float (n,)
+        The same of null exchanges, one by one before the run.
+    """
+
+    measured: RunResult
+    simulated: RunResult
+    unit: float
+    excess: Array
+    null: Array
+
+
+def rehearse(
+    scenario: Scenario, *, unit: float | None = None, progress: Progress | None = None
+) -> Rehearsal:
+    """Execute a scenario by real processes, and simulate it.
+
+    The learner and every owner are processes of this machine that talk over TCP. What a simulation
+    draws is drawn from the same streams; times are slept, losses are made by whom they befall.
+    Models are learned by the answers that arrive; the noise of an owner's j-th answer is row j of
+    its own stream ``("replicate", r, "owner", i, "noise")``.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out.
+    unit : float, optional
+        Seconds that a unit of time takes, > 0. Absent: so many that the shortest mean duration is
+        100 times what the machine takes for an exchange besides.
+    progress : Progress, optional
+        Told how far it has come.
+
+    Raises
+    ------
+    SpecError
+        If it cannot be rehearsed, naming what is in the way.
+    DataError
+        If a data file is not what the scenario says, or an optimum is not found.
+    MachineError
+        If the learner's process is killed.
+    """
+    scenario = scenario.base()
+    require_rehearsable(scenario)
+    dataset = build_dataset(scenario)
+    simulated = run(scenario, dataset=dataset, progress=progress)
+    with one_thread():
+        ready = Ready.of(scenario, dataset)
+        parts, restarts = _replicates(ready, unit, progress)
+        measured = _told(parts, restarts)
+        traces = [part.trace for part in parts]
+        learned = joined([part.learned for part in parts])
+        outcome = accounted(ready, all_numbers(scenario), traces, learned, measured)
+    excess = np.concatenate([part.excess for part in parts])
+    return Rehearsal(outcome, simulated, parts[0].unit, excess, parts[0].null)
+
+
+def _replicates(
+    ready: Ready, unit: float | None, progress: Progress | None
+) -> tuple[list[Rehearsed], int]:
+    """Rehearse one replicate after the other, with units of one length."""
+    scenario = ready.scenario
+    parts, restarts = list[Rehearsed](), 0
+    for number in all_numbers(scenario):
+        with TemporaryDirectory(prefix="asyncdp-rehearsal-") as folder:
+            order = _order(ready, number, Path(folder), unit)
+            beginning(progress, "starting processes")
+            with crew(order, _teller(scenario, number, progress)) as working:
+                parts.append(working.run())
+                restarts += working.restarts
+        unit = parts[0].unit
+    return parts, restarts
+
+
+def _order(ready: Ready, number: int, folder: Path, unit: float | None) -> Order:
+    scenario, task = ready.scenario, ready.problem.task
+    token, least = secrets.token_hex(16), shortest_duration(scenario.network)
+    return Order(scenario.network, task, scenario.run.seed, number, folder, token, unit, least)
+
+
+def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
+    before, total = (number - 1) * scenario.run.updates, scenario.run.replicates
+    if progress is None:
+        return lambda updates: None  # noqa: ARG005
+    all_updates = total * scenario.run.updates
+    return lambda updates: progress("rehearsing: updates", before + updates, all_updates)
+
+
+def _told(parts: list[Rehearsed], restarts: int) -> dict[str, Any]:
+    """Return what the manifest says of the machine."""
+    excess = np.concatenate([part.excess for part in parts]) * 1e3
+    some = len(excess) > 0
+    return {
+        "unit_seconds": parts[0].unit,
+        "null_excess_ms": float(parts[0].null.mean() * 1e3),
+        "excess_ms": {
+            "mean": float(excess.mean()) if some else None,
+            "median": float(np.median(excess)) if some else None,
+            "q90": float(np.quantile(excess, 0.9)) if some else None,
+            "largest": float(excess.max()) if some else None,
+        },
+        "restarts": restarts,
+    }
+
+
+__all__ = ["Rehearsal", "rehearse"]

@@ -1,0 +1,282 @@
+"""The process of the learner: connections to all owners, the model, and the books."""
+
+import asyncio
+import hmac
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.errors import InvariantError, MachineError
+from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.network.learner import LiveLearner
+from asyncdp_sim.rehearsals.charges import charged, ledger_file
+from asyncdp_sim.rehearsals.notes import Notes
+from asyncdp_sim.rehearsals.orders import Order
+from asyncdp_sim.rehearsals.owner import NULL_SECONDS
+from asyncdp_sim.rehearsals.pace import RunPace
+from asyncdp_sim.rehearsals.remote import RemoteLearning
+from asyncdp_sim.rehearsals.rounds import ServingInRounds
+from asyncdp_sim.rehearsals.serving import Serving, ServingAlone
+from asyncdp_sim.rehearsals.wire import Message, Numbers, Wire
+from asyncdp_sim.runs.replicates import Learned, judged, watch_of
+from asyncdp_sim.trace import Ending, Trace
+from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
+
+RESOLUTION = 100
+"""The shortest mean duration is so many times what the machine takes for an exchange besides."""
+_NULLS = 60
+"""Exchanges that measure that, in all; one with each owner where nothing hangs on it."""
+_AWHILE = 1.0
+"""Seconds after which a null exchange is made once more."""
+_PATIENCE = 5.0
+"""Seconds in which an owner says who it is, or farewell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsed:
+    """What one replicate of a rehearsal gave.
+
+    Attributes
+    ----------
+    trace : Trace
+    learned : Learned
+    excess : array of float (m,)
+        Seconds of each exchange that ended in its answer, beyond what its owner slept.
+    unit : float
+        Seconds that a unit of time took.
+    null : array of float (n,)
+        Seconds of each null exchange before the run, beyond what its owner slept.
+    """
+
+    trace: Trace
+    learned: Learned
+    excess: npt.NDArray[np.float64]
+    unit: float
+    null: npt.NDArray[np.float64]
+
+
+class LearnerPeer:
+    """A learner that owners connect to.
+
+    Parameters
+    ----------
+    order : Order
+    tell : callable
+        Told the number of updates so far, now and then.
+    """
+
+    def __init__(self, order: Order, tell: Callable[[int], None] = lambda updates: None) -> None:  # noqa: ARG005
+        self._order = order
+        self._tell = tell
+        self._told = monotonic()
+        self._wires: dict[int, Wire] = {}
+        self._all_here = asyncio.Event()
+        self._nulls: asyncio.Queue[float] = asyncio.Queue()
+        self._farewells: dict[int, Message] = {}
+        self._left = asyncio.Event()
+        self._pace = RunPace(0.0, 1.0)
+        self._begun: dict[str, float] | None = None
+        self._broken: BaseException | None = None
+
+    async def run(self, listens: Callable[[int], None]) -> Rehearsed:
+        """Hold the run with all owners, which are told of the port that this listens at."""
+        server = await asyncio.start_server(self._meet, "127.0.0.1", 0)
+        listens(server.sockets[0].getsockname()[1])
+        await self._all_here.wait()
+        null = await self._measure()
+        unit = self._order.unit
+        if unit is None:
+            unit = RESOLUTION * float(null.mean()) / self._order.shortest
+        ending = await self._run(unit)
+        await self._farewell()
+        server.close()
+        trace = self._closed(ending)
+        path = self._remote.trajectory()
+        self._remote.show(trace)
+        learned = judged(self._order.task, path, [trace], [self._order.number], self._watch)
+        excess = np.array(self._serving.excess) * unit / TICKS_PER_UNIT
+        return Rehearsed(trace, learned, excess, unit, null)
+
+    def leave(self, owner: int) -> None:
+        """Note that an owner's process was killed too often, and does not come back."""
+        if self._begun is None:
+            self._broken = MachineError(f"the process of owner {owner} was killed before the run")
+            self._all_here.set()
+        else:
+            self._books.leave(owner)
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Let an owner in, and hear it until its connection ends."""
+        wire = Wire(reader, writer)
+        try:
+            hello = await asyncio.wait_for(wire.receive(), _PATIENCE)
+        except TimeoutError:
+            hello = None
+        if hello is None or not hmac.compare_digest(
+            str(hello.said.get("token")), self._order.token
+        ):
+            await wire.close()
+            return
+        owner = hello.said["owner"]
+        try:
+            await self._talk(owner, wire)
+        except Exception as error:  # asyncio would log it, and the run go on
+            self._broken = error
+            self._all_here.set()
+            self._pace.stop()
+        finally:
+            await wire.close()
+
+    async def _talk(self, owner: int, wire: Wire) -> None:
+        former = self._wires.get(owner)
+        self._wires[owner] = wire
+        if former is not None:
+            former.hang_up()
+            self._cut_off(owner)
+        if len(self._wires) == self._order.network.n_owners:
+            self._all_here.set()
+        if self._begun is not None:
+            wire.send("begin", **self._begun)
+        while (heard := await wire.receive()) is not None:
+            self._hear(owner, heard)
+        if self._wires.get(owner) is wire:
+            del self._wires[owner]
+            self._cut_off(owner)
+
+    def _cut_off(self, owner: int) -> None:
+        if self._begun is not None and not self._pace.over.is_set():
+            self._pace.look()
+            self._serving.cut_off(owner)
+        if len(self._wires) == 0:
+            self._left.set()
+
+    def _hear(self, owner: int, heard: Message) -> None:
+        if heard.kind == "null":
+            self._nulls.put_nowait(heard.said["began"])
+        elif heard.kind == "bye":
+            self._farewells[owner] = heard
+        elif self._begun is not None and not self._pace.over.is_set():
+            if self._pace.look() < self._horizon:
+                self._serving.hear(owner, heard)
+            if monotonic() > self._told + 0.2:
+                self._told = monotonic()
+                self._tell(self._books.updates)
+
+    def _send(
+        self, owner: int, kind: str, numbers: Numbers | None = None, /, **said: int | float | str
+    ) -> None:
+        if owner in self._wires:
+            self._wires[owner].send(kind, numbers, **said)
+
+    async def _measure(self) -> npt.NDArray[np.float64]:
+        """Return the seconds that null exchanges take beyond what owners sleep, one by one."""
+        self._require_whole()
+        n_owners = self._order.network.n_owners
+        each = -(-_NULLS // n_owners) if self._order.unit is None else 1
+        seconds = list[float]()
+        while len(seconds) < each * n_owners:
+            took = await self._null_exchange(len(seconds) % n_owners + 1)
+            if took is not None:
+                seconds.append(took - NULL_SECONDS)
+        return np.array(seconds)
+
+    async def _null_exchange(self, owner: int) -> float | None:
+        """Return the seconds of an exchange about nothing; None where it was cut off."""
+        points, before = np.zeros(self._order.task.steps.n_features), monotonic()
+        self._nulls = asyncio.Queue()
+        self._send(owner, "null", points, began=before)
+        with suppress(TimeoutError):
+            while await asyncio.wait_for(self._nulls.get(), _AWHILE) != before:
+                pass
+            return monotonic() - before
+        self._require_whole()
+        return None
+
+    def _require_whole(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+    async def _run(self, unit: float) -> Ending:
+        """Let owners begin, and wait for the end; return why it is one."""
+        network = self._order.network
+        start = monotonic() + 0.05 + 0.002 * network.n_owners
+        self._pace = RunPace(start, unit)
+        self._horizon = LAST_TICK if network.until is None else to_ticks(network.until)
+        self._books, self._serving = self._opened()
+        self._begun = {"start": start, "unit": unit}
+        for owner in self._wires:
+            self._send(owner, "begin", **self._begun)
+        await self._pace.until(0)
+        rounds = self._pace.start(self._serving.begin())
+        over = asyncio.create_task(self._pace.over.wait())
+        if network.until is None:
+            await over
+        else:
+            await self._pace.until(self._horizon, unless=over)
+        for task in (rounds, over):
+            task.cancel()
+        self._serving.stop()
+        self._broken = self._broken or self._pace.broken
+        self._require_whole()
+        if self._pace.over.is_set():
+            return self._books.ending
+        self._pace.tick = self._horizon
+        self._pace.stop()
+        return Ending.horizon
+
+    def _opened(self) -> tuple[LiveLearner, Serving]:
+        network, task, streams = self._order.network, self._order.task, self._order.streams
+        self._watch = watch_of(task)
+        self._remote = RemoteLearning(
+            task.steps, task.reply, streams, task.record_every, task.asks,
+            target=task.target, watch=self._watch,
+        )  # fmt: skip
+        kernel = cast(Kernel, self._pace)  # the books ask it for the tick, and to stop
+        self._notes = Notes(network.n_owners, kernel)
+        counted = (kernel, self._notes, network.updates, network.answers_allowed)
+        stops = network.stops
+        books = LiveLearner(self._remote, *counted, network.answers_per_update, stops=stops)
+        given: Any = (network, books, self._remote, self._pace, self._send)
+        if network.protocol.rehearsed == "in rounds":
+            return books, ServingInRounds(*given, present=lambda: iter(sorted(self._wires)))
+        return books, (ServingAlone if network.protocol.one_on_one else Serving)(*given)
+
+    async def _farewell(self) -> None:
+        """Tell owners that the run is over, and wait until they have said what they know."""
+        self._left.clear()
+        for owner in self._wires:
+            self._send(owner, "end", tick=self._pace.tick)
+        if len(self._wires) > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._left.wait(), _PATIENCE)
+
+    def _closed(self, ending: Ending) -> Trace:
+        """Close the books, by what owners have told and by their ledgers."""
+        network, end_tick = self._order.network, self._pace.tick
+        ledgers = {i: self._paid(i) for i in range(1, network.n_owners + 1)}
+        self._serving.settle(ledgers.__getitem__)
+        self._books.close(end_tick)
+        for owner, said in self._farewells.items():
+            self._notes.told(owner, said.said["unheard"], said.said["online"])
+        trace = self._notes.trace(
+            end_tick,
+            ending,
+            on_air_ticks=0,
+            one_on_one=network.protocol.one_on_one,
+            one_each=network.protocol.one_each,
+            answers_per_update=network.answers_per_update,
+        )
+        if [len(paid) for paid in ledgers.values()] != trace.released.tolist():
+            raise InvariantError("the owners' ledgers and the trace disagree on what was released")
+        return replace(trace, loop="processes")
+
+    def _paid(self, owner: int) -> dict[int, int]:
+        return charged(ledger_file(self._order.folder, owner))
+
+
+__all__ = ["RESOLUTION", "LearnerPeer", "Rehearsed"]

@@ -1,0 +1,277 @@
+"""The process of one owner: a clock, its records, its ledger, and a connection to the learner."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+from asyncdp_sim.network.build import block, policy_of
+from asyncdp_sim.network.delivery.policy import Losses
+from asyncdp_sim.network.owner import Attends
+from asyncdp_sim.rehearsals.job import Job
+from asyncdp_sim.rehearsals.orders import Order
+from asyncdp_sim.rehearsals.pace import Pace
+from asyncdp_sim.rehearsals.presence import Presence
+from asyncdp_sim.rehearsals.releases import Releases
+from asyncdp_sim.rehearsals.wire import Message, Numbers, Wire, connect
+from asyncdp_sim.trace import ExchangeOutcome
+
+NULL_SECONDS = 0.002
+"""What an owner sleeps in an exchange that measures what the machine takes besides."""
+ABANDONED = ExchangeOutcome.abandoned
+LOST = ExchangeOutcome.lost
+
+
+class OwnerPeer:
+    """An owner that answers a learner over a connection.
+
+    What the simulation draws for it, it draws from the same streams: its clock, computing and
+    travelling times, losses and absences. Messages to it and from it are delayed and lost here.
+
+    Parameters
+    ----------
+    order : Order
+    number : int
+        Which owner, from 1.
+    """
+
+    def __init__(self, order: Order, number: int) -> None:
+        network, streams = order.network, order.streams
+        self._number = number
+        self._token = order.token
+        self._protocol = network.protocol
+        self._policy = policy_of(network)
+        self._presence = Presence(network, streams, number)
+        me = self._me = self._presence.owner
+        self._losses = Losses() if me.link is None else me.link.losses
+        acts = self._protocol.acts_on_ticks  # else what is drawn for a tick is drawn for a query
+        self._attends: Attends | None = me.attends if acts else None
+        self._listens: Attends | None = None if acts else me.attends
+        clocks = streams.of_each(network.n_owners, "clock").source(number)
+        self._ticks = network.clock.ticks(number - 1, clocks, block(network.n_owners))
+        self._releases = Releases(order, streams, number)
+        self._pace = Pace(0.0, 1.0)
+        self._wire: Wire | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._work: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._unheard = 0
+        self._forget()
+
+    async def run(self, port: int) -> None:
+        """Talk to the learner until it says that the run is over, or is no longer there."""
+        while (wire := await connect(port)) is not None:
+            self._wire = wire
+            wire.send("hello", owner=self._number, token=self._token)
+            over = await self._until_over(wire)
+            await wire.close()
+            if self._broken is not None:
+                raise self._broken
+            if over:
+                break
+            self._forget()  # cut off: what was under way is given up at both ends
+        self._forget()
+        self._releases.close()
+        if self._ticking is not None:
+            self._ticking.cancel()
+
+    async def _until_over(self, wire: Wire) -> bool:
+        """Do what the learner asks; return whether the run is over, and not the connection."""
+        while (heard := await wire.receive()) is not None:
+            if heard.kind == "end":
+                self._forget()
+                share = self._presence.share(heard.said["tick"])
+                wire.send("bye", unheard=self._unheard, online=share)
+                await wire.drain()
+                return True
+            self._hear(heard)
+        return False
+
+    def _hear(self, heard: Message) -> None:
+        if heard.kind == "null":
+            self._start(self._answer_nothing(heard))
+        elif heard.kind == "begin":
+            self._begin(Pace(heard.said["start"], heard.said["unit"]))
+        elif heard.kind == "refused":
+            self._start(self._turned_away())
+        elif heard.kind == "query":
+            self._verdicts[heard.said["message"]] = asyncio.Future()
+            self._start(self._serve(Job(heard.said["message"], heard.numbers, self._pace.look())))
+        elif heard.kind == "again":
+            waiting = self._verdicts.pop(heard.said["former"])
+            self._verdicts[heard.said["message"]] = asyncio.Future()
+            waiting.set_result(heard)
+        elif heard.kind == "over" and heard.said["message"] in self._verdicts:
+            self._verdicts[heard.said["message"]].set_result(heard)
+
+    def _forget(self) -> None:
+        """Give up whatever is under way."""
+        for task in self._work:
+            task.cancel()
+        self._busy = False
+        self._reserved = 0
+        self._verdicts: dict[int, asyncio.Future[Message]] = {}
+        self._desk = asyncio.Lock()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """Let no work fail in silence."""
+        self._work.discard(task)
+        if not task.cancelled() and task.exception() is not None and self._wire is not None:
+            self._broken = task.exception()
+            self._wire.hang_up()
+
+    def _send(
+        self, kind: str, numbers: Numbers | None = None, /, **said: int | float | str
+    ) -> None:
+        if self._wire is not None:
+            self._wire.send(kind, numbers, **said)
+
+    async def _answer_nothing(self, heard: Message) -> None:
+        await asyncio.sleep(NULL_SECONDS)
+        self._send("null", self._releases.pretend(heard.numbers), **heard.said)
+
+    def _begin(self, pace: Pace) -> None:
+        self._pace = pace
+        if self._protocol.acts_on_ticks and self._ticking is None:
+            self._ticking = asyncio.create_task(self._tick())
+            self._ticking.add_done_callback(self._done)
+
+    async def _tick(self) -> None:
+        """Follow the clock: a tick that finds the owner free and online begins an attempt."""
+        begun = self._pace.look()
+        for tick in self._ticks or ():
+            if tick < begun:  # of a former life
+                continue
+            await self._pace.until(tick)
+            if self._releases.left == 0 or self._presence.gone(tick):
+                break
+            online = self._presence.online(tick)
+            if online and (self._attends is None or self._attends(tick)) and not self._busy:
+                self._attempt()
+        self._send("silent")
+
+    def _attempt(self) -> None:
+        if self._reserved < self._releases.left:
+            self._reserved += 1
+            self._busy = self._protocol.one_each
+            self._start(self._ask())
+
+    async def _ask(self) -> None:
+        asked = self._pace.look()
+        if _lost(self._losses.request):
+            self._unheard += 1
+            await self._turned_away()
+            return
+        if self._me.request is not None:
+            await self._pace.until(asked + next(self._me.request))
+        self._send("request", asked=asked)
+
+    async def _turned_away(self) -> None:
+        """End an attempt, or make it once more after a while."""
+        self._reserved -= 1
+        if self._me.retry is None:
+            self._busy = False
+            return
+        await self._pace.until(self._pace.look() + next(self._me.retry))
+        self._busy = False
+        if self._presence.online(self._pace.look()):
+            self._attempt()
+
+    async def _serve(self, job: Job) -> None:
+        """Answer a query, or tell the learner that there will be no answer."""
+        if not self._protocol.acts_on_ticks:
+            self._reserved += 1
+        if self._me.query is not None:
+            await job.takes(next(self._me.query), self._pace)
+        if not self._hears(job):
+            await self._fail(job, ABANDONED)
+        elif self._protocol.acts_on_ticks:
+            await self._answer(job)
+        else:
+            await self._answer_in_turn(job)
+        self._busy = False
+
+    def _hears(self, job: Job) -> bool:
+        """Return whether a query that arrives now finds its owner."""
+        listens = self._listens is None or self._listens(job.at)
+        return listens and not _lost(self._losses.query) and not self._away()
+
+    def _away(self) -> bool:
+        return self._policy.vanishes and not self._presence.online(self._pace.look())
+
+    async def _answer_in_turn(self, job: Job) -> None:
+        """Answer when older queries are done with and the owner is online."""
+        waited = self._desk.locked()
+        async with self._desk:
+            job.at = self._pace.look() if waited else job.at
+            back = self._presence.back(job.at)
+            if back is None:
+                self._send("silent")
+            elif back > job.at:
+                await self._pace.until(back, unless=self._verdicts.get(job.message))
+                job.at = back
+            if back is None:
+                await self._fail(job, ABANDONED)
+            else:
+                await self._answer(job)
+
+    async def _answer(self, job: Job) -> None:
+        """Compute and send until the answer has arrived, or nothing is left to try."""
+        outcome = ABANDONED
+        for tries in range(1, self._policy.attempts + 1):
+            if self._me.compute is not None and job.transmissions == 0:
+                await job.takes(next(self._me.compute), self._pace)
+            if self._is_over(job) or self._away():
+                break
+            await self._transmit(job)
+            if not _lost(self._losses.answer):
+                self._send("answer", job.answer, took=job.at - job.began, **job.account())
+                self._verdicts.pop(job.message, None)
+                return
+            outcome = LOST
+            fresh = self._policy.fresh
+            dry = fresh and self._reserved >= self._releases.left
+            if tries == self._policy.attempts or dry or self._is_over(job):
+                break
+            self._send("lost", **job.account())
+            verdict = await self._verdicts[job.message]
+            if verdict.kind == "over":
+                break
+            job = job.again(verdict.said["message"], self._pace.look(), fresh=fresh)
+            self._reserved += fresh
+            outcome = ABANDONED if fresh else LOST
+        await self._fail(job, outcome)
+
+    async def _transmit(self, job: Job) -> None:
+        """Send an answer on its way; what has not been released before is released."""
+        if job.transmissions == 0:
+            self._reserved -= 1
+            job.tick = self._pace.look()
+            job.answer = self._releases.release(job.message, job.tick, job.points)
+        job.transmissions += 1
+        if self._me.answer is not None:
+            await job.takes(next(self._me.answer), self._pace)
+
+    async def _fail(self, job: Job, outcome: ExchangeOutcome) -> None:
+        """Tell the learner that it waits in vain; it goes on waiting where it has a timeout."""
+        if job.transmissions == 0:
+            self._reserved -= 1
+        self._send("failed", outcome=int(outcome), **job.account())
+        if self._policy.timeout_ticks is not None and not self._is_over(job):
+            await self._verdicts[job.message]
+        self._verdicts.pop(job.message, None)
+
+    def _is_over(self, job: Job) -> bool:
+        """Return whether the learner has given an exchange up."""
+        return job.message not in self._verdicts or self._verdicts[job.message].done()
+
+
+def _lost(losses: Iterator[bool] | None) -> bool:
+    return losses is not None and next(losses)
+
+
+__all__ = ["NULL_SECONDS", "OwnerPeer"]

@@ -1,0 +1,254 @@
+"""Serving owners: what comes of requests, answers and failures, at once or for one owner alone.
+
+The model and the books are the simulation's own; who may talk when is decided here, by messages
+and timers.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import override
+
+from asyncdp_sim.network.build import policy_of
+from asyncdp_sim.network.learner import LiveLearner
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.rehearsals.pace import RunPace
+from asyncdp_sim.rehearsals.remote import RemoteLearning
+from asyncdp_sim.rehearsals.wire import Message
+from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
+
+Send = Callable[..., None]
+"""From an owner, a message's kind, numbers, and what else it says, by name."""
+
+
+class Serving:
+    """A learner that serves whoever asks, at once.
+
+    Parameters
+    ----------
+    network : Network
+    books : LiveLearner
+        Counts, and keeps exchanges; its kernel tells ticks.
+    remote : RemoteLearning
+        The model.
+    pace : RunPace
+    send : callable
+        Sends a message to an owner.
+
+    Attributes
+    ----------
+    excess : list of int
+        Ticks of each exchange that ended in its answer, beyond what its owner slept.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        books: LiveLearner,
+        remote: RemoteLearning,
+        pace: RunPace,
+        send: Send,
+    ) -> None:
+        self.excess: list[int] = []
+        self._network = network
+        self._books = books
+        self._remote = remote
+        self._pace = pace
+        self._send = send
+        self._policy = policy_of(network)
+        self._known: dict[int, Exchange] = {}
+        self._timers: dict[int, asyncio.Task[None]] = {}
+        self._lost: set[int] = set()
+        self._failed: dict[int, ExchangeOutcome] = {}
+        self._cut: set[int] = set()
+
+    async def begin(self) -> None:
+        """Do what owners do not ask for: here nothing."""
+
+    def hear(self, owner: int, heard: Message) -> None:
+        """Act on what an owner (from 1) says."""
+        said = heard.said
+        if heard.kind == "request":
+            self.asked(owner, self._books.request(owner), min(said["asked"], self._pace.tick))
+        elif heard.kind == "silent":
+            self._books.leave(owner)
+        elif said["message"] in self._known:
+            exchange = self._known[said["message"]]
+            self._note(exchange, said["transmissions"], said["tick"])
+            if heard.kind == "answer":
+                self._remote.arrives(heard.numbers)
+                self._take(exchange, said["took"])
+            elif heard.kind == "lost":
+                self._lose(exchange)
+            else:
+                self._fail(exchange, ExchangeOutcome(said["outcome"]))
+
+    def asked(self, owner: int, message: int, tick: int) -> None:
+        """Grant a request, or not."""
+        self.read(owner, message, tick)
+
+    def free(self, exchange: Exchange) -> None:
+        """Note that the learner waits for an exchange no more."""
+        timer = self._timers.pop(exchange.message, None)
+        if timer is not None:
+            timer.cancel()
+
+    def read(self, owner: int, message: int, asked: int) -> None:
+        """Read the model for an owner, and send it the query."""
+        self._known[message] = self._books.read(owner, message, asked)
+        self._send(owner, "query", self._remote.query(message), message=message)
+        self._wait(message)
+
+    def cut_off(self, owner: int) -> None:
+        """Give up all exchanges with an owner whose connection is cut."""
+        for exchange in [each for each in self._known.values() if each.owner == owner]:
+            self._cut.add(exchange.message)
+            if exchange.ended is None:
+                self._books.expire(exchange)
+                self.free(exchange)
+            self._finish(exchange)
+
+    def stop(self) -> None:
+        """Wait for nothing any more."""
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def settle(self, paid: Callable[[int], dict[int, int]]) -> None:
+        """Close the books by the owners' ledgers: what they have paid for is released.
+
+        Parameters
+        ----------
+        paid : callable
+            From an owner to the tick of each charge, by message.
+        """
+        ledgers = {owner: paid(owner) for owner in range(1, self._network.n_owners + 1)}
+        for exchange in self._books.unfinished():
+            tick = ledgers[exchange.owner].get(exchange.message)
+            if tick is not None:
+                self._note(exchange, max(1, exchange.transmissions), tick)
+            if exchange.message in self._cut:
+                sent = exchange.transmissions > 0
+                exchange.outcome = ExchangeOutcome.lost if sent else ExchangeOutcome.abandoned
+                exchange.release_tick = exchange.release_tick if sent else self._end(exchange)
+
+    def _end(self, exchange: Exchange) -> int:
+        return self._pace.tick if exchange.ended is None else exchange.ended[0]
+
+    def _note(self, exchange: Exchange, transmissions: int, tick: int) -> None:
+        """Note how often an answer was sent, and when it was released.
+
+        Its owner may have released it before it heard that the exchange, or the run, was over.
+        """
+        if exchange.transmissions == 0 and transmissions > 0:
+            self._books.release(exchange)
+            exchange.release_tick = min(tick, self._end(exchange))
+        exchange.transmissions = transmissions
+
+    def _take(self, exchange: Exchange, took: int) -> None:
+        if exchange.ended is not None:
+            self._books.discard(exchange, exchange.transmissions, Detail.late)
+        else:
+            if exchange.transmissions == 1:
+                self.excess.append(self._pace.tick - exchange.read_tick - took)
+            self._books.apply(exchange)
+            self.free(exchange)
+        self._finish(exchange)
+
+    def _lose(self, exchange: Exchange) -> None:
+        """Have an answer that was lost sent again, once the learner's patience is over."""
+        if self._policy.timeout_ticks is not None:
+            self._lost.add(exchange.message)
+        elif exchange.ended is None:
+            self._again(exchange)
+
+    def _again(self, exchange: Exchange) -> None:
+        former = exchange.message
+        if self._policy.fresh:
+            exchange = self._books.repeat(exchange)
+            self._books.drop(self._known.pop(former), ExchangeOutcome.lost)
+            self._known[exchange.message] = exchange
+        self._send(exchange.owner, "again", former=former, message=exchange.message)
+        self._wait(exchange.message)
+
+    def _fail(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
+        if exchange.ended is None and self._policy.timeout_ticks is not None:
+            self._failed[exchange.message] = outcome
+            return
+        waiting = exchange.ended is None
+        self._books.drop(exchange, outcome)
+        if waiting:
+            self.free(exchange)
+        self._finish(exchange)
+
+    def _wait(self, message: int) -> None:
+        """Wait for an answer, as long as the learner has patience."""
+        ticks = self._policy.timeout_ticks
+        if ticks is not None:
+            until = self._pace.tick + ticks
+            self._timers[message] = self._pace.start(self._ring(message, until))
+
+    async def _ring(self, message: int, tick: int) -> None:
+        await self._pace.until(tick)
+        del self._timers[message]
+        exchange = self._known[message]
+        self._pace.look()
+        if message in self._lost:
+            self._lost.remove(message)
+            self._again(exchange)
+            return
+        self.give_up(exchange)
+        self.free(exchange)
+
+    def give_up(self, exchange: Exchange) -> None:
+        """Stop waiting for an answer, and tell its owner."""
+        self._books.expire(exchange)
+        self._send(exchange.owner, "over", message=exchange.message)
+        if exchange.message in self._failed:
+            self._books.drop(exchange, self._failed.pop(exchange.message))
+            self._finish(exchange)
+
+    def _finish(self, exchange: Exchange) -> None:
+        del self._known[exchange.message]
+        self._books.finish()
+
+
+class ServingAlone(Serving):
+    """A learner that is locked while it serves an owner; others are refused, or queue."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._queues = self._network.protocol.queues
+        self._locked = False
+        self._waiting: deque[tuple[int, int, int]] = deque()
+
+    @override
+    def asked(self, owner: int, message: int, tick: int) -> None:
+        if not self._locked:
+            self._locked = True
+            self.read(owner, message, tick)
+        elif self._queues:
+            self._waiting.append((owner, message, tick))
+        else:
+            self._books.refuse(owner, message)
+            self._send(owner, "refused")
+            self._books.finish()
+
+    @override
+    def free(self, exchange: Exchange) -> None:
+        super().free(exchange)
+        self._locked = len(self._waiting) > 0
+        if self._locked:
+            self.read(*self._waiting.popleft())
+
+    @override
+    def cut_off(self, owner: int) -> None:
+        gone = [each for each in self._waiting if each[0] == owner]
+        for each in gone:
+            self._waiting.remove(each)
+            self._books.finish()
+        super().cut_off(owner)
+
+
+__all__ = ["Send", "Serving", "ServingAlone"]

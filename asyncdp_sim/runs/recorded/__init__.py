@@ -1,0 +1,1 @@
+"""Recorded runs: their traces on disk, and models learned again over them."""

@@ -1,0 +1,101 @@
+"""Connections that are cut, strangers, and second lives: the run goes on, within budgets."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.rehearsals.charges import Charges, charged, ledger_file
+from asyncdp_sim.rehearsals.learner import LearnerPeer
+from asyncdp_sim.rehearsals.owner import OwnerPeer
+from asyncdp_sim.rehearsals.releases import Releases
+from asyncdp_sim.rehearsals.wire import connect
+from asyncdp_sim.trace import ExchangeOutcome
+from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
+from tests.rehearsals.test_semantics import require_sound
+
+CAPPED: dict[str, Any] = WAYS["budget"] | {"run": {"updates": 40, "seed": 3}}
+
+
+async def cut_every_so_often(_: int, learner: LearnerPeer, owners: list[OwnerPeer]) -> None:
+    """Hang up on one owner after the other, at the learner's end, until the run is over."""
+    for number in range(30):
+        await asyncio.sleep(0.03)
+        wire = learner._wires.get(1 + number % len(owners))
+        if wire is not None:
+            wire.hang_up()
+
+
+@pytest.mark.parametrize(
+    "way", ["refuse", "queue of own ticks", "timeout", "push overlap", "rounds"]
+)
+def test_a_connection_that_is_cut_ends_its_exchanges_alone(way: str, tmp_path: Path) -> None:
+    order = order_of(scenario(**WAYS[way]), tmp_path)
+    found = rehearsed(order, cut_every_so_often)
+    require_sound(order, found)
+    assert found.trace.n_updates == order.network.updates
+
+
+def test_no_owner_exceeds_its_budget_by_being_cut_off(tmp_path: Path) -> None:
+    order = order_of(scenario(**CAPPED), tmp_path)
+    found = rehearsed(order, cut_every_so_often)
+    require_sound(order, found)
+    assert found.trace.released.tolist() == list(order.network.answers_allowed)
+    unused = found.trace.ended(ExchangeOutcome.lost)
+    assert found.trace.n_updates == sum(order.network.answers_allowed) - unused.sum()
+
+
+def test_strangers_are_not_heard(tmp_path: Path) -> None:
+    async def meddle(port: int, *_: Any) -> None:
+        for hello in ({"owner": 1, "token": "wrong"}, {"owner": 1}, {}):
+            wire = await connect(port)
+            assert wire is not None
+            wire.send("hello", **hello)
+            wire.send("answer", np.ones(3), message=1, tick=0, transmissions=1, took=0)
+            assert await wire.receive() is None
+            await wire.close()
+        _, noise = await asyncio.open_connection("127.0.0.1", port)
+        noise.write(b"GET / HTTP/1.1\r\n\r\n" * 9)
+        noise.close()
+        await noise.wait_closed()
+
+    order = order_of(scenario(), tmp_path)
+    require_sound(order, rehearsed(order, meddle))
+
+
+def test_a_charge_is_on_disk_before_its_answer_is_there(tmp_path: Path) -> None:
+    order = order_of(scenario(), tmp_path)
+    releases = Releases(order, order.streams, 2)
+    seen = []
+    answers = releases._answers.give
+    releases._answers.give = lambda *given: (  # type: ignore[method-assign]
+        seen.append(charged(ledger_file(tmp_path, 2))) or answers(*given)
+    )
+    releases.release(7, 1000, np.zeros(3))
+    releases.close()
+    assert seen == [{7: 1000}]
+
+
+def test_a_second_life_goes_on_where_the_first_one_ended(tmp_path: Path) -> None:
+    order = order_of(scenario(), tmp_path / "")
+    one = Releases(order, order.streams, 2)
+    ever = [one.release(message, 0, np.zeros(3)) for message in range(4)]
+    one.close()
+    ledger_file(tmp_path, 2).write_text("".join(f"{message} 0\n" for message in range(2)))
+    again = Releases(order, order.streams, 2)
+    assert again.left == one._allowed - 2
+    np.testing.assert_array_equal(again.release(2, 0, np.zeros(3)), ever[2])
+    again.close()
+
+
+def test_a_line_that_was_cut_off_is_paid_for(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.txt"
+    file.write_text("3 100\n4 2")
+    charges = Charges(file)
+    assert charges.count == 2
+    charges.charge(5, 300)
+    charges.close()
+    assert Charges(file).count == 3
+    assert charged(file) == {3: 100, 5: 300}

@@ -1,0 +1,73 @@
+"""Whatever cannot be rehearsed is refused by name, all of it, in one line each."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.rehearsals.refused import require_rehearsable
+from asyncdp_sim.scenario import dump
+from tests.cli.command import Command
+from tests.rehearsals.scenes import WAYS, scenario
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "channel": (
+        {"channel": {"kind": "aloha", "airtime": 0.1}},
+        "channel.kind: given 'aloha'; a wire has no channel to share",
+    ),
+    "protocol": (
+        {"protocol": {"kind": "broadcast", "interval": 0.5}},
+        "protocol.kind: given 'broadcast'; allowed in a rehearsal is request or push or rounds",
+    ),
+    "availability": (
+        {"availability": {"kind": "diurnal", "period": 4.0, "low": 0.1, "high": 0.9}},
+        "availability.kind: given 'diurnal'; allowed in a rehearsal is always or bernoulli or "
+        "on-off or intervals",
+    ),
+    "clock": (
+        {"clock": {"kind": "saturated"}, "protocol": {"kind": "push"}},
+        "clock.kind: given 'saturated'; allowed in a rehearsal are owners with clocks",
+    ),
+    "crowd": (
+        {"clock": {"kind": "poisson", "population": "superposed"}},
+        "clock.population: given 'superposed'; each owner is a process",
+    ),
+    "topology": (
+        {"topology": {"kind": "star", "latency": 0.1}},
+        "topology: given a table; the wire is its own",
+    ),
+    "acknowledgement": (
+        {
+            "latency": {"acknowledgement": {"kind": "constant", "value": 0.1}},
+            "channel": {"kind": "ideal", "loss_acknowledgement": 0.1, "retransmissions": 1},
+        },
+        "latency.acknowledgement: given a law; TCP acknowledges by itself",
+    ),
+    "ties": (
+        {"run": {"updates": 20, "ties": "shuffled"}},
+        "run.ties: given 'shuffled'; no two things are at one instant here",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "line"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_is_named(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        require_rehearsable(scenario(**changes))
+    assert any(said.startswith(line) for said in refused.value.lines()), refused.value.lines()
+
+
+def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Path) -> None:
+    changes = REFUSED["channel"][0] | REFUSED["availability"][0]
+    file = tmp_path / "both.toml"
+    file.write_text(dump(scenario(**changes), tmp_path))
+    said = command("rehearse", file, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert [line.split(": ")[1] for line in said.lines] == ["availability.kind", "channel.kind"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
+def test_what_is_rehearsed_in_tests_may_be(changes: dict[str, Any]) -> None:
+    require_rehearsable(scenario(**changes))

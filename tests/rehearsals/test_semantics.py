@@ -1,0 +1,47 @@
+"""Peers keep to the protocol, whatever their pace; what they learned is learned again to the bit.
+
+Nothing here depends on how quick the machine is.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.rehearsals.charges import charged, ledger_file
+from asyncdp_sim.rehearsals.learner import Rehearsed
+from asyncdp_sim.rehearsals.orders import Order
+from asyncdp_sim.runs.recorded.relearning import learn_released
+from asyncdp_sim.trace import Ending, ExchangeOutcome
+from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
+
+
+def require_sound(order: Order, found: Rehearsed) -> None:
+    """Ask of a rehearsal what holds of every run: its models follow, and its books agree."""
+    again = learn_released(order.task, order.seed, [order.number], [found.trace])
+    np.testing.assert_array_equal(again.models, found.learned.models)
+    np.testing.assert_array_equal(again.curve, found.learned.curve)
+    released = found.trace.released
+    owners = range(1, order.network.n_owners + 1)
+    paid = [len(charged(ledger_file(order.folder, owner))) for owner in owners]
+    assert released.tolist() == paid
+    assert (released <= order.network.answers_allowed).all()
+
+
+@pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
+def test_every_way_to_talk(changes: dict[str, Any], tmp_path: Path) -> None:
+    order = order_of(scenario(**changes), tmp_path)
+    found = rehearsed(order)
+    require_sound(order, found)
+    network, trace = order.network, found.trace
+    if network.until is None and trace.ending is not Ending.spent:
+        assert trace.ending is Ending.updates
+        assert trace.n_updates == network.updates
+    if min(network.answers_allowed) < network.updates:
+        assert trace.ending is Ending.spent
+        assert trace.released.tolist() == list(network.answers_allowed)
+    given_up = trace.exchanges[trace.came_to(ExchangeOutcome.abandoned)]
+    assert (given_up["transmissions"] == 0).all()
+    if network.protocol.one_on_one:
+        assert (trace.updates["staleness"] == 0).all()
