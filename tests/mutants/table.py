@@ -875,4 +875,18 @@ MUTANTS = (
         "durations are rounded up",
         ("tests/verification/test_resolution.py",),
     ),
+    Mutant(
+        "asyncdp_sim/data/tables/limits.py",
+        "self._line = self._line + count if last < 0 else count - last - 1",
+        "self._line = count if last < 0 else count - last - 1",
+        "a line is as long as its last piece",
+        ("tests/bad_input/test_tables_too_large.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/read.py",
+        "            taken += piece.nbytes\n",
+        "",
+        "texts of a Parquet take nothing",
+        ("tests/bad_input/test_tables_too_large.py",),
+    ),
 )
