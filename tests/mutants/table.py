@@ -889,4 +889,11 @@ MUTANTS = (
         "texts of a Parquet take nothing",
         ("tests/bad_input/test_tables_too_large.py",),
     ),
+    Mutant(
+        "asyncdp_sim/comparisons/first_difference.py",
+        "row = int(rows[0]) if len(rows) > 0 else count",
+        "row = int(rows[-1]) if len(rows) > 0 else count",
+        "the last difference is told as the first",
+        ("tests/cli/test_replay_diff.py",),
+    ),
 )
