@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import asyncdp_sim
 from asyncdp_sim.cli.interruption import heard
+from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
 from asyncdp_sim.errors import EXHAUSTED, InputError, MachineError, ReplayError
 
@@ -119,8 +120,31 @@ def _options(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Say which it is."),
     ] = False,
+    most_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--most-rows",
+            parser=positive_count,
+            metavar="N",
+            help="Rows read of a table, at most (20,000,000 without it).",
+            show_default=False,
+        ),
+    ] = None,
+    most_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--most-bytes",
+            parser=positive_count,
+            metavar="N",
+            help="Bytes read of a table as they are unpacked, at most (4 GiB without it).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Simulate asynchronous networks that learn under differential privacy."""
+    for name, limit in (("ASYNCDP_MOST_ROWS", most_rows), ("ASYNCDP_MOST_BYTES", most_bytes)):
+        if limit is not None:  # worker processes have it from here
+            os.environ[name] = str(limit)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise USAGE_ERROR("say which command")

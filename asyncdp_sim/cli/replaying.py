@@ -1,4 +1,4 @@
-"""``asyncdp replay``: a result made again from its manifest."""
+"""``asyncdp replay``: a result made again from its manifest, or held against another."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +6,19 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import AllowCode, NoCache, Workers
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.progress.line import drawn
+
+DIFFERENT = 3
 
 
 def replay_command(
-    directory: Annotated[Path, typer.Argument(help="Of a result or a sweep.", metavar="DIR")],
+    directories: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A result or a sweep; two with --diff.", metavar="DIR…", show_default=False
+        ),
+    ],
     workers: Workers = 1,
     settings: Annotated[
         list[str],
@@ -19,8 +26,36 @@ def replay_command(
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
     no_cache: NoCache = False,  # noqa: ARG001
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Compare two as they are: the first event or number apart."),
+    ] = False,
 ) -> None:
     """Make a result or a sweep again, and compare all of it."""
+    wanted = 2 if diff else 1
+    if len(directories) != wanted:
+        allowed = "two directories with --diff" if diff else "one directory (two with --diff)"
+        raise typer.BadParameter(f"given {len(directories)} directories; allowed is {allowed}")
+    if diff:
+        _tell_apart(*directories)
+    else:
+        _make_again(directories[0], workers, settings, allow_code)
+
+
+def _tell_apart(first: Path, second: Path) -> None:
+    """Say where two results differ first."""
+    from asyncdp_sim.comparisons.first_difference import first_difference
+
+    found = first_difference(first, second)
+    note_all([f"made with another {each}" for each in found.notes])
+    if len(found.lines) == 0:
+        show([f"{first} and {second} are equal (manifest, scenario and every table agree)"])
+        return
+    show([f"{first} and {second} differ", *found.lines])
+    raise typer.Exit(DIFFERENT)
+
+
+def _make_again(directory: Path, workers: int, settings: list[str], allow_code: bool) -> None:
     from asyncdp_sim.sweeps import reproduce_all
 
     notes = list[str]()

@@ -2,14 +2,19 @@
 
 import random
 import re
+import resource
 import shutil
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cli.command import Command
 
 VALUES = ("null", "[]", "{}", '"x"', "-1", "1e400", "true", "99", "NaN", "1e-320", "2023-01-01")
 CODES = {0, 2, 3, 4}
+LONGEST = 60.0
+"""Seconds that a command may take; the machine may be busy with others."""
 Words = Sequence[str]
 
 
@@ -85,11 +90,36 @@ def escapes(
 
 
 def ended(command: Command, words: Words) -> str | None:
-    """Return how a command ended, where that is not with an exit code of ours and a line."""
+    """Return how a command ended, where that is not soon, with an exit code of ours and a line."""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
     try:
         said = command(*words)
     except Exception as error:
         return repr(error)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     if said.code not in CODES or len(said.out + said.err) == 0 or "Traceback" in said.err:
         return f"exit {said.code}, {said.err}"
     return None
+
+
+@contextmanager
+def little_memory(more_bytes: int = 4 * 2**30) -> Iterator[None]:
+    """Let this process take so much more memory, and no more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    [pages, *_] = Path("/proc/self/statm").read_text(encoding="utf-8").split()
+    limit = int(pages) * resource.getpagesize() + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+class TooLongError(Exception):
+    """A command took longer than any may."""
+
+
+def _too_long(*_: object) -> None:
+    raise TooLongError

@@ -16,6 +16,7 @@ OF_RUNS = (
     ("plot", "damaged"),
     ("report", "damaged"),
     ("compare", "damaged", "whole"),
+    ("replay", "--diff", "damaged", "whole"),
 )
 OF_SWEEPS = (
     *OF_RUNS,

@@ -80,28 +80,28 @@ CASES = {
     "header only": case(b"who,age,pay,rate\n", PATH + "the file has no rows; …"),
     "a cell too many": case(
         changed(3, "a,31,secret,1,2"),
-        PATH + "row 3 has 5 cells and the header 4: something stands behind column 'rate'; …",
+        PATH + "row 3 has 5 cells and the header 4: something stands behind the last column; …",
     ),
     "a public cell too many": case(
         changed(11, ",1,2,3,4"),
-        PATH + "row 11 has 5 cells and the header 4: something stands behind column 'rate'; …",
+        PATH + "row 11 has 5 cells and the header 4: something stands behind the last column; …",
     ),
     "cells too many in all rows": case(
         table("who,age,pay"),
-        PATH + "row 1 has 4 cells and the header 3: something stands behind column 'pay'; …",
+        PATH + "row 1 has 4 cells and the header 3: something stands behind the last column; …",
         target='"pay"',
     ),
     "not of its charset": case(
         changed(2, "é,31,secret,1").decode().encode("latin-1"),
-        PATH + "row 2, column 'who', is not UTF-8 text; …",
+        PATH + "row 2, column 1, is not UTF-8 text; …",
     ),
     "not of its charset behind a comma": case(
         changed(4, "b,secret,é,1").decode().encode("latin-1"),
-        PATH + "row 4, column 'pay', is not UTF-8 text; …",
+        PATH + "row 4, column 3, is not UTF-8 text; …",
     ),
     "not of its charset behind blank lines and a cell of two lines": case(
         changed(4, "b,secret,é,1").decode().replace("a,30,", '\n\n"a\nb",30,').encode("latin-1"),
-        PATH + "row 4, column 'pay', is not UTF-8 text; …",
+        PATH + "row 4, column 3, is not UTF-8 text; …",
     ),
     "a header not of its charset": case(
         table("who,âge,pay,rate").decode().encode("latin-1"),
@@ -151,17 +151,17 @@ CASES = {
                        name="t.parquet"),
     "two columns of one name": case(
         table("who,age,age,rate"),
-        "data.path: given '{folder}/t.csv', whose columns 2 and 3 are all 'age'; allowed is a name "
+        "data.path: given '{folder}/t.csv', whose columns 2 and 3 have one name; allowed is a name "
         "of its own for each",
     ),
     "two pairs of columns of one name": case(
         table("age,age,rate,rate"),
-        "data.path: given '{folder}/t.csv', whose columns 1 and 2 are all 'age'; …",
-        "data.path: given '{folder}/t.csv', whose columns 3 and 4 are all 'rate'; …",
+        "data.path: given '{folder}/t.csv', whose columns 1 and 2 have one name; …",
+        "data.path: given '{folder}/t.csv', whose columns 3 and 4 have one name; …",
     ),
     "another separator than declared": case(
         table().replace(b",", b";"),
-        "data.target: given a column 'rate'; columns: who;age;pay;rate",
+        "data.target: given a column 'rate'; nothing is near it among its 1 columns (asyncdp …",
         "data.drop: given a column 'who'; …", separator='","',
     ),
     "no target": case(
@@ -280,8 +280,9 @@ CASES = {
         "data.public_path", public_path='"p.csv"', public=table(private=[], public=PUBLIC[:2]),
     ),
     "a malformed public file": case(
-        table(), OWN + "row 2 has 5 cells and the header 4: something stands behind column 'rate'; "
-        "…", public_path='"p.csv"', public=table(private=[], public=[*PUBLIC[:1], ",1,2,3,4"]),
+        table(), OWN + "row 2 has 5 cells and the header 4: something stands behind the last "
+        "column; …",
+        public_path='"p.csv"', public=table(private=[], public=[*PUBLIC[:1], ",1,2,3,4"]),
     ),
     "a public number too large in its own file": case(
         table(),

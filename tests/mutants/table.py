@@ -1002,4 +1002,25 @@ MUTANTS = (
         "answers that were lost use up no noise",
         ("tests/rehearsals/test_semantics.py",),
     ),
+    Mutant(
+        "asyncdp_sim/data/tables/limits.py",
+        "self._line = self._line + count if last < 0 else count - last - 1",
+        "self._line = count if last < 0 else count - last - 1",
+        "a line is as long as its last piece",
+        ("tests/bad_input/test_tables_too_large.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/read.py",
+        "            taken += piece.nbytes\n",
+        "",
+        "texts of a Parquet take nothing",
+        ("tests/bad_input/test_tables_too_large.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/first_difference.py",
+        "row = int(rows[0]) if len(rows) > 0 else count",
+        "row = int(rows[-1]) if len(rows) > 0 else count",
+        "the last difference is told as the first",
+        ("tests/cli/test_replay_diff.py",),
+    ),
 )

@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, column_names
+from asyncdp_sim.data.tables.limits import (
+    BYTES,
+    ROWS,
+    most,
+    opened,
+    require_at_most,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PIECE_ROWS = 50_000
+PIECE_CELLS = 50_000_000
+"""Cells of a piece at most: of very many columns few rows are read at a time."""
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,6}")
 
 Kind = Literal["number", "text", "mixed"]
@@ -39,13 +48,17 @@ def read_csv(
     """
     import pandas as pd
 
+    width = max(1, len(column_names(path, form, skip_first_lines)))
+    lines = _lines(path)
+    require_at_most(BYTES, lines * width)
     how: dict[str, Any] = {"sep": form.separator, "encoding": form.charset}
+    how["chunksize"] = max(1, min(PIECE_ROWS, PIECE_CELLS // width))
     types = str if form.decimal == "," else dict.fromkeys(texts, str)
     # Not pandas's usecols, with which a row with more fields than the header goes unnoticed.
-    columns = _columns(path, skip_first_lines, wanted, dtype=types, **how)
+    columns = _columns(path, lines, skip_first_lines, wanted, dtype=types, **how)
     mixed = [name for name, column in columns.items() if column.kind == "mixed"]
     if mixed:
-        columns |= _columns(path, skip_first_lines, None, usecols=mixed, dtype=str, **how)
+        columns |= _columns(path, lines, skip_first_lines, None, usecols=mixed, dtype=str, **how)
     found = pd.DataFrame({name: c.series() for name, c in columns.items()}, copy=False)
     if form.decimal == ",":
         found = found.apply(_whole_numbers)
@@ -54,23 +67,28 @@ def read_csv(
 
 def _columns(
     path: str,
+    lines: int,
     skip_first_lines: int,
     wanted: Callable[[str], bool] | None,
     **options: object,
 ) -> dict[str, "_Column"]:
     import pandas as pd
 
-    lines = _lines(path)
+    rows = 0
     columns: dict[str, _Column] = {}
-    with pd.read_csv(
-        path,
-        skiprows=skip_first_lines,
-        index_col=False,
-        chunksize=PIECE_ROWS,
-        low_memory=False,  # else pandas guesses types within a piece, and warns
-        **options,
-    ) as pieces:
+    with (
+        opened(path) as file,
+        pd.read_csv(
+            file,
+            skiprows=skip_first_lines,
+            index_col=False,
+            low_memory=False,  # else pandas guesses types within a piece, and warns
+            **options,
+        ) as pieces,
+    ):
         for piece in pieces:
+            rows += len(piece)
+            require_at_most(ROWS, rows)
             for name in piece.columns:
                 if wanted is None or wanted(str(name)):
                     columns.setdefault(name, _Column(lines)).add(piece[name])
@@ -88,10 +106,10 @@ def _whole_numbers(column: "pd.Series") -> "pd.Series":
 
 
 def _lines(path: str) -> int:
-    """Return the number of lines of a file: at least its rows, as a rule."""
+    """Return the number of lines of a file that may be read: at least its rows, as a rule."""
     with opened(path) as file:
         blocks: Iterator[bytes] = iter(lambda: file.read(1 << 20), b"")
-        return 1 + sum(block.count(b"\n") for block in blocks)
+        return min(1 + sum(block.count(b"\n") for block in blocks), most(ROWS))
 
 
 class _Column:

@@ -5,16 +5,15 @@ It is found in the header and the public rows alone: no private row decides how 
 
 import codecs
 import csv
-import gzip
 import io
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.data.tables.limits import opened
 from asyncdp_sim.errors import DataError, Fault
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -51,11 +50,6 @@ class FileForm:
 
 
 PLAIN = FileForm()
-
-
-def opened(path: str) -> Any:
-    """Return a file's bytes, unpacked."""
-    return gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")
 
 
 def form_of(
@@ -110,7 +104,7 @@ def _last(file: Any, count: int) -> Sequence[bytes]:
     """Return the last lines of a file, without those that are empty."""
     if count == 0:
         return ()
-    if isinstance(file, gzip.GzipFile):
+    if not file.seekable():
         return deque((line for line in file if line.strip()), maxlen=count)
     start, size, end = file.tell(), 1 << 16, file.seek(0, 2)
     while True:
@@ -171,7 +165,7 @@ def misplaced(path: str, form: FileForm, skip_first_lines: int = 0) -> str | Non
     """Return in words where a CSV has a cell too many, or bytes that are no text; None if nowhere.
 
     Only where reading failed is this looked for. Rows count from 1 after the header; no cell is
-    quoted.
+    quoted, nor a name of the header, which is a row where a file has none.
     """
     try:
         names = column_names(path, form, skip_first_lines)
@@ -203,8 +197,8 @@ def _no_text(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str 
     if not bad:
         return None
     [(row, cells)] = last
-    column = names[min(len(cells), len(names)) - 1]
-    where = "the header" if row == 0 else f"row {row}, column {column!r},"
+    column = min(len(cells), len(names))
+    where = "the header" if row == 0 else f"row {row}, column {column},"
     return f"{where} is not {form.charset.upper()} text"
 
 
@@ -217,7 +211,7 @@ def _too_many(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str
         for number, row in enumerate(row for row in rows if len(row) > 0):
             if len(row) > len(names):
                 extra = f"has {len(row)} cells and the header {len(names)}"
-                return f"row {number} {extra}: something stands behind column {names[-1]!r}"
+                return f"row {number} {extra}: something stands behind the last column"
     return None
 
 
@@ -235,7 +229,7 @@ def require_distinct(path: str, names: Sequence[str]) -> None:
     faults = [
         Fault(
             "data.path",
-            f"{path!r}, whose columns {_listed(at)} are all {name!r}",
+            f"{path!r}, whose columns {_listed(at)} have one name",
             "allowed is a name of its own for each",
         )
         for name, at in places.items()

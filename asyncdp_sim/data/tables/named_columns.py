@@ -37,7 +37,12 @@ def require_column(column: str, columns: Sequence[str], key: str = "data.split")
 
 
 def nearest(name: str, columns: Sequence[str]) -> str:
-    """Return the text of an error about a column that is not there."""
-    names = [str(c) for c in columns]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"nearest columns: {', '.join(near)}" if near else f"columns: {', '.join(names[:20])}"
+    """Return the text of an error about a column that is not there.
+
+    Names are quoted if they are nearly what was asked for: of a wrong file, which may have no
+    header at all, nothing is.
+    """
+    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3, cutoff=0.5)
+    if len(near) > 0:
+        return f"nearest columns: {', '.join(near)}"
+    return f"nothing is near it among its {len(columns)} columns (asyncdp data shows them)"

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, opened
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
+from asyncdp_sim.data.tables.limits import opened
 
 if TYPE_CHECKING:
     import pyarrow as pa

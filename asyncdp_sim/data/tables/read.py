@@ -16,10 +16,10 @@ from asyncdp_sim.data.tables.file_form import (
     FileForm,
     form_of,
     misplaced,
-    opened,
     require_distinct,
 )
 from asyncdp_sim.data.tables.file_form import column_names as header
+from asyncdp_sim.data.tables.limits import BYTES, TooMuch, opened, require_at_most, require_cells
 from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ZIP = b"PK\x03\x04"
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
 _RAGGED = "a row has more cells than the header"
+_PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
 
@@ -70,6 +71,7 @@ def read_table(
     with _said_of(path, skip_first_lines, form):
         if path.endswith(".parquet"):
             _require_single(path, wanted, unused)
+            _require_readable(path, wanted)
             frame = _read_parquet(path, wanted)
         else:
             skip = skip_first_lines
@@ -125,6 +127,8 @@ def _said_of(path: str, skip_first_lines: int, form: FileForm) -> Iterator[None]
             yield
     except pd.errors.ParserWarning:
         raise _unreadable(path, misplaced(path, form, skip_first_lines) or _RAGGED) from None
+    except TooMuch as error:
+        raise _too_much(path, error) from None
     except UnicodeDecodeError:
         raise _unreadable(path, misplaced(path, form, skip_first_lines) or _NO_TEXT) from None
     except pd.errors.ParserError as error:
@@ -146,6 +150,27 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 
     columns = None if wanted is None else [name for name in column_names(path) if wanted(name)]
     return pd.read_parquet(path, columns=columns)
+
+
+def _require_readable(path: str, wanted: Callable[[str], bool] | None) -> None:
+    """Raise :class:`TooMuch` where a Parquet file unpacks to more than is read.
+
+    Texts are unpacked for that piece by piece; how much the others take is known before.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        rows, schema = file.metadata.num_rows, file.schema_arrow
+        kept = [each for each in schema if wanted is None or wanted(each.name)]
+        require_cells(rows, len(kept))
+        fixed = [each for each in kept if pa.types.is_primitive(each.type)]
+        taken = rows * sum(each.type.bit_width for each in fixed) // 8
+        require_at_most(BYTES, taken)
+        texts = [each.name for each in kept if each not in fixed]
+        for piece in file.iter_batches(_PIECE_ROWS, columns=texts) if len(texts) > 0 else ():
+            taken += piece.nbytes
+            require_at_most(BYTES, taken)
 
 
 def _require_single(
@@ -192,6 +217,8 @@ def first_line(path: str) -> str:
             return str(file.readline(1_000_000).decode("utf-8-sig").rstrip("\r\n"))
     except UnicodeDecodeError:
         raise _unreadable(path, "row 0 is not utf-8 text") from None
+    except TooMuch as error:
+        raise _too_much(path, error) from None
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, f"the file cannot be read ({error})") from None
 
@@ -227,6 +254,10 @@ def _require_file(path: str) -> None:
                 raise _unreadable(path, "a ZIP archive, as Excel's .xlsx: save a sheet as CSV")
     except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
         raise _unreadable(path, f"the file cannot be read ({error})") from None
+
+
+def _too_much(path: str, error: TooMuch) -> DataError:
+    return DataError([Fault("data.path", repr(path), str(error))])
 
 
 def _unreadable(path: str, reason: str) -> DataError:

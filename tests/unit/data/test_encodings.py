@@ -210,8 +210,8 @@ def test_columns_of_one_name_are_refused(tmp_path):
     with pytest.raises(DataError) as caught:
         build(spec(path, columns={}, owner_column=None, split={"column": "y"}, target="x"))
     assert str(caught.value) == (
-        f"data.path: given {str(path)!r}, whose columns 1 and 3 are all 'x'; allowed is a name of "
-        "its own for each"
+        f"data.path: given {str(path)!r}, whose columns 1 and 3 have one name; allowed is a name "
+        "of its own for each"
     )
 
 

@@ -9,7 +9,6 @@ from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
 from asyncdp_sim.data.tables.file_rows import FileRows
-from asyncdp_sim.data.tables.named_columns import nearest
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 from asyncdp_sim.errors import DataError, Fault
 
@@ -111,5 +110,5 @@ def _of_texts(
     """Return what is wrong with a target of texts; the row that is named is a public one."""
     told = [c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()]
     row = places.said(first_public + int(np.argmax(none[first_public:])))
-    allowed = f"allowed is a column of numbers; {nearest(name, told)}"
+    allowed = f"allowed is a column of numbers; columns: {', '.join(map(str, told[:20]))}"
     return DataError([Fault("data.target", f"the text column {name!r} ({row})", allowed)])

@@ -1,0 +1,166 @@
+"""Scenario files, tables, graphs, times online and command lines with mistakes in them.
+
+Each ends with exit 0, 2, 3 or 4 and a line, in bounded time and memory.
+"""
+
+import random
+import re
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from asyncdp_sim.cli import COMMANDS
+from tests.bad_input.damage import Words, damaged, ended, little_memory
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+
+CATALOGUE = Path(__file__).parents[2] / "scenarios" / "catalogue"
+EXAMPLES = Path(__file__).parents[2] / "asyncdp_sim" / "network" / "examples"
+FEW = ("--set", "run.updates=3", "--set", "run.replicates=1")
+NUMBERS = ("0", "-1", "1", "2", "1e-9", "1e9", "1e300", "inf", "nan", "2147483648", "[]", '"x"')
+OPTIONS = (
+    "--out", "--set", "--seed", "--replicates", "--workers", "--only", "--without", "--events",
+    "--status", "--json", "--allow-code", "--target", "--public", "--epsilon", "--diff", "--fit",
+    "--most-rows", "--version", "--help", "-o", "--one-run", "--tune", "--name", "--",
+)  # fmt: skip
+WORDS = (
+    "small.toml", "t.csv", "nowhere", ".", "", "é\u202e", "-1", "1e999", "\x1b[2J", "a=b",
+    "run.seed=7", "privacy.epsilon=[", "lending-sound", "0", "data.path=t.csv", "x" * 5000, "trace",
+    "privacy.ε=1",
+)  # fmt: skip
+Trial = Callable[[random.Random], Words]
+
+
+def network_of(kind: str, path: str) -> str:
+    return f'{SMALL}\n[{kind}]\nkind = "{"file" if kind == "topology" else "intervals"}"\n' + (
+        f'path = "{path}"\n'
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
+    rates(tmp_path / "whole.csv")
+    shutil.copy("whole.csv", "t.csv")
+    shutil.copy("whole.csv", "rates.csv")
+    for name in ("online.csv", "links.csv", "edges.csv", "pings.csv"):
+        shutil.copy(EXAMPLES / name, f"whole-{name}")
+    (tmp_path / "topology.toml").write_text(network_of("topology", "g.graphml"), encoding="utf-8")
+    (tmp_path / "online.toml").write_text(
+        network_of("availability", "online.csv"), encoding="utf-8"
+    )
+    graph = nx.Graph()
+    graph.add_edges_from([("learner", "1"), ("learner", "2"), ("2", "3")], latency=0.1)
+    nx.write_graphml(graph, "whole.graphml")
+    return tmp_path
+
+
+def a_scenario(draw: random.Random) -> Words:
+    """Change a scenario file of the catalogue, or a small one that is run too."""
+    small = draw.random() < 0.5
+    text = draw.choice((SMALL, SWEEP)) if small else _published(draw)
+    for _ in range(draw.choice((1, 1, 1, 3))):
+        text = _numbers(text, draw) if draw.random() < 0.4 else _damaged(text, draw)
+    Path("mutated.toml").write_text(text, encoding="utf-8")
+    verb = draw.choice(("check", "check", "run" if small else "check"))
+    out = ("--out", f"out-{draw.randrange(10**12)}", *FEW) if verb == "run" else ()
+    return (verb, "mutated.toml", *out)
+
+
+def _published(draw: random.Random) -> str:
+    return draw.choice(sorted(CATALOGUE.glob("*.toml"))).read_text(encoding="utf-8")
+
+
+def _damaged(text: str, draw: random.Random) -> str:
+    return damaged(text.encode(), draw, text=True).decode("utf-8", "replace")
+
+
+def _numbers(text: str, draw: random.Random) -> str:
+    """Put another number or value in the place of one."""
+    found = draw.choice(list(re.finditer(r"(?<=[=\[,] )-?\d[\d.e+-]*", text)) or [None])
+    if found is None:
+        return text
+    return text[: found.start()] + draw.choice(NUMBERS) + text[found.end() :]
+
+
+def a_table(draw: random.Random) -> Words:
+    """Change a table."""
+    Path("rates.csv").write_bytes(damaged(Path("whole.csv").read_bytes(), draw, text=True))
+    if draw.random() < 0.5:
+        return ("data", "rates.csv", "--target", "rate", "--public", "10")
+    return ("check", "table.toml")
+
+
+def a_graph(draw: random.Random) -> Words:
+    """Change a GraphML."""
+    Path("g.graphml").write_bytes(damaged(Path("whole.graphml").read_bytes(), draw, text=True))
+    return ("check", "topology.toml")
+
+
+def times_online(draw: random.Random) -> Words:
+    """Change a table of times online."""
+    whole = Path("whole-online.csv").read_bytes()
+    Path("online.csv").write_bytes(damaged(whole, draw, text=True))
+    return ("check", "online.toml")
+
+
+def a_trace(draw: random.Random) -> Words:
+    """Read a table of anything else as what others measured."""
+    name = draw.choice(("whole-online.csv", "whole-pings.csv", "whole.csv", "whole.graphml"))
+    Path("t.csv").write_bytes(damaged(Path(name).read_bytes(), draw, text=True))
+    out = f"o-{draw.randrange(10**12)}.{draw.choice(('csv', 'toml'))}"
+    return ("import", draw.choice(("fedscale", "flash", "trace", "exchanges")), "t.csv", "-o", out)
+
+
+def a_command_line(draw: random.Random) -> Words:
+    """Put a command line together at random; its results are small."""
+    verb = draw.choice([*COMMANDS, "", "nothing", "--version"])
+    words = [draw.choice((*OPTIONS, *WORDS)) for _ in range(draw.randrange(6))]
+    small = ("small.toml", *FEW) if verb in ("run", "sweep", "check", "forecast") else ()
+    return (verb, *small[: draw.choice((0, 1, 5))], *words)
+
+
+TRIALS: dict[Trial, tuple[int, int]] = {
+    a_scenario: (60, 10_000),
+    a_table: (20, 1_000),
+    a_graph: (20, 1_000),
+    times_online: (20, 1_000),
+    a_trace: (20, 1_000),
+    a_command_line: (60, 3_000),
+}
+"""How many of each are tried, by default and nightly."""
+
+
+def escapes(command: Command, trial: Trial, count: int, seed: int) -> list[str]:
+    draw = random.Random(seed)
+    found = []
+    with little_memory():
+        for number in range(count):
+            words = trial(draw)
+            said = ended(command, words)
+            if said is not None:
+                found.append(f"{number}: {' '.join(words)[:300]}: {said}")
+                if Path("mutated.toml").exists():
+                    shutil.copy("mutated.toml", f"escape-{number}.toml")
+    return found
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.__name__)
+def test_few(trial: Trial, command: Command) -> None:
+    assert escapes(command, trial, TRIALS[trial][0], 1) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.__name__)
+def test_many(trial: Trial, command: Command) -> None:
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    assert escapes(command, trial, TRIALS[trial][1], seed) == []

@@ -1,0 +1,145 @@
+"""Small files that unpack to more than a machine has: one line, little memory, soon."""
+
+import gzip
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.data.tables import limits
+from asyncdp_sim.data.tables.read import read_table
+from asyncdp_sim.errors import DataError, InputError
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE
+
+MEMORY = 2_000_000
+"""KiB that a command may take at most."""
+
+
+def zeros(file: Path) -> None:
+    """Write a line of zeros that takes little of itself."""
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(b"income,age,rate\n")
+        for _ in range(24):
+            packed.write(bytes(2**20))
+
+
+def short_rows(file: Path, count: int) -> None:
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(b"income,age,rate\n" + b"1,2,3\n" * count)
+
+
+def many_rows(file: Path, count: int) -> None:
+    """Write a Parquet of one value, in row groups that are one and the same few bytes."""
+    column = pa.array(np.zeros(2**20, dtype=np.int8)).dictionary_encode()
+    table = pa.table({name: column for name in ("income", "age", "rate")})
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        for _ in range(count // 2**20):
+            writer.write_table(table)
+
+
+def long_texts(file: Path) -> None:
+    """Write a long text many times, as Parquet does: once, and then its number."""
+    places = pa.array(np.zeros(2**17, dtype=np.int32))
+    texts = pa.DictionaryArray.from_arrays(places, ["x" * 2**16])
+    numbers = pa.array(np.zeros(2**17))
+    table = pa.table({"income": texts, "age": numbers, "rate": numbers})
+    pq.write_table(table, file, store_schema=False)  # which would say that it may stay so
+
+
+def said_of(file: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        read_table(str(file))
+    [line] = caught.value.lines()
+    assert line.startswith(f"data.path: given '{file}'; ")
+    return line.partition("; ")[2]
+
+
+def test_a_line_without_end(tmp_path: Path) -> None:
+    zeros(tmp_path / "t.csv.gz")
+    assert (
+        said_of(tmp_path / "t.csv.gz") == "a line of more than 16,777,216 bytes: this is no table"
+    )
+
+
+def test_rows_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.ROWS, "60000")
+    short_rows(tmp_path / "t.csv.gz", 60_001)
+    said = said_of(tmp_path / "t.csv.gz")
+    assert said == "more than 60,000 rows; --most-rows raises this limit"
+    monkeypatch.setenv(limits.ROWS, "60001")
+    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 60_001
+
+
+def test_bytes_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short_rows(tmp_path / "t.csv.gz", 1000)
+    monkeypatch.setenv(limits.BYTES, "6015")
+    said = said_of(tmp_path / "t.csv.gz")
+    assert said == "more than 6,015 bytes; --most-bytes raises this limit"
+    monkeypatch.setenv(limits.BYTES, "6016")
+    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 1000
+
+
+def test_cells_that_are_not_written_count(tmp_path: Path) -> None:
+    """Of a header of 100,000 names, and 50,000 rows of one cell each."""
+    names = ",".join(f"c{number}" for number in range(100_000))
+    (tmp_path / "t.csv").write_text(names + "\n" + "1\n" * 50_000, encoding="utf-8")
+    assert said_of(tmp_path / "t.csv").startswith("more than 4,294,967,296 bytes")
+
+
+def test_rows_of_a_parquet(tmp_path: Path) -> None:
+    many_rows(tmp_path / "t.parquet", 20 * 2**20)
+    assert (tmp_path / "t.parquet").stat().st_size < 300_000
+    said = said_of(tmp_path / "t.parquet")
+    assert said == "more than 20,000,000 rows; --most-rows raises this limit"
+
+
+def test_texts_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 8 GiB in 100 kB."""
+    long_texts(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 200_000
+    monkeypatch.setenv(limits.BYTES, str(2**28))
+    assert said_of(tmp_path / "t.parquet").startswith("more than 268,435,456 bytes")
+    assert len(read_table(str(tmp_path / "t.parquet"), wanted="age".__eq__)) == 2**17
+
+
+def test_what_the_environment_says_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given in ("0", "-1", "many", "1e6", ""):
+        monkeypatch.setenv(limits.ROWS, given)
+        with pytest.raises(InputError, match="allowed is a whole number ≥ 1"):
+            limits.most(limits.ROWS)
+
+
+def test_options_raise_the_limits(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(limits.ROWS, "1")  # put back after the test, whatever options do
+    monkeypatch.setenv(limits.BYTES, "1")
+    (tmp_path / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
+    rows = "".join(f"{1 + row % 7},{20 + row % 9},{row % 5}\n" for row in range(40))
+    (tmp_path / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
+    for few in (["--most-rows", "39"], ["--most-rows", "40", "--most-bytes", "99"]):
+        said = command(*few, "check", "t.toml")
+        assert said.code == 2
+        assert len(said.lines) == 1
+    command.done("--most-rows", "40", "--most-bytes", "9999", "check", "t.toml")
+    assert command("--most-rows", "0", "check", "t.toml").code == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", [zeros, long_texts])
+def test_little_memory_is_taken(make: object, tmp_path: Path) -> None:
+    assert callable(make)
+    file = tmp_path / ("t.csv.gz" if make is zeros else "t.parquet")
+    make(file)
+    words = [sys.executable, "-m", "asyncdp_sim", "data", str(file)]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MEMORY

@@ -1,0 +1,119 @@
+"""``asyncdp replay --diff``: the first event, draw or number in which two results differ."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL, SWEEP
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", "small.toml", "--out", "one", "--events")
+    return tmp_path
+
+
+def told(command: Command, *results: object) -> list[str]:
+    said = command("replay", "--diff", *results)
+    assert said.code == 3
+    lines = said.out.splitlines()
+    assert lines[0] == f"{results[0]} and {results[1]} differ"
+    return lines[1:]
+
+
+def changed(file: Path, column: str, row: int, by: float) -> None:
+    """Write a table anew, with one number moved."""
+    table = pq.read_table(file)
+    values = table[column].to_numpy().copy()
+    values[row] += by
+    place = table.column_names.index(column)
+    array = pa.array(values, type=table.schema.field(column).type)
+    pq.write_table(table.set_column(place, table.schema.field(column), array), file)
+
+
+@pytest.mark.usefixtures("here")
+def test_equal_ones(command: Command) -> None:
+    shutil.copytree("one", "other")
+    said = command.done("replay", "--diff", "one", "other")
+    assert said.out == "one and other are equal (manifest, scenario and every table agree)\n"
+
+
+@pytest.mark.usefixtures("here")
+def test_the_first_event_and_what_was_drawn(command: Command) -> None:
+    setting = ["--set", "compute.mean=0.11"]
+    command.done("run", "small.toml", "--out", "other", "--events", *setting)
+    lines = told(command, "one", "other")
+    assert lines[0] == "setting: compute.mean is 0.1, and 0.11"
+    assert lines[1] == "first: event replicate 1, seq 3 (events.parquet), in tick, time"
+    assert [line.split()[0] for line in lines[2:7]] == [*["before"] * 3, "first", "second"]
+    assert "kind answer_released, owner 3, message 1" in lines[5]
+    drawn = "draw: the way of the query, or the computation, of owner 3, ends 6875977 ticks later"
+    assert lines[7:] == [f"{drawn} in the second"]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_first_number_where_all_events_agree(command: Command) -> None:
+    command.done("run", "small.toml", "--out", "other", "--events", "--set", "privacy.epsilon=2")
+    lines = told(command, "one", "other")
+    assert lines[0] == "setting: privacy.epsilon is 1.0, and 2.0"
+    assert lines[1].startswith("first: number replicate 1, k 3 (curve.parquet), in relative_fitn")
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "row", "what"),
+    [
+        ("events", "tick", 40, "event replicate 1, seq 40 (events.parquet), in tick"),
+        ("updates", "staleness", 13, "update replicate 2, k 2 (updates.parquet), in staleness"),
+        ("models", "theta_L", 3, "number replicate 2, coordinate 1 (models.parquet), in theta_L"),
+        ("owners", "updates", 2, "number replicate 1, owner 3 (owners.parquet), in updates"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_a_planted_number_is_found(
+    table: str, column: str, row: int, what: str, command: Command
+) -> None:
+    shutil.copytree("one", "other")
+    changed(Path("other", f"{table}.parquet"), column, row, 1)
+    assert told(command, "one", "other")[0] == f"first: {what}"
+
+
+@pytest.mark.usefixtures("here")
+def test_what_one_of_them_lacks(command: Command) -> None:
+    shutil.copytree("one", "other")
+    for name in ("events", "updates", "curve"):
+        table = pq.read_table(f"one/{name}.parquet")
+        pq.write_table(table.slice(0, len(table) - 2), f"other/{name}.parquet")
+    lines = told(command, "one", "other")
+    last = np.max(pq.read_table("one/events.parquet")["seq"].to_numpy())
+    assert lines[0].endswith("(events.parquet), which one of them lacks")
+    assert f"seq {last - 1}" in lines[0] or "seq" in lines[0]
+    assert lines[-1] == "  second  nothing"
+    assert told(command, "other", "one")[-2] == "  first   nothing"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_cell_of_a_sweep(command: Command) -> None:
+    Path("sweep.toml").write_text(SWEEP, encoding="utf-8")
+    command.done("sweep", "sweep.toml", "--out", "many")
+    shutil.copytree("many", "others")
+    assert command("replay", "--diff", "many", "others").code == 0
+    changed(Path("others", "cell-0002", "curve.parquet"), "fitness", 5, 0.5)
+    lines = told(command, "many", "others")
+    first = "first: number replicate 1, k 5 (curve.parquet), in fitness of cell-0002"
+    assert lines[0] == first
+
+
+@pytest.mark.usefixtures("here")
+def test_words_that_do_not_fit(command: Command) -> None:
+    for words in (["one", "one"], ["--diff", "one"], ["--diff", "one", "one", "one"], []):
+        assert command("replay", *words).code == 2
+    said = command("replay", "--diff", "one", "nowhere")
+    assert said.code == 2
+    assert said.lines == ["nowhere: given no readable manifest.json; allowed is a result directory"]
