@@ -1,4 +1,4 @@
-"""What a pool of observers knows: rows that it heard, decided exactly, and their directions.
+"""Knowledge of a pool of observers: rows that it heard, decided exactly, and their directions.
 
 Whether a row is new is decided modulo a prime, on rows that are kept reduced: one that has come to
 a single number is a node's own vector, which is known from then on and leaves the others.
