@@ -213,6 +213,7 @@ def carried_out(found: Entry, directory: Path) -> None:
     assert (directory / "manifest.json").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [each.name for each in ENTRIES if DRAWN.get(each.name) != ()])
 def test_runs_small(name: str, tmp_path: Path) -> None:
     carried_out(entry(name), tmp_path / "result")
@@ -261,6 +262,7 @@ def scenarios_command(
     return int(end.value.code or 0), captured.out, captured.err
 
 
+@pytest.mark.long
 def test_the_program_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,6 +43,7 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
     )
 
 
+@pytest.mark.long
 def test_the_list_is_what_validated_scenarios_say():
     """``python -m tests.documents`` writes anew what is said of privacy."""
     assert MARKS.read_text("utf-8") == marks()

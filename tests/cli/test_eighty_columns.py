@@ -11,6 +11,8 @@ from asyncdp_sim.cli import screen
 from asyncdp_sim.words import SCREEN
 from tests.cli.scenes import SMALL
 
+pytestmark = pytest.mark.long
+
 OWNERS, PUBLIC, EACH = 169, 60, 4
 COLUMNS = [f"a_column_with_a_long_name_{letter}" for letter in "abcdefghijkl"]
 NAMES = [f"Savings and Loan Association of Place {i:03}" for i in range(OWNERS)]

@@ -252,6 +252,7 @@ def test_imports_nothing_heavy(doing: str, here: Path) -> None:
     assert ended.stderr.split() == []
 
 
+@pytest.mark.long
 def test_python_m_is_the_same(command: Command, here: Path) -> None:
     start = [sys.executable, "-m", "asyncdp_sim", "check", "small.toml"]
     ended = subprocess.run(start, cwd=here, capture_output=True, encoding="utf-8", check=True)

@@ -421,6 +421,7 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(
     assert leftovers(here) == []
 
 
+@pytest.mark.long
 def test_quiet_in_a_pipe(here: Path) -> None:
     said = program("run", "small.toml", "--out", "result", folder=here)
     assert said.code == 0

@@ -319,6 +319,7 @@ def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, he
     command.done("sweep", "sweep.toml", "--out", "result")
 
 
+@pytest.mark.long
 def test_quiet_and_whole_in_a_pipe(here: Path) -> None:
     said = program("sweep", "sweep.toml", "--out", "result", folder=here)
     assert said.code == 0

@@ -83,6 +83,7 @@ SMALL = Network(
 )
 
 
+@pytest.mark.long
 def test_tables_grow_and_many_owners_get_their_streams_late() -> None:
     both(SMALL.model_copy(update={"updates": 4500}), 1)
     crowd = {"answers_allowed": (30,) * 1100, "clock": PoissonClock(), "updates": 40}

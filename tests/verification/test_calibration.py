@@ -60,6 +60,7 @@ def eight() -> list[Check]:
     ]
 
 
+@pytest.mark.long
 def test_eight_small_forecasts() -> None:
     assert len(eight()) >= 16
     assert len(random(eight())) >= 3

@@ -50,6 +50,7 @@ def of_sweep(place: Path) -> Seen:
     return Seen(page(swept(place / "sweep")))
 
 
+@pytest.mark.long
 def test_it_is_whole_and_asks_nobody_for_anything(of_run: Seen, of_sweep: Seen) -> None:
     for seen in (of_run, of_sweep):
         assert seen.faults == []
