@@ -90,12 +90,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
             f'{network.n_owners} owners: clock.population = "superposed" simulates the same law '
             "faster and in less memory, with other random numbers"
         )
-    if not network.protocol.makes_updates and _unequal(network):
-        yield (
-            "i_k is not uniform in the long run: owners are chosen unequally often, and the "
-            "published step optimises another objective "
-            '(algorithm.selection = "inverse-rate" removes the bias)'
-        )
+    yield from _chosen(scenario)
 
 
 _FEW = 12
@@ -108,6 +103,21 @@ def _said(prediction: Prediction) -> str:
     if prediction.value is None:
         return f"not applicable, {prediction.reason} ({prediction.formula})"
     return f"{prediction.value:.4g} ({prediction.formula})"
+
+
+def _chosen(scenario: Scenario) -> Iterator[str]:
+    """Say what follows where owners are not chosen equally often."""
+    if scenario.network.protocol.makes_updates or not _unequal(scenario.network):
+        return
+    known = "i_k is not uniform in the long run: owners are chosen unequally often, and"
+    step = scenario.algorithm.one_on_one
+    if step is not None and step.inverse_rate:
+        yield f"{known} each step is divided by N times its owner's share"
+        return
+    yield (
+        f"{known} the published step optimises another objective "
+        '(algorithm.selection = "inverse-rate" removes the bias)'
+    )
 
 
 def _unequal(network: Network) -> bool:

@@ -37,3 +37,13 @@ def test_channels_are_named_as_in_pictures() -> None:
     assert label_of(kind) != kind
     assert f"{label_of(kind)}, " in said or f"({label_of(kind)})" in said
     assert f"({kind})" not in said
+
+
+def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided() -> None:
+    rates = "clock.rate=[1.0, 2.0, 4.0]"
+    [said] = [line for line in lines("lending-timing", rates) if line.startswith("i_k is not")]
+    assert said.endswith('(algorithm.selection = "inverse-rate" removes the bias)')
+    divided = lines("lending-timing", rates, "algorithm.selection=inverse-rate")
+    [said] = [line for line in divided if line.startswith("i_k is not")]
+    assert said.endswith("and each step is divided by N times its owner's share")
+    assert [line for line in lines("lending-timing") if line.startswith("i_k is not")] == []
