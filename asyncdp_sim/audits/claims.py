@@ -222,7 +222,8 @@ def _gradients(scenario: Scenario, owner: int) -> int:
     """Return how many gradients an owner's budget holds: E of each of its K answers."""
     named = getattr(scenario.privacy.budget, "answers", scenario.run.updates)
     answers: int = per_owner(named, scenario.owners.count)[owner]
-    return answers * (getattr(scenario.algorithm, "local_steps", None) or 1)
+    each = getattr(scenario.algorithm, "local_steps", None)
+    return answers if each is None else answers * int(each)
 
 
 def _of_a_copy(scenario: Scenario) -> tuple[float, ...]:

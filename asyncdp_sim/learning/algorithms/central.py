@@ -142,11 +142,6 @@ class CentralKind(AlgorithmKind):
 
     @property
     @override
-    def gradients_per_answer(self) -> int:
-        return 1 if self.local_steps is None else self.local_steps
-
-    @property
-    @override
     def treats_updates_alike(self) -> bool:
         return True
 

@@ -47,7 +47,8 @@ class AlgorithmKind(Kind):
     @property
     def gradients_per_answer(self) -> int:
         """How many gradients an answer is made of, each of which is hidden, and charged."""
-        return 1
+        local = getattr(self, "local_steps", None)  # a field of the members that have it
+        return 1 if local is None else local
 
     @property
     def starts_at(self) -> str | None:

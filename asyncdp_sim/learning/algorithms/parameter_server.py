@@ -75,11 +75,6 @@ class ParameterServer(GatheredKind):
 
     @property
     @override
-    def gradients_per_answer(self) -> int:
-        return 1 if self.local_steps is None else self.local_steps
-
-    @property
-    @override
     def sample(self) -> int | None:
         return self.batch
 
