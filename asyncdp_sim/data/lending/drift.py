@@ -15,8 +15,9 @@ from functools import cache
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.declared.twin import Encoding, chunks, stored_beside
-from asyncdp_sim.data.lending.twin import CHUNK_ROWS, Twin, from_json
+from asyncdp_sim.data.declared.twin import Encoding, stored_beside
+from asyncdp_sim.data.lending.rows import InTurn
+from asyncdp_sim.data.lending.twin import Twin, from_json
 
 TABLE_ROWS = 42_535
 """Of the table that the twin is made from; after so many rows its blocks recur."""
@@ -38,14 +39,21 @@ class Drift:
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`), of the normals of no drift."""
-        for chunk in chunks(len(target), CHUNK_ROWS):
-            normals = generator.standard_normal((CHUNK_ROWS, len(self.blocks[0].variables)))
-            row = chunk.start
-            while row < chunk.stop:
-                block, left = located(row)
-                rows = slice(row, min(row + left, chunk.stop))
-                self.blocks[block].fill(matrix[rows], target[rows], normals, row - chunk.start)
-                row = rows.stop
+        InTurn(self, generator).write(matrix, target)
+
+    @property
+    def n_variables(self) -> int:
+        """Normals to a row."""
+        return self.blocks[0].n_variables
+
+    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
+        """Make rows, each of its block's law; see :class:`~.rows.Law`."""
+        done = 0
+        while done < len(target):
+            block, left = located(row + done)
+            some = slice(done, min(done + left, len(target)))
+            self.blocks[block].fill(matrix[some], target[some], normals, first + done, row + done)
+            done = some.stop
 
 
 def located(row: int) -> tuple[int, int]:

@@ -25,16 +25,13 @@ from asyncdp_sim.data.declared.twin import (
     Encoding,
     Marginals,
     Write,
-    chunks,
     draw,
     lower_triangular,
     marginals_of,
     stored_beside,
 )
+from asyncdp_sim.data.lending.rows import InTurn
 from asyncdp_sim.streams import Scope, Streams
-
-CHUNK_ROWS = 8192
-"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
 Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
 """Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
@@ -54,22 +51,22 @@ class Twin(Marginals):
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`)."""
-        for rows in chunks(len(target), CHUNK_ROWS):
-            normals = generator.standard_normal((CHUNK_ROWS, len(self.variables)))
-            self.fill(matrix[rows], target[rows], normals, 0)
+        InTurn(self, generator).write(matrix, target)
 
-    def fill(self, matrix: Array, target: Array, normals: Array, first: int) -> None:
-        """Make rows of a chunk's normals, from that numbered ``first`` on.
+    @property
+    def n_variables(self) -> int:
+        """Normals to a row."""
+        return len(self.variables)
 
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, columns), zeroed, and (rows,), filled in place.
-        normals : NDArray
-            (:data:`CHUNK_ROWS`, variables).
-        first : int
-            0…CHUNK_ROWS − rows.
-        """
+    def fill(
+        self,
+        matrix: Array,
+        target: Array,
+        normals: Array,
+        first: int,
+        row: int,  # noqa: ARG002
+    ) -> None:
+        """Make rows, of the same law wherever they are; see :class:`~.rows.Law`."""
         latent = self.factor @ normals.T
         self.decode(latent[:, first : first + len(target)], matrix, target)
 
@@ -106,6 +103,12 @@ def twin_table(
         (public_rows, public.write, ("public",)),
     ]
     return draw(public.columns, parts, streams, NOTE)
+
+
+def public_table(encoding: Encoding, rows: int, streams: Streams | Scope) -> Encoded:
+    """Draw the public rows alone; see :func:`twin_table`."""
+    law = calibrated(encoding, "public")
+    return draw(law.columns, [(rows, law.write, ("public",))], streams, NOTE)
 
 
 @cache

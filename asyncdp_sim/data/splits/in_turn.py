@@ -34,6 +34,8 @@ class InTurn(SplitKind):
 class InOrder(InTurn):
     """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
 
+    in_order = True
+
     kind: Literal["in-order"] = "in-order"
 
     @classmethod

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -85,6 +85,9 @@ class Owned:
 
 class SplitKind(Kind):
     """A way to give the rows of a table to owners."""
+
+    in_order: ClassVar[bool] = False
+    """Owners have a table's rows one after another, from the first on."""
 
     @property
     def of_column(self) -> str | None:

@@ -11,7 +11,8 @@ from psi import SIGMA
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.lending import drift
 from asyncdp_sim.data.lending.drift import BLOCK_ROWS, TABLE_ROWS, Drift, drifting, located
-from asyncdp_sim.data.lending.twin import CHUNK_ROWS, calibrated, from_json, twin_table
+from asyncdp_sim.data.lending.rows import CHUNK_ROWS
+from asyncdp_sim.data.lending.twin import calibrated, from_json, twin_table
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.streams import Streams
 
