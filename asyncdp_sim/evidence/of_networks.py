@@ -132,6 +132,18 @@ OF_AVAILABILITY = (
 
 OF_PROTOCOLS = (
     Oracle(
+        "every exchange: when it was asked for, read, released and ended, and how it ended",
+        "equal, tick for tick, to those of owners and a learner that talk over sockets",
+        "a second implementation of the protocol, asyncdp_sim.rehearsals",
+        "ideal channel with losses; the machine costs no time there",
+        verified(
+            "rehearsals",
+            "sockets_and_the_event_queue_agree",
+            "a_lock_that_is_released_late_is_seen",
+        ),
+        (Request, Push, Rounds),
+    ),
+    Oracle(
         "rate of updates, share of time that the learner is locked, refusals, who updates next",
         "rate N/(1+Nρ), busy Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ), owners iid",
         f"{FORMULAS}.lock; Erlang's loss formula",

@@ -146,7 +146,7 @@ class OwnerPeer:
         for tick in self._ticks or ():
             if tick < begun:  # of a former life
                 continue
-            await self._pace.until(tick)
+            await self._pace.until(self._presence.last(tick))
             if self._releases.left == 0 or self._presence.gone(tick):
                 break
             online = self._presence.online(tick)
@@ -214,7 +214,7 @@ class OwnerPeer:
             elif back > job.at:
                 await self._pace.until(back, unless=self._verdicts.get(job.message))
                 job.at = back
-            if back is None:
+            if back is None or self._is_over(job):
                 await self._fail(job, ABANDONED)
             else:
                 await self._answer(job)

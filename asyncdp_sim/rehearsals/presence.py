@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from math import inf, nan
+from typing import Any
 
 from typing_extensions import override
 
@@ -38,7 +39,7 @@ class Presence:
         self._kernel = Kernel()
         self._notes = _Notes(network.n_owners, self._kernel, number)
         counted = (self._kernel, self._notes, network.updates, network.answers_allowed)
-        self._learner = Learner(*counted)
+        self._learner = _Asked(number, *counted)
         builder = Builder(network, self._learner, None, streams)
         owners = [builder.owner(each) for each in range(1, network.n_owners + 1)]
         network.availability.begin(owners, self._learner, streams)
@@ -54,16 +55,26 @@ class Presence:
 
     def back(self, tick: int) -> int | None:
         """Return the first tick, not before this one, at which it is online; None if it is gone."""
+        changes = self._notes.changes
         while not self.online(tick):
-            ahead = self._kernel.peek()
-            if ahead == inf or not self._learner.awaits(self.owner.number):
+            known, ahead = bisect_right(changes, tick), self._kernel.peek()
+            if known < len(changes):
+                tick = changes[known]
+            elif ahead == inf or self._learner.left is not None:
                 return None
-            tick = int(ahead)
+            else:
+                tick = int(ahead)
         return tick
+
+    def last(self, tick: int) -> int:
+        """Return a tick, or the one before it at which the owner leaves for good."""
+        self.online(tick)
+        left = self._learner.left
+        return tick if left is None else min(tick, left)
 
     def gone(self, tick: int) -> bool:
         """Return whether the owner has left for good."""
-        return not self.online(tick) and not self._learner.awaits(self.owner.number)
+        return self.last(tick) == self._learner.left
 
     def share(self, end_tick: int) -> float:
         """Return the share of the run, or of its ticks that drew it, that it was online; or NaN."""
@@ -74,6 +85,21 @@ class Presence:
         edges = [min(tick, end_tick) for tick in (*self._notes.changes, end_tick)]
         dark = sum(back - left for left, back in zip(edges[::2], edges[1::2], strict=False))
         return 1 - dark / end_tick if end_tick > 0 else nan
+
+
+class _Asked(Learner):
+    """A learner that nobody talks to, which notes when one owner leaves for good."""
+
+    def __init__(self, number: int, *counted: Any) -> None:
+        super().__init__(*counted)
+        self._of = number
+        self.left: int | None = None
+
+    @override
+    def give_up(self, owner: int) -> None:
+        if owner == self._of and self.left is None:
+            self.left = self.kernel.tick
+        super().give_up(owner)
 
 
 class _Notes(Recorder):

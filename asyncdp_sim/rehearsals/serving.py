@@ -239,7 +239,7 @@ class ServingAlone(Serving):
     def free(self, exchange: Exchange) -> None:
         super().free(exchange)
         self._locked = len(self._waiting) > 0
-        if self._locked:
+        if self._locked and not self._pace.over.is_set():
             self.read(*self._waiting.popleft())
 
     @override

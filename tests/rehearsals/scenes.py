@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
@@ -30,6 +31,7 @@ COMES_AND_GOES = {
     "on": {"kind": "exponential", "mean": 1.0},
     "off": {"kind": "exponential", "mean": 0.7},
 }
+ONLINE = str(EXAMPLES / "online.csv")
 SERVER = {"kind": "parameter-server", "step": 0.1}
 WAYS: dict[str, dict[str, Any]] = {
     "refuse": {},
@@ -95,6 +97,15 @@ WAYS: dict[str, dict[str, Any]] = {
         "algorithm": SERVER,
         "availability": {"kind": "bernoulli", "probability": 0.5},
     },
+    "intervals": {
+        "owners": {"count": 3, "records": 20},
+        "availability": {"kind": "intervals", "path": ONLINE, "unit": 0.5, "period": 12.0},
+    },
+    "intervals that end": {
+        "owners": {"count": 3, "records": 20},
+        "availability": {"kind": "intervals", "path": ONLINE},
+    },
+    "other clocks": {"clock": {"kind": "gamma", "rate": [0.5, 1.0, 2.0, 4.0], "cv": 0.5}},
     "budget": {
         "privacy": {
             "epsilon": 5.0,
@@ -136,10 +147,11 @@ Meanwhile = Callable[[int, LearnerPeer, list[OwnerPeer]], Awaitable[None]]
 
 def rehearsed(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
     """Return what peers give that talk over TCP within this process."""
-    return run_here(_rehearsed(order, meanwhile))
+    return run_here(talking(order, meanwhile))
 
 
-async def _rehearsed(order: Order, meanwhile: Meanwhile | None) -> Rehearsed:
+async def talking(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
+    """Let a learner and its owners talk, and return what comes of it."""
     learner, listening = LearnerPeer(order), asyncio.Future[int]()
     run = asyncio.create_task(learner.run(listening.set_result))
     owners = [OwnerPeer(order, i) for i in range(1, order.network.n_owners + 1)]

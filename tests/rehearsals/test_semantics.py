@@ -15,6 +15,7 @@ from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.runs.recorded.relearning import learn_released
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
+from tests.rehearsals.timeless import timeless
 
 
 def require_sound(order: Order, found: Rehearsed) -> None:
@@ -32,11 +33,22 @@ def require_sound(order: Order, found: Rehearsed) -> None:
 @pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
 def test_every_way_to_talk(changes: dict[str, Any], tmp_path: Path) -> None:
     order = order_of(scenario(**changes), tmp_path)
-    found = rehearsed(order)
+    require_kept(order, timeless(order))
+
+
+@pytest.mark.parametrize(
+    "way", ["refuse", "queue", "late answers", "fresh answers", "push", "rounds"]
+)
+def test_whatever_the_pace(way: str, tmp_path: Path) -> None:
+    order = order_of(scenario(**WAYS[way]), tmp_path)
+    require_kept(order, rehearsed(order))
+
+
+def require_kept(order: Order, found: Rehearsed) -> None:
+    """Ask of a rehearsal that it went as its protocol says, to its end."""
     require_sound(order, found)
     network, trace = order.network, found.trace
-    if network.until is None and trace.ending is not Ending.spent:
-        assert trace.ending is Ending.updates
+    if trace.ending is Ending.updates:
         assert trace.n_updates == network.updates
     if min(network.answers_allowed) < network.updates:
         assert trace.ending is Ending.spent

@@ -1,0 +1,85 @@
+"""``python -m tests.rehearsals [FILE] [options]``: rehearse twelve scenarios, and write the tables.
+
+FILE is ``docs/rehearsals.md`` by default, or another with the two markers. ``--replicates R`` and
+``--updates T`` say how long each is, ``--at-once K`` how many are rehearsed side by side,
+``--only WORD`` which (then nothing is written), ``--unit SECONDS`` how long a unit takes (it is
+chosen by measurement otherwise). On a quiet machine all of it takes three quarters of an hour.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from scenarios.how_cost_grows import machine
+from tests.rehearsals.agreement import COST_HEAD, HEAD, SCENARIOS, Compared, Row, compared
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rehearsals.md"
+BEGIN, END = "<!-- rehearsals -->", "<!-- end of rehearsals -->"
+
+
+def table(head: Row, rows: Sequence[Row]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def content(found: Sequence[Compared], said: str) -> str:
+    """Return the three tables."""
+    return "\n\n".join([
+        "As it is: measured less simulated, ± one paired standard error.",
+        table(HEAD, [each.as_is for each in found]),
+        "With what the machine cost put into the simulation, as a law of its queries:",
+        table(HEAD, [each.with_cost for each in found]),
+        "What the machine cost: time of an exchange beyond what its owner slept.",
+        table(COST_HEAD, [each.cost for each in found]),
+        said,
+    ])  # fmt: skip
+
+
+def rewritten(text: str, tables: str) -> str:
+    """Return a page with other tables between its markers.
+
+    Raises
+    ------
+    ValueError
+        Unless it has both.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if begin == "" or end == "":
+        raise ValueError(f"no place for tables: a line {BEGIN} and after it a line {END}")
+    return f"{before}{BEGIN}\n{tables}\n{END}{after}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rehearse, and write."""
+    options = argparse.ArgumentParser(prog="python -m tests.rehearsals")
+    options.add_argument("file", nargs="?", type=Path, default=PAGE)
+    options.add_argument("--replicates", type=int, default=12)
+    options.add_argument("--updates", type=int, default=300)
+    options.add_argument("--at-once", type=int, default=1)
+    options.add_argument("--only", default="")
+    options.add_argument("--unit", type=float)
+    given = options.parse_args(arguments)
+    page = rewritten(given.file.read_text(encoding="utf-8"), "")
+    names = [name for name in SCENARIOS if given.only in name]
+    length = {"updates": given.updates, "replicates": given.replicates, "unit": given.unit}
+    found = []
+    with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
+        for each in pool.map(partial(compared, **length), names):
+            found.append(each)
+            sys.stderr.write("\n".join(map(str, (each.as_is, each.with_cost, each.cost))) + "\n")
+    side = f", {given.at_once} scenarios at once" if given.at_once > 1 else ""
+    tables = content(found, f"{machine()}{side}")
+    if given.only != "":
+        sys.stdout.write(f"{tables}\n")
+    else:
+        given.file.write_text(rewritten(page, tables), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
