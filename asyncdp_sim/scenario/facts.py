@@ -1,5 +1,7 @@
 """Facts that follow from the fields of a scenario, before anything runs."""
 
+from functools import cached_property
+
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
 from asyncdp_sim.network.spec import Network
@@ -49,7 +51,7 @@ class Facts(Declared):
         reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
         return tuple(why for why in reasons if why is not None)
 
-    @property
+    @cached_property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
