@@ -97,5 +97,8 @@ def _too_deep() -> ValueError:
 
 
 def _synchronise(file: Path) -> None:
-    with file.open("rb+") as opened:
-        os.fsync(opened.fileno())
+    opened = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

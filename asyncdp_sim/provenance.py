@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import asyncdp_sim
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.scenario import Scenario, data_files, jsonable, unplaced
+from asyncdp_sim.scenario import Scenario, jsonable, unplaced
 from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
@@ -34,8 +34,7 @@ def placeless(scenario: Scenario) -> dict[str, Any]:
     DataError
         If a data file cannot be read.
     """
-    digests = {path: source_of(path).sha256 for path in data_files(scenario)}
-    return unplaced(scenario, digests)
+    return unplaced(scenario, cache(lambda path: source_of(path).sha256))
 
 
 def described(scenario: Scenario) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 from uuid import uuid4
@@ -48,8 +49,8 @@ def require_free(directory: Path) -> None:
         pass
     except (OSError, ValueError) as error:
         raise _unwritable(directory, error) from None
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        said = "not a directory" if not parent.is_dir() else "not writable"
+    if not os.path.isdir(parent) or not os.access(parent, os.W_OK | os.X_OK):
+        said = "not writable" if os.path.isdir(parent) else "not a directory"
         raise _unwritable(directory, OSError(0, f"{parent} is {said}"))
 
 
@@ -231,14 +232,16 @@ def write_into(
     unfinished = directory / f"{name}.tmp"
     try:
         if name.endswith(".parquet"):
+            import pyarrow as pa
             import pyarrow.parquet as pq
 
             columns: Any = content
             table = arrow_table(room + name.removesuffix(".parquet"), columns, metadata)
-            pq.write_table(table, unfinished, compression="zstd")
+            with pa.BufferOutputStream() as written:  # files of a few rows take twice as long
+                pq.write_table(table, written, compression="zstd")
+                unfinished.write_bytes(written.getvalue())
         elif name.endswith(".json"):
-            text = json.dumps(jsonable(content), indent=2, ensure_ascii=False)
-            unfinished.write_text(text + "\n", encoding="utf-8")
+            unfinished.write_text(_json(content) + "\n", encoding="utf-8")
         else:
             unfinished.write_text(str(content), encoding="utf-8")
         if on_disk:
@@ -248,6 +251,44 @@ def write_into(
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise _unwritable(directory, error) from None
+
+
+def _json(value: Any, end: str = "\n", depth: int = 2) -> str:
+    """Return a value as JSON of several lines; parts that results share are laid out once.
+
+    Parameters
+    ----------
+    value : object
+    end : str
+        The end of a line and the indent of the next.
+    depth : int
+        So deep parts are looked at one by one.
+    """
+    if depth > 0 and isinstance(value, Mapping) and len(value) > 0:
+        inner = f"{end}  "
+        parts = (
+            f"{inner}{_text(str(key))}: {_json(each, inner, depth - 1)}"
+            for key, each in value.items()
+        )
+        return f"{{{','.join(parts)}{end}}}"
+    text = _text(value)
+    return _laid_out(text, end) if text[0] in "[{" else text
+
+
+def _text(value: Any) -> str:
+    """Return a value as JSON in one line."""
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, ValueError):  # mappings that are no dict, and numbers that JSON lacks
+        return _ENCODER.encode(jsonable(value))
+
+
+@lru_cache(maxsize=256)
+def _laid_out(text: str, end: str) -> str:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False).replace("\n", end)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:

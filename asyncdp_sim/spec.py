@@ -124,6 +124,17 @@ class Spec(BaseModel, metaclass=_SpecType):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
+class Remembering(Spec):
+    """A spec that works something out once (``cached_property``); its copies do so anew."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy that remembers nothing of what this one has worked out."""
+        twin = super().model_copy(update=update, deep=deep)
+        for name in [name for name in twin.__dict__ if name not in type(self).model_fields]:
+            del twin.__dict__[name]
+        return twin
+
+
 class Kind(Spec):
     """A member of a family: one way to do what the family does, found by its ``kind``.
 

@@ -1,6 +1,7 @@
 """Arrow tables whose fields say what their columns mean, and in which unit."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,20 @@ def arrow_table(
     import pyarrow as pa
 
     arrays = {key: arrow_array(value) for key, value in columns.items()}
-    entries = {key: column(name, key) for key in arrays}
-    fields = [
-        pa.field(key, array.type, metadata=None if entry is None else entry.metadata)
-        for (key, array), entry in zip(arrays.items(), entries.values(), strict=True)
-    ]
-    return pa.Table.from_arrays([*arrays.values()], schema=pa.schema(fields, metadata=metadata))
+    schema = arrow_schema(name, tuple((key, array.type) for key, array in arrays.items()))
+    return pa.Table.from_arrays([*arrays.values()], schema=schema.with_metadata(metadata))
+
+
+@lru_cache(maxsize=32)  # results of a sweep have the same tables
+def arrow_schema(name: str, types: tuple[tuple[str, Any], ...]) -> Any:
+    """Return the schema of a table whose columns have these names and types."""
+    import pyarrow as pa
+
+    entries = {key: column(name, key) for key, _ in types}
+    return pa.schema(
+        pa.field(key, kind, metadata=None if entry is None else entry.metadata)
+        for (key, kind), entry in zip(types, entries.values(), strict=True)
+    )
 
 
 def arrow_array(values: Any, absent: npt.NDArray[np.bool_] | None = None) -> Any:

@@ -1,5 +1,7 @@
 """Assumptions of the exact moments of learning, and which of them a scenario breaks."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from asyncdp_sim.evidence.absent_answers import absent
@@ -27,7 +29,7 @@ def out_of_order(scenario: Scenario) -> list[str]:
         found.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
         found += absent(scenario)
-    elif not network.protocol.makes_updates and never_stale(Facts(network)):
+    elif not network.protocol.makes_updates and never_stale(network.facts):
         law = answering(network)
         if isinstance(law, Unknown):
             found.append(f"no law is known here of whose update is next: {law}")
@@ -54,7 +56,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         found.append(CLIPPED)
     if scenario.privacy.sampling is not None and _too_large(scenario):
         found.append(TOO_LARGE)
-    if scenario.algorithm.looks_at_models and not never_stale(Facts(scenario.network)):
+    if scenario.algorithm.looks_at_models and not never_stale(scenario.network.facts):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     if scenario.adversary is not None or scenario.acceptance is not None:
         found.append("owners that lie, or a learner that bounds answers, are not in the moments")
@@ -74,6 +76,12 @@ CLIPPED = "clipped gradients are not linear in the model"
 
 def answering(network: Network) -> Releases | Unknown:
     """Return how owners release answers until update T, none of them silent before, or why not."""
+    return _answering(network.facts)
+
+
+@lru_cache(maxsize=1)  # as predictions are kept
+def _answering(facts: Facts) -> Releases | Unknown:
+    network: Network = facts.network
     law = releases(endless(network))
     if isinstance(law, Unknown):
         return law

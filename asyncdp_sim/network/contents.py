@@ -3,12 +3,12 @@
 import csv
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.on_disk import file_bytes
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec import Remembering
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""
@@ -28,17 +28,6 @@ MOST_FAULTS = 10
 
 Row = tuple[int, tuple[str, ...]]
 """The number of a line in its file, and the cells asked for."""
-
-
-class Remembering(Spec):
-    """A spec that works something out once (``cached_property``); its copies do so anew."""
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy that remembers nothing of what this one has worked out."""
-        twin = super().model_copy(update=update, deep=deep)
-        for name in [name for name in twin.__dict__ if name not in type(self).model_fields]:
-            del twin.__dict__[name]
-        return twin
 
 
 BY_CONTENT = "by content"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -14,15 +15,16 @@ from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.contents import BY_CONTENT
 from asyncdp_sim.network.delivery.aggregation import Aggregation
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.outside import unplaced
-from asyncdp_sim.spec import Count, Several, Spec, per_owner
+from asyncdp_sim.spec import Count, Remembering, Several, per_owner
 
 
-class Network(Spec):
+class Network(Remembering):
     """All that a trace depends on, besides the seed.
 
     Attributes
@@ -94,6 +96,11 @@ class Network(Spec):
         given = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
         allowed = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
         return [Fault("answers_per_update", given, allowed)]
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The network as theory sees it: what was worked out of it once."""
+        return Facts(self)
 
     @property
     def n_owners(self) -> int:

@@ -20,10 +20,10 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario.owners import Owners
 from asyncdp_sim.scenario.parts import Run, canonical, identifier
-from asyncdp_sim.spec import Spec, about
+from asyncdp_sim.spec import Remembering, about
 
 
-class Declared(Spec):
+class Declared(Remembering):
     """What a scenario says, field by field."""
 
     schema_version: Annotated[

@@ -1,5 +1,6 @@
 """Facts that follow from the fields of a scenario, before anything runs."""
 
+from functools import cached_property
 from typing import cast
 
 import numpy.typing as npt
@@ -58,7 +59,7 @@ class Facts(Declared):
         reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
         return tuple(why for why in reasons if why is not None)
 
-    @property
+    @cached_property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size

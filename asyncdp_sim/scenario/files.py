@@ -168,14 +168,14 @@ def data_files(scenario: Scenario) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
+def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     """Return the scenario as plain tables that name a file by name and digest, not place.
 
     Parameters
     ----------
     scenario : Scenario
-    digests : mapping
-        From the paths of :func:`data_files` to the files' digests.
+    digest : callable
+        From the path of a file to its digest.
 
     Raises
     ------
@@ -187,10 +187,10 @@ def unplaced(scenario: Scenario, digests: Mapping[str, str]) -> Raw:
     for table in list(_with_files(raw)):
         for key in [key for key in _FILES if isinstance(table.get(key), str)]:
             path = table.pop(key)
-            table |= {key: Path(path).name, key.replace("path", "sha256"): digests[path]}
+            table |= {key: Path(path).name, key.replace("path", "sha256"): digest(path)}
     if swept is not None:
         raw["sweep"] = swept
-        _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digests[path]}")
+        _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digest(path)}")
     return dict(outside.unplaced(raw))
 
 

@@ -1,6 +1,7 @@
 """Dotted paths into plain tables, as ``--set`` and ``[sweep]`` use them."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -38,7 +39,8 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
     return []
 
 
-def keys(path: str) -> list[str]:
+@lru_cache(maxsize=64)  # each cell of a sweep sets the same
+def keys(path: str) -> tuple[str, ...]:
     """Split a dotted path as TOML does.
 
     Raises
@@ -57,7 +59,7 @@ def keys(path: str) -> list[str]:
     if table != 0:
         allowed = "allowed is a dotted path such as privacy.epsilon"
         raise SpecError([Fault("", show(path), allowed)])
-    return found
+    return tuple(found)
 
 
 def leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

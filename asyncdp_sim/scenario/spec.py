@@ -12,13 +12,14 @@ from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.network import Network
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.conflicts import conflicts_within
 from asyncdp_sim.scenario.facts import Facts
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.owners.counting import count_owners, may_change
 from asyncdp_sim.scenario.owners.participants import Participants
-from asyncdp_sim.scenario.paths import Raw, leaves, set_path
+from asyncdp_sim.scenario.paths import Raw, keys, leaves, set_path
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
@@ -185,18 +186,47 @@ class Scenario(Facts):
         DataError
             If a table is to say who the owners are, and cannot be read.
         """
-        raw = self._unswept().plain()
+        settings = [
+            setting
+            for swept in sorted(chosen, key=VARIANT.__ne__)  # a variant first, the rest upon it
+            for setting in variants.settings(swept, chosen[swept])
+        ]
+        raw = self._open_at({keys(path)[0] for path, _ in settings})
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept
-        if self.owners.counted is not None:
-            del raw["owners"]["count"]
-        for swept in sorted(chosen, key=VARIANT.__ne__):  # a variant first, the rest upon it
-            for path, value in variants.settings(swept, chosen[swept]):
-                set_path(Scenario, raw, path, copy.deepcopy(value))
+        for path, value in settings:
+            set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
         cell: Scenario = parse(Scenario, raw)
         return cell._taking_part()
+
+    def _open_at(self, sections: set[str]) -> Raw:
+        """Return the scenario without its sweep, some sections as tables, the others as they are.
+
+        Cells share the others: they are not read again, nor what they have read of files. Where
+        cells count their owners, data and owners are tables too, and the count is left open.
+        """
+        unswept, counted = self._unswept(), self.owners.counted is not None
+        opened = sections | ({"data", "owners"} if counted else set())
+        raw = {
+            field.alias or name: getattr(unswept, name)
+            for name, field in type(self).model_fields.items()
+            if name not in opened
+        }
+        raw |= _listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
+        if counted:
+            del raw["owners"]["count"]
+        return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
+
+    def over(self, network: Network) -> "Scenario":
+        """Return the same scenario with this network, which is equal to its own.
+
+        What has been worked out of that is not worked out again.
+        """
+        twin = self.model_copy()
+        twin.__dict__["network"] = network
+        return twin
 
 
 def _listed(value: Any) -> Any:

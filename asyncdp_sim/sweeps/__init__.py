@@ -15,7 +15,14 @@ from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require
 from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps.batch import Ended, keep_traces, learn, records, simulate_some
+from asyncdp_sim.sweeps.batch import (
+    Ended,
+    keep_traces,
+    known_traces,
+    learn,
+    records,
+    simulate_some,
+)
 from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
@@ -178,7 +185,8 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         with executor(workers) as pool:
             yield pool, workers
     finally:
-        records.cache_clear()
+        for kept in (known_traces, records):
+            kept.cache_clear()
 
 
 def _ended(

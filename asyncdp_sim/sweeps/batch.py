@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
@@ -14,7 +15,7 @@ from asyncdp_sim.result import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.recorded.traces import read_traces, write_traces
 from asyncdp_sim.runs.workers import one_thread
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.sweeps.grid import Cell
@@ -78,8 +79,9 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
     known = "runs.parquet" in folder.entries(shared)
+    network = cells[0].scenario.network
     for cell in cells:
-        scenario = cell.scenario
+        scenario = cell.scenario.over(network)
         try:
             dataset = _dataset(scenario)
             if known and scenario.run.learning != "live":
@@ -95,7 +97,7 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
             ended.append(_failed(folder, cell, error))
     if len(ready) > 0:
         owners = ready[0][0].scenario.participants(())
-        traces = read_traces(folder.root / shared, owners)
+        traces = known_traces(folder.root / shared, owners)
         told = progress if len(ready) == len(cells) else None
         ended += _learn_together(folder, ready, traces, told)
     return ended
@@ -181,6 +183,12 @@ def _in_words(error: Exception) -> str:
 def _dataset(scenario: Scenario) -> Dataset:
     how = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
     return scenario.part(records(scenario.data, *how))
+
+
+@lru_cache(maxsize=1)
+def known_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
+    """Return a network's traces: the latest are kept, since the next batch mostly has the same."""
+    return read_traces(directory, owners)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -50,9 +49,9 @@ class Cell:
     def of(cls, number: int, values: Mapping[str, Any], base: Scenario) -> "Cell":
         """Return the cell of these values, checked."""
         scenario = base.cell(values)
-        raw, run = scenario.plain(), scenario.run
-        said = json.dumps([raw["data"], raw["owners"], run.seed], sort_keys=True)
-        data = hashlib.sha256(said.encode()).hexdigest()
+        run = scenario.run
+        said = scenario.model_dump_json(include={"data", "owners"})
+        data = hashlib.sha256(f"{run.seed} {said}".encode()).hexdigest()
         rows = run.replicates * (run.updates // run.record_every + 2)
         network = network_digest(scenario, run.replicates)
         size = 8 * rows * (scenario.data.features + 8)

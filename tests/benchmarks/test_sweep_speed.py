@@ -1,7 +1,17 @@
 """Sweeps: two workers against one, and many cells against few."""
 
+import time
+
 import pytest
 
+from asyncdp_sim.runs import all_numbers
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.replicates import learn_all
+from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.batch import simulate_some
+from asyncdp_sim.sweeps.grid import TOGETHER
 from tests.benchmarks.ratio import report
 from tests.benchmarks.swept import swept
 
@@ -9,9 +19,9 @@ pytestmark = pytest.mark.benchmark
 
 SCENARIO = """
 schema = 1
-id = "cells-that-share-nothing"
-title = "Cells that share nothing"
-description = "Every cell has a seed, so a network and data, of its own."
+id = "small-cells"
+title = "Small cells"
+description = "Small cells, which differ in one number."
 source = "synthetic"
 [run]
 seed = 1
@@ -44,15 +54,52 @@ mechanism = "laplace"
 sensitivity = {{ kind = "declared", bound = 5.0 }}
 budget = {{ kind = "horizon" }}
 [sweep]
-"run.seed" = {seeds}
+"{swept}" = {values}
 """
+MOST_MS = 3.0
+"""Milliseconds of a processor that a cell may take besides learning."""
 
 
-def file(folder, *, cells, replicates, updates):
+def file(folder, *, cells, replicates, updates, swept="run.seed"):
+    """Write a sweep of seeds, so that cells share nothing, or of something else."""
     path = folder / f"{cells}-cells.toml"
-    seeds = list(range(1, cells + 1))
-    path.write_text(SCENARIO.format(seeds=seeds, replicates=replicates, updates=updates))
+    said = {"swept": swept, "values": list(range(1, cells + 1))}
+    path.write_text(SCENARIO.format(**said, replicates=replicates, updates=updates))
     return path
+
+
+def learning_alone(scenario):
+    """Return the CPU time (s) of learning all cells, with all that it takes at hand."""
+    numbers, cells = all_numbers(scenario.base()), [scenario.cell(c) for c in scenario.grid()]
+    dataset = build_dataset(cells[0])
+    tasks = [prepare(cell, dataset).task for cell in cells]
+    traces = simulate_some(cells[0].network, scenario.run.seed, numbers)
+    with processes(1) as mapped:
+        began = time.process_time()
+        for first in range(0, len(tasks), TOGETHER):
+            some = tasks[first : first + TOGETHER]
+            learn_all(some, scenario.run.seed, numbers, traces, workers=1, run_map=mapped)
+        return time.process_time() - began
+
+
+def test_a_cell_costs_little_besides_learning(tmp_path, record_property):
+    few, many = (
+        load(file(tmp_path, cells=n, replicates=1, updates=100, swept="privacy.epsilon"))[0]
+        for n in (16, 1000)
+    )
+    sweep(few, tmp_path / "few")  # what is imported and compiled once
+    began = time.process_time()
+    sweep(many, tmp_path / "many")
+    ours = time.process_time() - began
+    report(
+        record_property,
+        "CPU time of a cell of 1,000 that share a network, 20 owners, 100 updates",
+        ours=ours,
+        baseline=learning_alone(many) + MOST_MS,
+        against=f"its learning alone and {MOST_MS:g} ms",
+        unit="ms",
+        at_least=1.0,
+    )
 
 
 def test_two_workers_against_one(tmp_path, record_property):

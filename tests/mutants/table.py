@@ -34,6 +34,13 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/spec.py",
+        "            del twin.__dict__[name]",
+        "            pass",
+        "a copy remembers what was worked out of fields that it has not",
+        ("tests/unit/scenario/test_cells.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/spec.py",
         "changes[name] = tuple(value[place] for place in places)",
         "changes[name] = value[: len(places)]",
         "lists of those who take part are the first owners'",

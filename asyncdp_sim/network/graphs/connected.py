@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.contents import Remembering
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.network.topology.routed import enumerated
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, Remembering
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.contents import Remembering
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.topology.failures import LEARNER, LinkFailures
-from asyncdp_sim.spec import Count, Kind, about
+from asyncdp_sim.spec import Count, Kind, Remembering, about
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.units import to_ticks
 

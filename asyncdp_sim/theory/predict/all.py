@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
@@ -18,12 +19,7 @@ from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 def predict(network: Network) -> tuple[Prediction, ...]:
     """Return a prediction for each figure that some formula gives, or why none does."""
-    facts = Facts(network)
-    parts: tuple[Callable[[Facts], Iterator[Prediction]], ...]
-    parts = (_traffic, network.protocol.waiting, staleness, choice, losses, presence)
-    if network.protocol.makes_updates:
-        parts = (network.protocol.predictions, presence)
-    return tuple(prediction for part in parts for prediction in part(facts))
+    return _of_facts(network.facts)
 
 
 def predicted(network: Network, quantity: str) -> float | Unknown:
@@ -32,6 +28,16 @@ def predicted(network: Network, quantity: str) -> float | Unknown:
         if each.quantity == quantity:
             return Unknown(each.reason) if each.value is None else each.value
     return Unknown("no formula is known")
+
+
+@lru_cache(maxsize=1)  # cells of a sweep have one network, and its facts are known by identity
+def _of_facts(facts: Facts) -> tuple[Prediction, ...]:
+    parts: tuple[Callable[[Facts], Iterator[Prediction]], ...]
+    protocol = facts.network.protocol
+    parts = (_traffic, protocol.waiting, staleness, choice, losses, presence)
+    if protocol.makes_updates:
+        parts = (protocol.predictions, presence)
+    return tuple(prediction for part in parts for prediction in part(facts))
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:

@@ -9,7 +9,6 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import NOT_SHARED
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.predict.shared_channels import BROKEN_OFF, unspent
 from asyncdp_sim.theory.prediction import Unknown
@@ -56,7 +55,7 @@ def access_curve(network: Network) -> AccessCurve | Unknown:
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
-    facts = Facts(network)
+    facts = network.facts
     found, channel = unspent(facts), network.channel
     if isinstance(found, Unknown):
         return found

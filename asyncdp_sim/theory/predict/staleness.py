@@ -39,7 +39,7 @@ def staleness_law(network: Network) -> StalenessLaw | Unknown:
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
     and Binomial(N−1, ρ/(1+ρ)), ρ = λS, if an owner has one job at a time.
     """
-    facts = Facts(network)
+    facts = network.facts
     never = never_stale(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))

@@ -41,7 +41,7 @@ class GapLaw:
 
 def gap_law(network: Network) -> GapLaw | Unknown:
     """Return the law of the gaps between updates, or why none is claimed."""
-    facts = Facts(network)
+    facts = network.facts
     doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
     doubt = doubt or facts.shared or facts.slow_requests
     if not doubt and not network.protocol.acts_on_ticks:
@@ -68,7 +68,7 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    facts = Facts(network)
+    facts = network.facts
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
@@ -96,7 +96,7 @@ def releases(network: Network) -> Releases | Unknown:
     learner is free, the next request that arrives is owner i's with probability ∝ λ_i, whatever
     has been. (Of a single owner the clock does not matter.)
     """
-    facts, channel = Facts(network), network.channel
+    facts, channel = network.facts, network.channel
     locked = network.protocol.one_on_one
     if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
         return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
@@ -123,7 +123,7 @@ def mean_gap(network: Network) -> float | Unknown:
     transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
     them where they are computed anew. Assumes what :func:`releases` does.
     """
-    facts, channel = Facts(network), network.channel
+    facts, channel = network.facts, network.channel
     law = releases(network)
     if isinstance(law, Unknown):
         return law
@@ -167,7 +167,7 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    facts = Facts(network)
+    facts = network.facts
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:

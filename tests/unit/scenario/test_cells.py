@@ -1,0 +1,40 @@
+"""Cells of a grid share what is not swept, and say what their tables say."""
+
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.spec import parse
+from asyncdp_sim.theory.predict.all import predict
+from scenarios import entry
+
+
+def swept(**sweep):
+    base = load(entry("async-02").file)[0].base()
+    return parse(Scenario, {**base.plain(), "sweep": sweep})
+
+
+def test_a_cell_is_what_its_tables_say_and_shares_the_rest():
+    scenario = swept(**{"privacy.epsilon": [0.5, 2.0], "run.updates": [7, 9]})
+    for chosen in scenario.grid():
+        cell, tables = scenario.cell(chosen), scenario.base().plain()
+        tables["privacy"]["epsilon"] = chosen["privacy.epsilon"]
+        tables["run"]["updates"] = chosen["run.updates"]
+        assert cell == parse(Scenario, tables)
+        assert cell.plain() == tables
+        assert cell.clock is scenario.clock
+        assert cell.privacy is not scenario.privacy
+
+
+def test_a_copy_forgets_what_was_worked_out_of_other_fields():
+    scenario = swept(**{"privacy.epsilon": [0.5]}).base()
+    more = scenario.run.model_copy(update={"updates": scenario.network.updates + 1})
+    assert scenario.model_copy(update={"run": more}).network.updates == more.updates
+
+
+def test_what_is_known_of_a_network_is_known_of_cells_over_it():
+    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
+    one, other = (scenario.cell(chosen) for chosen in scenario.grid())
+    assert one.network == other.network
+    assert predict(other.network) == predict(one.network)
+    over = other.over(one.network)
+    assert over == other
+    assert over.network is one.network
+    assert predict(over.network) is predict(one.network)
