@@ -66,10 +66,11 @@ class Streams:
     def seeds(self, said: list[bytes]) -> Seeds:
         """Return the seeds of names, as JSON, shape (n, 4)."""
         digests = b"".join(map(_digest, said))
-        return self._seeder.seeds(np.frombuffer(digests, dtype="<u4").reshape(-1, _KEY_WORDS))
+        return self.seeder.seeds(np.frombuffer(digests, dtype="<u4").reshape(-1, _KEY_WORDS))
 
     @cached_property
-    def _seeder(self) -> Seeder:
+    def seeder(self) -> Seeder:
+        """What works out seeds of names' digests."""
         return Seeder(np.frombuffer(self._entropy, dtype="<u4"), _KEY_WORDS)
 
     def within(self, *prefix: str | int) -> "Scope":
@@ -118,9 +119,9 @@ class Scope:
     def of_each(self, n_owners: int, *purpose: str) -> "OfEach":
         """Return the streams of one purpose of owners 1…N: (…, "owner", i, *purpose)."""
         before = _said(self._numbered((*self._prefix, "owner"))).removesuffix(b"]")
-        after = "".join(f", {_quoted(part)}" for part in purpose).encode()
+        after = ending(*purpose)
         numbers = range(1, n_owners + 1) if self._owners is None else self._owners
-        return OfEach(self._streams, (before, after), numbers)
+        return OfEach(self._streams, (before + b", ", after), numbers)
 
     def of_owners(self, numbers: tuple[int, ...] | None) -> "Scope":
         """Return the streams as those of some of more owners, who keep their numbers in names."""
@@ -146,18 +147,23 @@ class OfEach:
         What stands before and behind an owner's number in a name, as JSON.
     numbers : sequence of int
         Numbers that owners 1…N have in names.
+
+    Attributes
+    ----------
+    before, after : bytes
+    numbers : sequence of int
     """
 
     def __init__(
         self, streams: Streams, around: tuple[bytes, bytes], numbers: Sequence[int]
     ) -> None:
         self._streams = streams
-        self._before, self._after = around
-        self._numbers = numbers
+        self.before, self.after = around
+        self.numbers = numbers
 
     def generator(self, owner: int) -> np.random.Generator:
         """Return the generator of an owner (from 1); see :meth:`Streams.generator`."""
-        self._streams.take(self._name(self._numbers[owner - 1]))
+        self._streams.take(self._name(self.numbers[owner - 1]))
         seed: Any = Seed(self._seeds[owner - 1])  # NumPy takes it, and its stubs do not know
         return np.random.Generator(np.random.PCG64(seed))
 
@@ -165,16 +171,22 @@ class OfEach:
         """Return what makes the generator of an owner (from 1)."""
         return partial(self.generator, owner)
 
-    def seeds(self, owners: Sequence[int]) -> Seeds:
-        """Return the seeds of owners (from 1), shape (n, 4): what their generators start from."""
-        return self._streams.seeds([self._name(self._numbers[owner - 1]) for owner in owners])
+    @property
+    def seeder(self) -> Seeder:
+        """What works out their seeds, of their names' digests."""
+        return self._streams.seeder
 
     def _name(self, number: int) -> bytes:
-        return b"%b, %d%b]" % (self._before, number, self._after)
+        return b"%b%d%b" % (self.before, number, self.after)
 
     @cached_property
     def _seeds(self) -> Seeds:
-        return self._streams.seeds([self._name(number) for number in self._numbers])
+        return self._streams.seeds([self._name(number) for number in self.numbers])
+
+
+def ending(*purpose: str) -> bytes:
+    """Return what stands behind an owner's number in the name of a stream, as JSON."""
+    return "".join([*(f", {_quoted(part)}" for part in purpose), "]"]).encode()
 
 
 def _said(name: Name) -> bytes:

@@ -11,7 +11,7 @@ Seeds = npt.NDArray[np.uint64]
 _POOL = 4
 _INIT_A, _MULT_A = 0x43B0D7E5, 0x931E8875
 _INIT_B, _MULT_B = 0x8B51F9DD, 0x58F38DED
-_MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+MIX_LEFT, MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _HALF = np.uint32(16)
 
 
@@ -49,14 +49,21 @@ class Seeder:
         The first words of every entropy, c ≥ 4.
     n_own : int
         w, how many words follow.
+
+    Attributes
+    ----------
+    pool : array of uint32 (4,)
+        What is left of the words in common.
+    before, after : array of uint32 (w, 4)
+        Constants by which each word that follows is hashed.
     """
 
     def __init__(self, common: Words, n_own: int) -> None:
-        self._pool = np.random.SeedSequence(common).pool
+        self.pool = np.random.SeedSequence(common).pool
         done = _POOL * len(common)  # hashed before, for the words in common
         constants = _constants(_INIT_A, _MULT_A, done + _POOL * n_own + 1)[done:]
-        self._before = constants[:-1].reshape(n_own, _POOL)
-        self._after = constants[1:].reshape(n_own, _POOL)
+        self.before = constants[:-1].reshape(n_own, _POOL)
+        self.after = constants[1:].reshape(n_own, _POOL)
 
     def seeds(self, own: Words) -> Seeds:
         """Return ``SeedSequence([*common, *row]).generate_state(4, uint64)`` of each row.
@@ -70,13 +77,13 @@ class Seeder:
         -------
         array of uint64 (n, 4)
         """
-        hashed = _hashed(own[:, :, None], self._before, self._after) * _MIX_RIGHT
-        pool = np.tile(self._pool, (len(own), 1))
+        hashed = _hashed(own[:, :, None], self.before, self.after) * MIX_RIGHT
+        pool = np.tile(self.pool, (len(own), 1))
         for place in range(own.shape[1]):
-            pool *= _MIX_LEFT
+            pool *= MIX_LEFT
             pool -= hashed[:, place]
             pool ^= pool >> _HALF
-        words = _hashed(np.concatenate([pool, pool], axis=1), _LAST[:-1], _LAST[1:])
+        words = _hashed(np.concatenate([pool, pool], axis=1), LAST[:-1], LAST[1:])
         return words.astype("<u4").view("<u8").astype(np.uint64)
 
 
@@ -95,4 +102,5 @@ def _constants(first: int, factor: int, count: int) -> Words:
     return np.multiply.accumulate(powers, dtype=np.uint32)
 
 
-_LAST = _constants(_INIT_B, _MULT_B, 2 * _POOL + 1)
+LAST = _constants(_INIT_B, _MULT_B, 2 * _POOL + 1)
+"""Constants by which the words of a seed are hashed, before and (from the second) after."""

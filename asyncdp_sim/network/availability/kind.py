@@ -34,6 +34,26 @@ class Alternation:
     begin: Callable[[np.random.Generator], tuple[bool, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Groups of owners that go dark together, over and over, starting online.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        Numbers of the owners of each.
+    numbers : tuple of int
+        What the groups are called in random streams: ("group", number, "gap" or "length").
+    gap, length : LawKind
+        How long they are online, and dark.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    numbers: tuple[int, ...]
+    gap: LawKind
+    length: LawKind
+
+
 class AvailabilityKind(Kind):
     """When owners are online."""
 
@@ -72,6 +92,11 @@ class AvailabilityKind(Kind):
     @property
     def alternation(self) -> Alternation | None:
         """The periods that owners are online and offline in turn; None where it is not so."""
+        return None
+
+    @property
+    def together(self) -> Together | None:
+        """The groups that go dark together; None where it is not so."""
         return None
 
     def chances(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.network.compiled.prepared import Prepared
 from asyncdp_sim.network.compiled.states import generator
-from asyncdp_sim.network.compiled.world import DONE, STREAMS, TICKS, World
+from asyncdp_sim.network.compiled.world import DONE, TICKS, World
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
@@ -29,13 +29,11 @@ def play(network: Network, streams: Scope, *, events: bool = False) -> Trace:
     InvariantError
         If the trace contradicts itself (a bug in the simulator).
     """
-    from asyncdp_sim.network.compiled.loop import run
+    from asyncdp_sim.network.compiled.steps.loop import run
 
     prepared = Prepared(network, streams.of_owners(network.owner_numbers), events=events)
     while (lacking := run(prepared.world, generator())) != DONE:
-        if lacking == STREAMS:
-            prepared.seed_next()
-        elif lacking == TICKS:
+        if lacking == TICKS:
             prepared.tick_on()
         else:
             prepared.grow()
@@ -51,7 +49,7 @@ def _trace(network: Network, w: World, *, events: bool) -> Trace:
         owners=_owners(w, end_tick),
         events=w.events[: state["n_events"]].copy() if events else None,
         in_flight_total=0,  # the learner is locked until the only open exchange has ended
-        recomputed=0,
+        recomputed=int(state["recomputed"]),
         on_air_ticks=0,
         ending=_ending(w),
         one_on_one=network.protocol.one_on_one,
@@ -74,28 +72,31 @@ def _ending(w: World) -> Ending:
 
 
 def _exchanges(w: World, end_tick: int, updates: int) -> npt.NDArray[np.void]:
-    """Return the exchanges that have ended, and the one that the end has cut short."""
-    state = w.state[0]
-    rows = w.rows[: state["n_rows"]].copy()
-    unused = rows["end_k"] >= updates
+    """Return the exchanges that have ended, and those that the end has cut short."""
+    rows = w.rows[: w.state["n_rows"][0]].copy()
+    unused = (rows["outcome"] == ExchangeOutcome.applied) & (rows["end_k"] >= updates)
     rows["outcome"][unused] = ExchangeOutcome.buffered
-    if state["serving"] == 0:
+    left = np.flatnonzero(w.owners["open"])
+    if len(left) == 0:
         return rows
-    mine, row = w.owners[state["serving"]], np.zeros(1, dtype=EXCHANGES)
-    row["owner"], row["end_tick"], row["end_k"] = state["serving"], end_tick, updates
-    row["request_tick"] = mine["asked"]
+    mine, cut = w.owners[left], np.zeros(len(left), dtype=EXCHANGES)
+    cut["owner"], cut["request_tick"] = left, mine["asked"]
     for name in ("message", "read_tick", "read_k", "release_tick", "transmissions"):
-        row[name] = mine[name]
-    row["outcome"] = ExchangeOutcome.in_flight
-    if mine["transmissions"] == 0:
-        row["outcome"], row["release_tick"] = ExchangeOutcome.unreleased, end_tick
-    return np.concatenate([rows, row])
+        cut[name] = mine[name]
+    cut["end_tick"] = np.where(mine["ended"], mine["ended_tick"], end_tick)
+    cut["end_k"] = np.where(mine["ended"], mine["ended_k"], updates)
+    cut["outcome"] = ExchangeOutcome.in_flight
+    unsent = cut["transmissions"] == 0
+    cut["outcome"][unsent] = ExchangeOutcome.unreleased
+    cut["release_tick"][unsent] = cut["end_tick"][unsent]
+    # Those that the learner gave up come first, as it did.
+    return np.concatenate([rows, cut[np.lexsort((cut["end_tick"], ~mine["ended"]))]])
 
 
 def _owners(w: World, end_tick: int) -> npt.NDArray[np.void]:
     owners, each = np.zeros(len(w.owners) - 1, dtype=OWNERS), w.owners[1:]
     owners["owner"] = np.arange(1, len(w.owners))
-    for name in ("attempts", "refused"):
+    for name in ("attempts", "refused", "unheard"):
         owners[name] = each[name]
     owners["online"] = np.nan  # of no time, or no ticks, there is no share
     if w.state["drawn_per_tick"][0]:

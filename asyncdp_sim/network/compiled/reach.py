@@ -12,38 +12,53 @@ from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec import Kind
 
-READY = 60_000
-"""Answers that take the event loop much longer than numba and the compiled one take to be read."""
-NEW = 600_000
+READY = 160_000
+"""Answers that take the event loop longer than numba and the compiled one take to be read."""
+NEW = 2_500_000
 """Answers that take it longer than the compiled one takes to be compiled."""
+_OWNER = 8
+"""Answers that take the event loop as long as it takes to make an owner."""
 
 
 def covers(network: Network) -> bool:
     """Return whether the compiled loop knows all that a network may do.
 
-    That are locked exchanges on an ideal channel that loses nothing, without a topology, in the
-    declared order, and independent of any model.
+    That are locked exchanges on an ideal channel, in the declared order, independent of any model,
+    over links that do not fail, and without acknowledgements.
     """
     protocol, channel = network.protocol, network.channel
     # Exact types, whose steps the loop repeats: a class derived from them may have its own.
     if type(protocol) is not Request or type(channel) is not Ideal:
         return False
-    if protocol.timeout is not None or protocol.own_tick != "drop" or not channel.lossless:
+    if protocol.own_tick != "drop" or channel.loss_acknowledgement != 0:
         return False
     if network.answers_once or network.withholds or network.stops or network.ties != "declared":
         return False
-    if network.topology is not None or acknowledged(network.latency.acknowledgement):
+    if acknowledged(network.latency.acknowledgement) or network.aggregation is not None:
         return False
-    return _knows_presence(network) and all(_knows(law) for law in _laws(network))
+    return (
+        _knows_presence(network)
+        and _knows_ways(network)
+        and all(_knows(law) for law in _laws(network))
+    )
 
 
 def _knows_presence(network: Network) -> bool:
     presence = network.availability
     by_chance = presence.chances(network.n_owners) is not None
     known = presence.always_online or by_chance or presence.alternation is not None
+    known |= presence.together is not None
     if network.superposed:  # who is online is worked out in another way then
         known = presence.always_online
     return known and _is_ours(presence) and _is_ours(network.clock)
+
+
+def _knows_ways(network: Network) -> bool:
+    """Whether distances stay as they are, for no link fails."""
+    topology = network.topology
+    if topology is None:
+        return True
+    return topology.failures is None and not network.superposed and _is_ours(topology)
 
 
 def _laws(network: Network) -> list[LawKind | None]:
@@ -56,8 +71,11 @@ def _laws(network: Network) -> list[LawKind | None]:
         found += laws_of(stage, 1)
     if isinstance(network.protocol, Request) and network.protocol.retry is not None:
         found.append(network.protocol.retry)
-    if network.availability.alternation is not None:
-        found += [network.availability.alternation.on, network.availability.alternation.off]
+    alternation, together = network.availability.alternation, network.availability.together
+    if alternation is not None:
+        found += [alternation.on, alternation.off]
+    if together is not None:
+        found += [together.gap, together.length]
     return found
 
 
@@ -74,7 +92,8 @@ def _is_ours(kind: Kind) -> bool:
 
 def worthwhile(network: Network, replicates: int) -> bool:
     """Return whether the compiled loop pays for so many replicates, and can be had."""
-    answers = network.updates * (network.answers_per_update or 1) * replicates
+    answers = network.updates * (network.answers_per_update or 1)
+    answers = replicates * (answers + _OWNER * network.n_owners)
     if answers < READY or find_spec("numba") is None or not covers(network):
         return False
     return swappable() and (answers >= NEW or _is_compiled())
@@ -82,11 +101,12 @@ def worthwhile(network: Network, replicates: int) -> bool:
 
 def _is_compiled() -> bool:
     """Return whether the loop was compiled before, here or by a former process."""
-    from asyncdp_sim.network.compiled import loop  # reads numba, which takes a part of READY
+    from asyncdp_sim.network.compiled.steps import loop  # reads numba, which takes a part of READY
 
     compiled: Any = loop.run
     if len(compiled.signatures) > 0:
         return True
     source = Path(loop.__file__)
-    kept = Path(compiled.stats.cache_path or source.parent).glob(f"{source.stem}.run-*.nbi")
-    return any(index.stat().st_mtime >= source.stat().st_mtime for index in kept)
+    newest = max(file.stat().st_mtime for file in loop.sources())
+    kept = Path(compiled.stats.cache_path or source.parent).glob(f"{source.stem}.*.nbi")
+    return any(index.stat().st_mtime >= newest for index in kept)

@@ -5,40 +5,64 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-CLOCK, REQUEST, QUERY, COMPUTE, ANSWER, RETRY, ONLINE, OFFLINE, PRESENCE = range(9)
-"""Stages, each of which has a law and a stream per owner; and what happens when they end."""
-TURN, ASK_AGAIN, WATCH = 9, 10, 11
-"""What else happens."""
-STAGES = ("clock", "request", "query", "compute", "answer", "retry", "online", "offline",
-          "availability")  # fmt: skip
-"""Names of the stages' streams."""
-INSTANT, CONSTANT, EXPONENTIAL, LOGNORMAL, GAMMA, UNIFORM = range(6)
-"""Laws: no event, always the same, and those that NumPy draws."""
+CLOCK, REQUEST, QUERY, COMPUTE, ANSWER, RETRY, ONLINE, OFFLINE, GAP, LENGTH = range(10)
+"""Stages: what takes time by a law; as something that happens, their ends."""
+ATTENDS, REQUEST_LOST, QUERY_LOST, ANSWER_LOST = range(10, 14)
+"""Chances, which are drawn at the tick of a clock, the sending of a request, and two arrivals."""
+ASK, TURN, SEND, AGAIN, GIVE_UP = range(14, 19)
+"""What happens at once: an attempt, the service of an owner, a transmission, one more, the end."""
+TIMER, WATCH, REST, START, NOT_YET = range(19, 24)
+"""The end of the learner's patience, a look at the run, nothing; the run's start, and before it."""
+STREAMS = (
+    ("clock",), ("request",), ("query",), ("compute",), ("answer",), ("retry",), ("online",),
+    ("offline",), (), (), ("availability",), ("loss", "request"), ("loss", "query"),
+    ("loss", "answer"),
+)  # fmt: skip
+"""Purposes in the names of owners' streams, by stage and chance; groups' have other names."""
+INSTANT, CONSTANT, EXPONENTIAL, LOGNORMAL, GAMMA, UNIFORM, CHANCE, BURSTS = range(8)
+"""Laws: no event (or never), always the same, those that NumPy draws; and two kinds of chance."""
 DISTRIBUTIONS = {
     "exponential": EXPONENTIAL, "lognormal": LOGNORMAL, "gamma": GAMMA, "uniform": UNIFORM,
 }  # fmt: skip
 """The laws that NumPy draws, by its names for them."""
-DONE, ROOM, STREAMS, TICKS = 0, 1, 2, 3
-"""Why the loop came back: nothing is left to happen, a table is full, an owner has no streams, the
-one clock of all owners has no further tick."""
-EVENTS_EACH = 16
-"""More events than are ever noted between two looks at the room that is left."""
+AT_WORK, LEARNING, ENDING = range(3)
+"""Whether an owner waits for the learner's patience to end: no; to send again; to give up."""
+DONE, ROOM, TICKS = 0, 1, 2
+"""Why the loop came back: nothing is left to happen, a table is full, the one clock of all owners
+has no further tick."""
+ROOM_EACH = 8
+"""More events than one step notes of an owner, and more than it lets happen later."""
 ORDER = 56
 """Bits of the running number below a priority."""
+NUMBER = 2**ORDER - 1
+"""Those bits."""
 
-LAW = np.dtype([("code", "i8"), ("first", "f8"), ("second", "f8"), ("extra", "i8")])
+BEFORE, AFTER, CHAIN, MIXED, TEXT = 4, 20, 36, 44, 60
+"""Places in the pool: the seed's own four words first, then what words of a digest are hashed with
+before and after, then what BLAKE2b works with: its chain, its mixing, the text."""
+BLOCK = 128
+"""Bytes of a text that BLAKE2b takes at a time."""
+
+LAW = np.dtype(
+    [("code", "i8"), ("first", "f8"), ("second", "f8"), ("third", "f8"), ("fourth", "f8"),
+     ("extra", "i8")]
+)  # fmt: skip
 """A law: its code, its numbers, and the ticks that come on top."""
+STAGE = np.dtype([("law", "i8"), ("law_each", "i8"), ("stream", "i8"), ("stream_each", "i8")])
+"""Where a stage's laws and streams begin, and whether (1) each owner has one, or all have one."""
 HAPPENING = np.dtype([("tick", "i8"), ("order", "i8"), ("what", "i8"), ("owner", "i8")])
 """What is to happen, in the order of tick and then of priority and running number."""
 OWNER = np.dtype(
     [
-        ("attempts", "i8"), ("refused", "i8"), ("answers_left", "i8"),
-        ("message", "i8"), ("asked", "i8"), ("read_tick", "i8"), ("read_k", "i8"),
-        ("release_tick", "i8"), ("transmissions", "i8"),
-        ("away", "i8"), ("offline_since", "i8"), ("offline_ticks", "i8"),
-        ("next_change", "i8"), ("phase", "i8"), ("met", "i8"), ("missed", "i8"),
-        ("busy", "?"), ("active", "?"), ("awaited", "?"), ("seeded", "?"),
-    ],
+        (name, "i8")
+        for name in (
+            "attempts", "refused", "unheard", "answers_left", "away", "offline_since",
+            "offline_ticks", "next_change", "phase", "met", "missed", "message", "asked",
+            "read_tick", "read_k", "release_tick", "transmissions", "tries", "ended_tick",
+            "ended_k", "timer", "waiting", "outcome",
+        )
+    ]
+    + [(name, "?") for name in ("busy", "active", "awaited", "open", "ended")],
     align=True,
 )  # fmt: skip
 """An owner, and the exchange that it has open."""
@@ -46,18 +70,18 @@ STATE = np.dtype(
     [
         (name, "i8")
         for name in (
-            "now", "horizon", "queued", "scheduled", "messages", "pending", "awaited", "serving",
-            "in_line", "first_in_line", "updates", "per_update", "lacking", "released",
-            "released_before", "tried_before", "came_before", "looks", "look_period",
-            "presence_changes", "n_rows", "n_events", "wanting", "target",
-            "most_tried", "most_came", "most_looks", "crowd_at",
+            "what", "owner", "began", "order", "now", "horizon", "queued", "scheduled", "messages",
+            "pending", "awaited", "in_line", "first_in_line", "updates", "per_update", "lacking",
+            "released", "released_before", "tried_before", "came_before", "looks", "look_period",
+            "presence_changes", "n_rows", "n_events", "target", "most_tried", "most_came",
+            "most_looks", "crowd_at", "started", "attempts", "timeout", "recomputed", "most_noted",
         )
     ]
     + [
         (name, "?")
         for name in (
-            "stopped", "stalled", "locked", "queues", "retries", "keeps_events", "drawn_per_tick",
-            "alternates", "superposed", "refuses_unseen",
+            "stopped", "stalled", "locked", "queues", "retries", "fresh", "vanishes",
+            "keeps_events", "drawn_per_tick", "alternates", "superposed", "refuses_unseen",
         )
     ],
     align=True,
@@ -65,21 +89,44 @@ STATE = np.dtype(
 """The learner, and the loop."""
 
 
-class World(NamedTuple):
-    """All that the loop reads and writes; owners are numbered from 1.
+class Draws(NamedTuple):
+    """Laws, and random streams; a stream is seeded when it is first drawn from.
 
-    Laws and streams have a column for each owner, or, where one clock ticks for all, one for all.
+    Attributes
+    ----------
+    stages, laws : array
+        By stage, where its laws and streams begin; all laws.
+    streams : array of uint64 (n, 5)
+        States of generators, all 0 before the first draw, and what a chain of bursts remembers.
+    numbers : array of int64 (N + 1,)
+        Numbers that owners have in streams' names.
+    memory : array of uint64 (4,)
+        The state of the one generator that draws.
+    names : array of uint8 (1 + stages, width)
+        What stands in streams' names before an owner's number, and behind it by stage; 0 fills up.
+    pool : array of uint64
+        What seeds are worked out with: see :mod:`~.steps.seeds`.
     """
+
+    stages: npt.NDArray[Any]
+    laws: npt.NDArray[Any]
+    streams: npt.NDArray[np.uint64]
+    numbers: npt.NDArray[np.int64]
+    memory: npt.NDArray[np.uint64]
+    names: npt.NDArray[np.uint8]
+    pool: npt.NDArray[np.uint64]
+
+
+class World(NamedTuple):
+    """All that the loop reads and writes; owners are numbered from 1."""
 
     state: npt.NDArray[Any]
     owners: npt.NDArray[Any]
     heap: npt.NDArray[Any]
     line: npt.NDArray[np.int64]
-    laws: npt.NDArray[Any]
-    streams: npt.NDArray[np.uint64]
-    memory: npt.NDArray[np.uint64]
-    crowd_ticks: npt.NDArray[np.int64]
-    crowd_owners: npt.NDArray[np.int64]
+    crowd: npt.NDArray[np.int64]
+    members: npt.NDArray[np.int64]
     update_ticks: npt.NDArray[np.int64]
     rows: npt.NDArray[Any]
     events: npt.NDArray[Any]
+    draws: Draws

@@ -1,0 +1,107 @@
+"""A network's laws and random streams, as the compiled loop draws from them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.network.compiled.laws import NEVER, laws_by_stage
+from asyncdp_sim.network.compiled.states import Words, memory, words_of
+from asyncdp_sim.network.compiled.world import (
+    AFTER,
+    ANSWER,
+    BEFORE,
+    BLOCK,
+    COMPUTE,
+    CONSTANT,
+    GAP,
+    LAW,
+    LENGTH,
+    QUERY,
+    REQUEST,
+    STAGE,
+    STREAMS,
+    TEXT,
+    Draws,
+)
+from asyncdp_sim.network.spec import Network
+from asyncdp_sim.streams import OfEach, Scope, ending
+
+_SHARED = {REQUEST: "request", QUERY: "query", COMPUTE: "compute", ANSWER: "answer"}
+"""Stages whose streams all owners share where one clock ticks for all."""
+_GROUPED = {GAP: "gap", LENGTH: "length"}
+"""Stages of groups of owners."""
+_LONGEST = len(str(2**63))
+"""Digits of an owner's number at most."""
+
+
+def draws_of(network: Network, streams: Scope) -> Draws:
+    """Return the laws, and the streams; those that are no owner's are seeded.
+
+    Parameters
+    ----------
+    network : Network
+        That the loop :func:`~.reach.covers`.
+    streams : Scope
+        The replicate's.
+    """
+    stages, laws, n_streams = np.zeros(len(STREAMS), dtype=STAGE), [NEVER], 0
+    made: dict[int, list[list[int]]] = {}
+    for stage, rows in laws_by_stage(network).items():
+        each = len(rows) > 1
+        stages[stage]["law"], stages[stage]["law_each"] = len(laws) - each, each
+        laws += rows
+        if max(row[0] for row in rows) > CONSTANT:
+            others = [words_of(source()) for source in _not_owners(network, streams, stage)]
+            made[n_streams] = others
+            stages[stage]["stream"], stages[stage]["stream_each"] = n_streams, len(others) != 1
+            n_streams += len(others) or network.n_owners + 1
+    words = np.zeros((n_streams, 5), dtype=np.uint64)
+    for first, others in made.items():
+        words[first : first + len(others), :4] = np.array(others, dtype=np.uint64).reshape(-1, 4)
+    of_each = streams.of_each(network.n_owners)
+    names, numbers = _names(of_each), np.arange(network.n_owners + 1)
+    if of_each.numbers != range(1, network.n_owners + 1):
+        numbers[1:] = of_each.numbers
+    return Draws(
+        stages=stages,
+        laws=np.array(laws, dtype=LAW),
+        streams=words,
+        numbers=numbers,
+        memory=memory(),
+        names=names,
+        pool=_pool(of_each, longest=2 * names.shape[1] + _LONGEST),
+    )
+
+
+def _not_owners(
+    network: Network, streams: Scope, stage: int
+) -> list[Callable[[], np.random.Generator]]:
+    """Return what makes the streams of a stage that are not one owner's each."""
+    together = network.availability.together
+    if together is not None and stage in _GROUPED:
+        groups = (streams.within("group", number) for number in together.numbers)
+        return [partial(group.generator, _GROUPED[stage]) for group in groups]
+    if network.superposed and stage in _SHARED:
+        return [partial(streams.within("crowd").generator, _SHARED[stage])]
+    return []
+
+
+def _names(of_each: OfEach) -> npt.NDArray[np.uint8]:
+    """Return what stands before owners' numbers in streams' names, and behind them by stage."""
+    parts = [of_each.before, *(ending(*purpose) for purpose in STREAMS)]
+    names = np.zeros((len(parts), max(map(len, parts))), dtype=np.uint8)
+    for row, part in zip(names, parts, strict=True):
+        row[: len(part)] = list(part)
+    return names
+
+
+def _pool(of_each: OfEach, longest: int) -> Words:
+    """Return what seeds are worked out with, and the room for names of so many bytes at most."""
+    seeder = of_each.seeder
+    pool = np.zeros(TEXT + -(-longest // BLOCK) * BLOCK // 8, dtype=np.uint64)
+    pool[:BEFORE] = seeder.pool
+    pool[BEFORE:AFTER] = seeder.before.ravel()
+    pool[AFTER : AFTER + seeder.after.size] = seeder.after.ravel()
+    return pool

@@ -1,0 +1,1 @@
+"""Steps of the compiled loop, each a function that numba compiles into it."""
