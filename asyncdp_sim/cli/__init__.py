@@ -16,8 +16,14 @@ from typer.core import TyperGroup
 import asyncdp_sim
 from asyncdp_sim.cli.interruption import heard
 from asyncdp_sim.cli.options import positive_count
-from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, show
-from asyncdp_sim.errors import EXHAUSTED, InputError, MachineError, ReplayError
+from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
+from asyncdp_sim.errors import (
+    EXHAUSTED,
+    InputError,
+    InvariantError,
+    MachineError,
+    ReplayError,
+)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""
@@ -176,6 +182,9 @@ def _ended() -> int | None:
         return _said([" ".join(f"asyncdp: {error.format_message()}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
+    except InvariantError as error:
+        wrong = f"asyncdp: {error}: a mistake of the simulator, not of the input"
+        return _said([wrong, f"to see it again: {as_typed()}"], 3)
     except MemoryError:
         wants = "more than fits in memory (owners.records or run can be lowered)"
         return _said([f"asyncdp: {MachineError(wants)}"], 4)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
@@ -50,11 +51,17 @@ class Ledger:
         """Fold traces; ``public`` counts how many of each owner's records the learner knows.
 
         ``observer`` is whom ε is against; absent, whoever hears every answer.
+
+        Raises
+        ------
+        InvariantError
+            If an owner spent more than its budget.
         """
         released = np.stack([trace.released for trace in traces])
         listener = TranscriptObserver() if observer is None else observer
         learned = listener.learned(accountant, traces)
         charged = learned.most
+        _require_within(accountant.epsilon, charged)
         if len(public) > 0:
             charged = np.where(np.array(public) > 0, np.inf, charged)
         return cls(accountant, released, charged, learned.zcdp, learned.median)
@@ -81,3 +88,12 @@ class Ledger:
         if np.isinf(self.spent).any():
             return np.inf
         return max(self.accountant.together(released, owners) for released in self.released)
+
+
+def _require_within(budget: Array, charged: Array) -> None:
+    """Raise where more was charged than an owner's budget, but for the rounding of sums."""
+    above = np.argwhere(charged > budget * (1 + 1e-9))
+    if len(above) > 0:
+        row, owner = above[0]
+        said = f"owner {owner + 1} spent ε = {charged[row, owner]:g} of {budget[owner]:g}"
+        raise InvariantError(f"the ledger is above a budget: {said} (row {row + 1})")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.learning.fused.sweep import CellTask, replay_together
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Trajectory
@@ -159,7 +160,11 @@ def scopes_of(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None
 
 
 def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
-    return simulate_each(network, scopes_of(seed, numbers), events=events)
+    try:
+        return simulate_each(network, scopes_of(seed, numbers), events=events)
+    except InvariantError as error:
+        which = f"replicates {numbers[0]} to {numbers[-1]} of seed {seed}"
+        raise InvariantError(f"{error} ({which})") from None
 
 
 def _replay_block(

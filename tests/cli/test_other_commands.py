@@ -257,3 +257,23 @@ def test_python_m_is_the_same(command: Command, here: Path) -> None:
     start = [sys.executable, "-m", "asyncdp_sim", "check", "small.toml"]
     ended = subprocess.run(start, cwd=here, capture_output=True, encoding="utf-8", check=True)
     assert ended.stdout == command.done("check", "small.toml").out != ""
+
+
+@pytest.mark.parametrize("where", ["network", "ledger"])
+def test_a_broken_invariant_names_the_command_that_shows_it_again(
+    where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "small.toml").write_text(SMALL, encoding="utf-8")
+    if where == "network":
+        monkeypatch.setattr("asyncdp_sim.trace.invariants._rises", lambda _: False)
+        rule = "the trace contradicts itself: updates are not numbered one by one "
+        rule += "(replicates 1 to 2 of seed 3)"
+    else:
+        charge = "asyncdp_sim.privacy.accountants.own.Pure.spent"
+        monkeypatch.setattr(charge, lambda account, released: 2.0 * released * account.epsilon)
+        rule = "the ledger is above a budget: owner 1 spent ε = 6 of 1 (row 1)"
+    said = command("run", "small.toml", "--out", "r")
+    assert said.code == 3
+    assert said.lines[0].startswith(f"asyncdp: {rule}: a mistake of the simulator")
+    assert said.lines[1] == "to see it again: asyncdp run small.toml --out r"
+    assert not (here / "r").exists()

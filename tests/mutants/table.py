@@ -1093,4 +1093,11 @@ MUTANTS = (
         "the last difference is told as the first",
         ("tests/cli/test_replay_diff.py",),
     ),
+    Mutant(
+        "asyncdp_sim/privacy/ledger.py",
+        "np.argwhere(charged > budget * (1 + 1e-9))",
+        "np.argwhere(charged > budget * (1 + 9))",
+        "what is charged above a budget is let through",
+        ("tests/cli/test_other_commands.py",),
+    ),
 )

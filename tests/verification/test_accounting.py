@@ -213,7 +213,7 @@ def test_the_ledger_reports_what_a_shared_record_costs():
     assert ledger.zcdp is None
     open_to_all = Ledger.of(pure, [Released(1, 5, 3)], (0, 4, 0))
     assert open_to_all.spent.tolist() == [[pytest.approx(0.1), inf, pytest.approx(0.3)]]
-    normal = gaussian(5.0, 1e-6, epsilon=2.0)
+    normal = gaussian(5.0, 1e-6, epsilon=3.0)
     [[charged]] = Ledger.of(normal, [Released(8)]).zcdp
     assert charged == pytest.approx(8 / 50)
     assert Ledger.of(gaussian(0.0, 1e-6), [Released(8)]).ratio() is None

@@ -1,0 +1,38 @@
+"""Declared minima are read as they stand, and environments are asked for by them."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.versions import matrix
+from tests.versions.declared import PYTHONS, ROOT, constraints, minima
+from tests.versions.matrix import ALL, Environment, interpreter, run
+
+
+def test_every_package_that_is_declared_has_a_least_version() -> None:
+    found = minima()
+    assert {"simpy", "numpy", "typer", "dask", "numba", "pytest", "mkdocs"} <= found.keys()
+    assert all(re.fullmatch(r"[0-9.]+", version) for version in found.values())
+    assert f"numpy=={found['numpy']}\n" in constraints()
+
+
+def test_the_pythons_are_those_that_the_project_names() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"Python :: (3\.\d+)", text) == list(PYTHONS)
+    assert f'requires-python = ">={PYTHONS[0]}"' in text
+    assert ALL[0] == Environment(PYTHONS[0], oldest=True)
+
+
+def test_a_python_that_is_not_here_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin")
+    assert interpreter("2.0") is None
+    monkeypatch.setattr(matrix, "ALL", (Environment("2.0", oldest=True),))
+    [outcome] = run(tmp_path, [])
+    assert outcome.passed is None
+    assert outcome.said == "not run: there is no Python 2.0"
+    assert interpreter(here) is None or Path(str(interpreter(here))).exists()
