@@ -215,8 +215,7 @@ def audit_one_run(
     Raises
     ------
     SpecError
-        If the scenario claims no finite ε, if its bound is only declared, or if there is no room
-        for so many canaries.
+        If the scenario claims no finite ε, or if there is no room for so many canaries.
     DataError
         As :func:`audit`.
     """

@@ -1,7 +1,8 @@
-"""Canaries: made-up records in a scenario's data, each one of two by a fair coin.
+"""Canaries: records in a scenario's data, each one of two by a fair coin.
 
 One moves its owner's answers along a coordinate that no other one of that owner does, by as much as
-a bound that is enforced allows: so that they hide each other as little as they can.
+a bound that is enforced allows: so that they hide each other as little as they can. Where the bound
+is declared, both are records of the table, which it is claimed of: no others are blamed on it.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from asyncdp_sim.scenario import Scenario
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Coins = npt.NDArray[np.bool_]
+_LOOKED_AT = 200
+"""Records of a table, at most, of which two are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +107,28 @@ def canaries(
     taken = room[: most if count is None else count]
     queries = asked(scenario, prepare(scenario, dataset))
     order = 1 if scenario.privacy.norm == "l1" else 2
-    pairs = []
-    for at in range(taken[-1][0] + 1):
-        records = along(scenario, [np.eye(1, p, at)[0]])
-        one, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
-        pairs.append((records[one], records[other]))
+    far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
+    pairs = [far_apart(scenario, dataset, queries, order, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T
     return Canaries(scenario, dataset, held, places, tuple(pairs))
+
+
+def _made_up(
+    scenario: Scenario, dataset: Dataset, queries: Array, order: int, at: int
+) -> tuple[Record, Record]:
+    """Return two records along a coordinate whose gradients are far apart."""
+    records = along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
+    one, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
+    return records[one], records[other]
+
+
+def _of_the_table(
+    scenario: Scenario, dataset: Dataset, queries: Array, order: int, at: int
+) -> tuple[Record, Record]:
+    """Return two records of the table whose gradients are far apart along a coordinate."""
+    rows = [(x, float(y)) for each in zip(dataset.features, dataset.targets, strict=True)
+            for x, y in zip(*each, strict=True)]  # fmt: skip
+    records = rows[:: -(-len(rows) // _LOOKED_AT)]
+    apart = gradients_of(scenario, records, queries)[:, :, [at]]
+    one, other, _ = far(apart, order, on_average)
+    return records[one], records[min(other, len(records) - 1)]  # of one record alone, the same

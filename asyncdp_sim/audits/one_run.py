@@ -8,7 +8,6 @@ from asyncdp_sim.audits.canaries import Array, Coins, canaries
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.guesses import doubt_left, shown, shown_if_tight
 from asyncdp_sim.audits.overheard import overhear
-from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -123,13 +122,10 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
     Raises
     ------
     SpecError
-        If its bound is only declared, or there is no room for so many canaries.
+        If there is no room for so many canaries.
     DataError
         As :func:`asyncdp_sim.runs.run`.
     """
-    if scenario.privacy.on_trust:
-        allowed = "allowed in one run is a bound that is enforced: its canaries are made up"
-        raise SpecError([Fault("privacy.sensitivity", "'declared'", allowed)])
     gaussian = scenario.timing_unaccounted is None
     claims = [each.of_all(gaussian=gaussian) for each in owed(scenario)]
     owners = [i for i, claim in enumerate(claims) if np.isfinite(claim.epsilon)]

@@ -76,10 +76,6 @@ AUDITS = {
     "of one run": (("--canaries", "4"), "--canaries: given; allowed is with --one-run"),
     "no room": (("--one-run", "--canaries", "999"), "canaries: given 999; allowed is 1 to "),
     "none": (("--one-run", "--canaries", "0"), "given 0; allowed is a whole number ≥ 1"),
-    "made up": (
-        ("--one-run", "--set", 'privacy.sensitivity={kind="declared",bound=1.0}'),
-        "privacy.sensitivity: given 'declared'; allowed in one run is a bound that is enforced",
-    ),
     "sure": (("--confidence", "1"), "given '1'; allowed is a number in (0, 1)"),
 }
 

@@ -231,6 +231,12 @@ def test_a_run_states_what_the_last_model_tells() -> None:
     assert run(scene("privacy.observer.sees=all")).summary["epsilon_true"] > 1.0
 
 
+def test_a_run_without_a_round_tells_nothing() -> None:
+    outcome = run(scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5"))
+    assert outcome.summary["updates"] == 0
+    assert not outcome.ledger.spent.any()
+
+
 @pytest.mark.parametrize(
     ("settings", "why"),
     [

@@ -11,9 +11,11 @@ from scipy.stats import binom
 
 from asyncdp_sim.audits import guesses as bounds
 from asyncdp_sim.audits import one_run
+from asyncdp_sim.audits.canaries import canaries
 from asyncdp_sim.audits.one_run import Guessed, audit_once, judged
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from tests.cli.command import Command
@@ -258,6 +260,27 @@ def test_no_sound_scenario_of_many_is_refuted_in_one_run() -> None:
     shown = [each.epsilon / each.claim.epsilon for each in found]
     print(f"ε shown over claimed, at most {max(shown):.3g}")
     assert max(shown) > 0.1  # the attack does see something
+
+
+def declared(bound: float) -> Guessed:
+    return audit_once(scene(f"privacy.sensitivity={{kind='declared', bound={bound}}}"), None, 1e-3)
+
+
+def test_a_declared_bound_is_attacked_with_records_of_the_table() -> None:
+    """One that holds for them is not refuted; one that they exceed hides too little, and is."""
+    holds, exceeded = declared(100.0), declared(0.05)
+    assert not holds.exceeded
+    assert holds.guesses > 100
+    assert exceeded.exceeded
+
+
+def test_canaries_of_a_declared_bound_are_records_of_the_table() -> None:
+    trusting = scene("privacy.sensitivity={kind='declared', bound=100.0}")
+    dataset = build_dataset(trusting)
+    placed = canaries(trusting, dataset, 300, range(100), 1000)
+    table = {tuple(row) for each in dataset.features for row in each.tolist()}
+    assert {tuple(x.tolist()) for pair in placed.pairs for x, _ in pair} <= table
+    assert all(one[0] is not other[0] for one, other in placed.pairs)
 
 
 def test_guesses_are_of_owners_that_answered() -> None:

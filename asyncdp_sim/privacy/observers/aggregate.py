@@ -13,7 +13,7 @@ from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.privacy.mechanisms.shares import NUMBER_BYTES, GaussianShares, shared
-from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind
+from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
 from asyncdp_sim.spec import Tally, about
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.words import extent
@@ -92,10 +92,9 @@ class AggregateObserver(ObserverKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
+        privacy, algorithm = scenario.privacy, scenario.algorithm
         n_owners, protocol = scenario.owners.count, scenario.protocol
         apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
-        told = "what a sum tells is known of {} only: allowed is transcript"
         reasons = [
             (
                 not algorithm.sums_suffice or not (protocol.makes_updates or apart),
@@ -107,23 +106,11 @@ class AggregateObserver(ObserverKind):
                 privacy.mechanism.composition != "gaussian",
                 f"Gaussian noise, whose shares add up to it, given {privacy.mechanism.kind}",
             ),
-            (not bool(np.isfinite(privacy.asked(n_owners)).all()), "finite ε"),
-            (privacy.sampling is not None, "answers over all records"),
-            (
-                algorithm.gradients_per_answer > 1,
-                "answers of one gradient each, given algorithm.local_steps = "
-                f"{algorithm.gradients_per_answer}",
-            ),
-            (privacy.overlap > 1, "records that one owner has"),
-            (privacy.learner is not None, "one copy of the algorithm"),
-            (privacy.on_trust, "bounds that are enforced, given declared"),
-            (scenario.adversary is not None, "owners that do not lie"),
-            (scenario.acceptance is not None, "answers that are taken as they are"),
-            (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+            *plainly(scenario),
             (scenario.channel.contended is not None, "answers that share no channel"),
             (scenario.clock.superposed, "owners that have clocks of their own"),
         ]
-        found = [Fault(key, "'aggregate'", told.format(why)) for wrong, why in reasons if wrong]
+        found = self.unmet("what a sum tells", reasons)
         buffer = algorithm.answers_per_update
         if len(found) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
             allowed = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"

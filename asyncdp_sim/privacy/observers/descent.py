@@ -170,6 +170,8 @@ class Descent:
 
     def _pulled(self, rounds: Rounds, there: npt.NDArray[np.bool_]) -> tuple[float, float]:
         """Return μ of the pair, the record being in these rounds, and P(a projection acts)."""
+        if not there.any():
+            return 0.0, 0.0
         steps = self.steps[rounds.numbers - 1]
         free = 1 - steps * self.convexity
         kept = free - steps / rounds.share * self.smoothness / self.records * there
@@ -199,6 +201,8 @@ def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
     diameter : array (K,)
         That of Θ before round k, times c_k and C_k.
     """
+    if not moved.any():  # in no round
+        return 0.0
     count = len(moved)
     found = _minorant(moved, noise)
     for first in sorted({count - round(count**at) for at in np.linspace(0, 1, _STARTS)}):

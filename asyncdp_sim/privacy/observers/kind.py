@@ -54,6 +54,26 @@ def gaussian_epsilons(squared: Array, delta: float) -> Array:
     return np.array(each)[places].reshape(squared.shape)
 
 
+Reasons = list[tuple[bool, str]]
+"""What is asked of a scenario, each behind whether that is missing."""
+
+
+def plainly(scenario: Any) -> Reasons:
+    """Return what is asked where ε is not that of all answers: that nothing else is in the way."""
+    privacy, steps = scenario.privacy, scenario.algorithm.gradients_per_answer
+    return [
+        (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
+        (privacy.sampling is not None, "answers over all records"),
+        (steps > 1, f"answers of one gradient each, given algorithm.local_steps = {steps}"),
+        (privacy.overlap > 1, "records that one owner has"),
+        (privacy.learner is not None, "one copy of the algorithm"),
+        (privacy.on_trust, "bounds that are enforced, given declared"),
+        (scenario.adversary is not None, "owners that do not lie"),
+        (scenario.acceptance is not None, "answers that are taken as they are"),
+        (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+    ]
+
+
 class ObserverKind(Kind):
     """Somebody who sees some of what owners send."""
 
@@ -84,6 +104,12 @@ class ObserverKind(Kind):
     @abstractmethod
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what keeps its ε from being known in a scenario."""
+
+    def unmet(self, known: str, reasons: Reasons) -> list[Fault]:
+        """Return a fault for each that is missing; ``known`` says what is known of what is left."""
+        told = f"{known} is known of {{}} only: allowed is transcript"
+        key, given = "privacy.observer.kind", repr(self.name)
+        return [Fault(key, given, told.format(why)) for missing, why in reasons if missing]
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
         """Yield what ``check`` says of it besides, a line each."""

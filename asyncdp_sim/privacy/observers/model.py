@@ -15,6 +15,7 @@ from asyncdp_sim.privacy.observers.kind import (
     Listener,
     ObserverKind,
     gaussian_epsilons,
+    plainly,
 )
 from asyncdp_sim.spec import about
 from asyncdp_sim.trace import Trace
@@ -60,8 +61,7 @@ class ModelObserver(ObserverKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
-        told = "what models tell is known of {} only: allowed is transcript"
+        privacy, algorithm = scenario.privacy, scenario.algorithm
         rounds, bound = algorithm.in_rounds, privacy.sensitivity
         reasons = [
             (
@@ -73,19 +73,7 @@ class ModelObserver(ObserverKind):
                 privacy.mechanism.composition != "gaussian",
                 f"Gaussian noise, given {privacy.mechanism.kind}",
             ),
-            (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
-            (privacy.sampling is not None, "answers over all records"),
-            (
-                algorithm.gradients_per_answer > 1,
-                "answers of one gradient each, given algorithm.local_steps = "
-                f"{algorithm.gradients_per_answer}",
-            ),
-            (privacy.overlap > 1, "records that one owner has"),
-            (privacy.learner is not None, "one copy of the algorithm"),
-            (privacy.on_trust, "bounds that are enforced, given declared"),
-            (scenario.adversary is not None, "owners that do not lie"),
-            (scenario.acceptance is not None, "answers that are taken as they are"),
-            (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+            *plainly(scenario),
         ]
         if self.sees == "last":
             average = rounds is not None and rounds.schedule(1.0, 2).kept is not None
@@ -101,7 +89,7 @@ class ModelObserver(ObserverKind):
                 (scenario.model.theta_max is None, "models in a box, given no model.theta_max"),
                 (scenario.trained_on is None, "public numbers of records, which the data decide"),
             ]
-        return [Fault(key, "'model'", told.format(why)) for wrong, why in reasons if wrong]
+        return self.unmet("what models tell", reasons)
 
     @override
     def listening(self, scenario: Any) -> Listener:

@@ -9,7 +9,13 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.kind import Array, Learned, ObserverKind, gaussian_epsilons
+from asyncdp_sim.privacy.observers.kind import (
+    Array,
+    Learned,
+    ObserverKind,
+    gaussian_epsilons,
+    plainly,
+)
 from asyncdp_sim.privacy.observers.views import Round, leverages, meeting
 from asyncdp_sim.spec import Count, Several, about
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -56,22 +62,16 @@ class NodeObserver(ObserverKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        privacy, algorithm, key = scenario.privacy, scenario.algorithm, "privacy.observer.kind"
-        told = "what a node learns is known of {} only: allowed is transcript"
+        privacy, algorithm = scenario.privacy, scenario.algorithm
         reasons = [
             (not algorithm.averages_once, f"algorithm averaging, given {algorithm.kind}"),
             (
                 privacy.mechanism.composition != "gaussian",
                 f"Gaussian noise, given {privacy.mechanism.kind}",
             ),
-            (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
-            (privacy.overlap > 1, "records that one owner has"),
-            (privacy.on_trust, "bounds that are enforced, given declared"),
-            (scenario.adversary is not None, "owners that do not lie"),
-            (scenario.acceptance is not None, "answers that are taken as they are"),
-            (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+            *plainly(scenario),
         ]
-        found = [Fault(key, "'node'", told.format(why)) for wrong, why in reasons if wrong]
+        found = self.unmet("what a node learns", reasons)
         return found + self._misnamed(scenario.owners.count)
 
     def _misnamed(self, n_owners: int) -> list[Fault]:

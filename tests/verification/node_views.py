@@ -1,0 +1,95 @@
+"""An attack on what a node claims: a test that is learned from what nodes are sent in runs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.audits.check import Check
+from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms.averaging import AveragingState
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.attack import Claim, attack, most_shown
+from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Trace
+
+LEARN, RUNS = 1000, 4000
+
+
+class Seen(Wrapped):
+    """Averaging, in which some nodes note both vectors of their meetings, along one coordinate."""
+
+    def __init__(self, steps: AveragingSteps, pool: set[int]) -> None:
+        super().__init__(steps)
+        self._pool, self._first = pool, 0 if steps.learner else 1
+        self.noted: list[Any] = []
+
+    def apply(self, state: AveragingState, turn: Turn, points: Any, answers: Any) -> None:
+        """Note the vectors, once they are put in."""
+        super().apply(state, turn, points, answers)
+        assert turn.peers is not None
+        met = {int(turn.owners[0]) + 1, int(turn.peers[0])}
+        for node in sorted(met) if met & self._pool else ():
+            self.noted.append(state.vectors[:, node - self._first, 0].copy())
+
+
+def attack_on_views(scenario: Scenario, doubt: float) -> list[Check]:
+    """Attack an owner, taken at random, on behalf of a node that knows something of it.
+
+    Nothing of scenarios whose observer is no node, or where nobody met anybody.
+    """
+    observer = scenario.privacy.listener
+    if not isinstance(observer, NodeObserver):
+        return []
+    n, streams = scenario.owners.count, Streams(scenario.run.seed)
+    problem = prepare(scenario, build_dataset(scenario))
+    trace = simulate(scenario.network, streams.within("replicate", 1))
+    multiplier = problem.accountant.multiplier
+    assert multiplier is not None
+    squared = observer.squared(multiplier, trace)[:, :n]
+    known = np.nan_to_num(squared)
+    if not known.any():
+        return []
+    owner, node = np.random.default_rng(scenario.run.seed).choice(np.argwhere(known > 0)).tolist()
+    colluding = {each for each in observer.colluding or () if each != owner + 1}
+    delta = problem.accountant.delta
+    claim = Claim(float(gaussian_epsilons(known[owner, node], delta)), delta, gaussian=True)
+    pool = {node + 1} | colluding
+    sides = [scores(problem, trace, owner, pool, moved, scenario.run.seed) for moved in (0, 1)]
+    test = best_test(*(each[:LEARN] for each in sides))
+    first, second = (each[LEARN:] @ test for each in sides)
+    found = attack({"view": (first, second)}, claim, doubt)
+    return [Check("a view", owner + 1, claim, found, RUNS, most_shown(claim, RUNS, doubt))]
+
+
+def scores(
+    problem: Problem, trace: Trace, owner: int, pool: set[int], moved: int, seed: int
+) -> Any:
+    """Return (runs, seen) numbers that a pool has, where a record moves an owner's gradient."""
+    assert isinstance(problem.task.steps, AveragingSteps)
+    assert problem.xi is not None
+    steps, reply = Seen(problem.task.steps, pool), problem.task.reply
+    gradients = reply.gradients
+    reach = moved * 2 * problem.xi / problem.task.objective.records[owner]
+
+    class Moved:
+        def gradient(self, owners: Any, points: Any) -> Any:
+            found = np.array(gradients.gradient(owners, points))
+            found[:, 0] += np.where(owners == owner, reach, 0.0)
+            return found
+
+    scopes = [Streams(seed).within("view", moved, r) for r in range(LEARN + RUNS)]
+    replay([trace] * len(scopes), steps, replace(reply, gradients=Moved()), scopes, 10**6)
+    return np.array(steps.noted).T
+
+
+def best_test(first: Any, second: Any) -> Any:
+    """Return the direction that tells two lots of runs apart best, of one covariance."""
+    within = (np.cov(first.T) + np.cov(second.T)) / 2
+    apart = second.mean(axis=0) - first.mean(axis=0)
+    return np.linalg.pinv(np.atleast_2d(within), rcond=1e-9, hermitian=True) @ apart
