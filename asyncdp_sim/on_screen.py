@@ -59,6 +59,15 @@ def _made(part: Mapping[str, Any]) -> str:
     return f"mixed versions: {', '.join(made[:6])}{more} by {which or 'unknown ones'}"
 
 
+def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a rehearsal's machine was like; nothing of a simulation."""
+    if isinstance(measured, Mapping):
+        unit, excess = measured.get("unit_seconds"), measured.get("excess_ms")
+        mean = excess.get("mean") if isinstance(excess, Mapping) else None
+        said = f"by real processes, a unit of time took {figure(unit)} s"
+        yield "rehearsed", f"{said}, an exchange {figure(mean)} ms more than was slept"
+
+
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the figures of one result that matter most: what each is called, and it in words."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
@@ -72,6 +81,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         return f"{figure(summary[key])}{half}{beside}"
 
     return [
+        *_rehearsed(manifest.get("measured")),
         ("replicates", str(len(manifest["replicates"]))),
         ("updates", f"{summary['updates']} in all"),
         ("simulated time", f"{figure(summary['simulated_time'])} units per replicate"),

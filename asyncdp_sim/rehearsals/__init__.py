@@ -13,7 +13,7 @@ from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.rehearsals.crew import crew
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import Order, shortest_duration
-from asyncdp_sim.rehearsals.refused import require_rehearsable
+from asyncdp_sim.rehearsals.refused import require_an_end, require_rehearsable
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.recorded.relearning import accounted
@@ -79,6 +79,7 @@ def rehearse(
     require_rehearsable(scenario)
     dataset = build_dataset(scenario)
     simulated = run(scenario, dataset=dataset, progress=progress)
+    require_an_end(simulated.traces)
     with one_thread():
         ready = Ready.of(scenario, dataset)
         parts, restarts = _replicates(ready, unit, progress)

@@ -1,7 +1,9 @@
 """The processes of a rehearsal: started, watched, started again, and ended."""
 
 import asyncio
+import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -19,7 +21,6 @@ from asyncdp_sim.runs.workers import begin
 
 LIVES = 5
 """How often an owner whose process is killed is started, before it is gone."""
-_PRELOADED = ["asyncdp_sim.rehearsals.crew"]
 
 
 class Crew:
@@ -44,7 +45,7 @@ class Crew:
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
         self._context: Any = get_context("forkserver")
-        self._context.set_forkserver_preload(_PRELOADED)
+        self._context.set_forkserver_preload(_preloaded())
         self._pipe, theirs = self._context.Pipe()
         self._packed = outside.packed(order)
         self.learner = self._started(_learn, theirs)
@@ -130,6 +131,15 @@ def crew(order: Order, tell: Callable[[int], None] = lambda updates: None) -> It
         found.end()
 
 
+def _preloaded() -> list[str]:
+    """Return what processes have read when they begin: this, and the main program's own modules.
+
+    These would be read in each of them otherwise.
+    """
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return [__name__, "__main__", *([] if spec is None else [spec.name])]
+
+
 def _learn(packed: bytes, pipe: Connection) -> None:
     begin()
     order = pickle.loads(packed)
@@ -142,11 +152,19 @@ def _learn(packed: bytes, pipe: Connection) -> None:
 async def _held(pipe: Connection, order: Order) -> Rehearsed:
     peer = LearnerPeer(order, pipe.send)
     loop = asyncio.get_running_loop()
-    loop.add_reader(pipe.fileno(), lambda: peer.leave(pipe.recv()))
+    loop.add_reader(pipe.fileno(), _told, peer, pipe)
     try:
         return await peer.run(pipe.send)
     finally:
         loop.remove_reader(pipe.fileno())
+
+
+def _told(peer: LearnerPeer, pipe: Connection) -> None:
+    """Hear who is gone for good; where it is the command itself, be gone too."""
+    try:
+        peer.leave(pipe.recv())
+    except (EOFError, OSError):
+        os._exit(1)
 
 
 def _own(packed: bytes, owner: int, port: int) -> None:

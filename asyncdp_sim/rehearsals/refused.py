@@ -1,6 +1,6 @@
 """Refusals, by name, of what real processes on one machine cannot rehearse."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -9,6 +9,7 @@ from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.trace import Ending, Trace
 
 
 def require_rehearsable(scenario: Scenario) -> None:
@@ -27,6 +28,19 @@ def require_rehearsable(scenario: Scenario) -> None:
     found = [*_kinds(scenario), *_settings(scenario)]
     if len(found) > 0:
         raise SpecError(found)
+
+
+def require_an_end(traces: Sequence[Trace]) -> None:
+    """Raise if the simulation had to be stopped, where processes would go on for ever.
+
+    Raises
+    ------
+    SpecError
+        If a replicate stalled.
+    """
+    if any(trace.ending is Ending.stalled for trace in traces):
+        allowed = "allowed in a rehearsal is a time at which it ends: no answer ever comes through"
+        raise SpecError([Fault("run.until", "nothing", allowed)])
 
 
 def _kinds(scenario: Scenario) -> Iterator[Fault]:
@@ -78,4 +92,4 @@ def _settings(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("run.ties", repr(network.ties), allowed)
 
 
-__all__ = ["require_rehearsable"]
+__all__ = ["require_an_end", "require_rehearsable"]

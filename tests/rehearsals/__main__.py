@@ -2,19 +2,17 @@
 
 FILE is ``docs/rehearsals.md`` by default, or another with the two markers. ``--replicates R`` and
 ``--updates T`` say how long each is, ``--at-once K`` how many are rehearsed side by side,
-``--only WORD`` which (then nothing is written), ``--unit SECONDS`` how long a unit takes (it is
-chosen by measurement otherwise). On a quiet machine all of it takes three quarters of an hour.
+``--only WORD`` which (then nothing is written), ``--shortest SECONDS`` how long the shortest mean
+duration of each takes; it is chosen by measurement otherwise, as ``asyncdp rehearse`` does.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
-from scenarios.how_cost_grows import machine
+from asyncdp_sim.runs.workers import executor
 from tests.rehearsals.agreement import COST_HEAD, HEAD, SCENARIOS, Compared, Row, compared
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rehearsals.md"
@@ -62,16 +60,18 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--updates", type=int, default=300)
     options.add_argument("--at-once", type=int, default=1)
     options.add_argument("--only", default="")
-    options.add_argument("--unit", type=float)
+    options.add_argument("--shortest", type=float)
     given = options.parse_args(arguments)
     page = rewritten(given.file.read_text(encoding="utf-8"), "")
     names = [name for name in SCENARIOS if given.only in name]
-    length = {"updates": given.updates, "replicates": given.replicates, "unit": given.unit}
+    length = {"updates": given.updates, "replicates": given.replicates, "shortest": given.shortest}
     found = []
-    with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as pool:
+    with executor(given.at_once) as pool:
         for each in pool.map(partial(compared, **length), names):
             found.append(each)
             sys.stderr.write("\n".join(map(str, (each.as_is, each.with_cost, each.cost))) + "\n")
+    from scenarios.how_cost_grows import machine  # which no process of a rehearsal needs
+
     side = f", {given.at_once} scenarios at once" if given.at_once > 1 else ""
     tables = content(found, f"{machine()}{side}")
     if given.only != "":

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.measures import repeated, shares
 from asyncdp_sim.network.laws import Empirical, NoTime
 from asyncdp_sim.rehearsals import Rehearsal, rehearse
+from asyncdp_sim.rehearsals.orders import shortest_duration
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
@@ -43,7 +44,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "request with a timeout and losses, N = 8": {
         "n": 8, "compute": exponential(0.15), "channel": LOSSY,
-        "protocol": REQUEST | {"timeout": 0.5},
+        "protocol": REQUEST | {"timeout": 0.5}, "part": 0.5,
     },
     "request with losses, N = 10": {"n": 10, "compute": constant(0.15), "channel": LOSSY},
     "request, owners on and off, N = 10": {
@@ -68,7 +69,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """What differs from the plain scenario, by name.
 
-``n`` is the number of owners, ``part`` how much of T updates it makes: rounds say more with less.
+``n`` is the number of owners, ``part`` how much of T updates it makes.
 """
 
 
@@ -204,9 +205,11 @@ class Compared:
     cost: Row
 
 
-def compared(name: str, updates: int, replicates: int, unit: float | None = None) -> Compared:
+def compared(name: str, updates: int, replicates: int, shortest: float | None = None) -> Compared:
     """Rehearse a scenario, and compare it with both simulations."""
-    found = rehearse(scene(name, updates, replicates), unit=unit)
+    played = scene(name, updates, replicates)
+    unit = None if shortest is None else shortest / shortest_duration(played.network)
+    found = rehearse(played, unit=unit)
     measured = found.measured.traces
     rows = [_row(name, measured, each.traces) for each in (found.simulated, run(costing(found)))]
     excess = found.excess * 1e3

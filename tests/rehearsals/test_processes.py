@@ -62,16 +62,19 @@ def test_no_process_outlives_the_command(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(dump(scenario(run={"updates": 10_000, "seed": 3}), tmp_path))
     words = [PROGRAM, "rehearse", file, "--unit", "0.5", "--out", tmp_path / "out"]
-    began = subprocess.Popen(words, start_new_session=True, cwd=tmp_path)
-    until = time.monotonic() + 60
+    with (tmp_path / "said.txt").open("w") as said:
+        began = subprocess.Popen(words, start_new_session=True, cwd=tmp_path, stderr=said)
+    until = time.monotonic() + 120
     while len(members(began.pid)) < 6 and time.monotonic() < until:
         time.sleep(0.1)
-    assert len(members(began.pid)) >= 6  # itself, the learner and four owners
+    there = len(members(began.pid))
     began.kill()
     began.wait()
+    assert there >= 6  # itself, the learner and four owners
     while len(members(began.pid)) > 0 and time.monotonic() < until:
         time.sleep(0.1)
     assert members(began.pid) == []
+    assert (tmp_path / "said.txt").read_text() == ""
 
 
 def test_the_command_writes_what_replay_makes_again(command: Command, tmp_path: Path) -> None:
@@ -80,9 +83,14 @@ def test_the_command_writes_what_replay_makes_again(command: Command, tmp_path: 
     said = command.done("rehearse", file, "--unit", "0.05", "--out", out).out
     assert "simulated  measured" in said
     assert "a unit of time took 0.05 s" in said
+    assert "rehearsed            by real processes, a unit of time took 0.05 s" in said
     assert "reproduced" in command.done("replay", out).out
     again = command.done("rehearse", file, "--unit", "0.05", "--out", out).out
     assert "finished before" in again
+    simulated = tmp_path / "simulated"
+    command.done("run", file, "--out", simulated)
+    assert "paired by replicate" in command.done("compare", simulated, out).out
+    command.done("report", out)
     refused = command("run", file, "--out", out)
     assert (refused.code, len(refused.lines)) == (2, 1)
     assert "an existing path, a rehearsal, not a simulation" in refused.err

@@ -1,13 +1,17 @@
 """Whatever cannot be rehearsed is refused by name, all of it, in one line each."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.rehearsals.refused import require_rehearsable
+from asyncdp_sim.network import simulate
+from asyncdp_sim.rehearsals.refused import require_an_end, require_rehearsable
 from asyncdp_sim.scenario import dump
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Ending
 from tests.cli.command import Command
 from tests.rehearsals.scenes import WAYS, scenario
 
@@ -56,6 +60,13 @@ def test_it_is_named(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(SpecError) as refused:
         require_rehearsable(scenario(**changes))
     assert any(said.startswith(line) for said in refused.value.lines()), refused.value.lines()
+
+
+def test_what_never_ends_is_not_begun() -> None:
+    network = scenario().network
+    stalled = replace(simulate(network, Streams(1).within("replicate", 1)), ending=Ending.stalled)
+    with pytest.raises(SpecError, match=r"run\.until: given nothing; .* a time at which it ends"):
+        require_an_end([stalled])
 
 
 def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Path) -> None:

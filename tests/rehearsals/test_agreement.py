@@ -1,0 +1,70 @@
+"""The twelve scenarios can be rehearsed, and what is said of differences is what it should be."""
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.network import simulate_each
+from asyncdp_sim.rehearsals.refused import require_rehearsable
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import Trace
+from tests.rehearsals.__main__ import BEGIN, END, PAGE, rewritten
+from tests.rehearsals.agreement import FIGURES, SCENARIOS, difference, scene, share_difference
+
+BUSY = "request, refused, N = 10"
+
+
+def traces(name: str, mean: float | None = None) -> list[Trace]:
+    played = scene(name, 40, 6)
+    if mean is not None:
+        played = played.replace(latency={"query": {"kind": "constant", "value": mean}})
+    streams = Streams(played.run.seed)
+    return simulate_each(played.network, [streams.within("replicate", r) for r in range(1, 7)])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_each_can_be_rehearsed(name: str) -> None:
+    require_rehearsable(scene(name, 20, 2).base())
+
+
+def test_there_are_twelve_of_3_to_40_owners() -> None:
+    counts = [scene(name, 20, 2).owners.count for name in SCENARIOS]
+    assert (len(counts), min(counts), max(counts)) == (12, 3, 40)
+
+
+def test_a_simulation_does_not_differ_from_itself() -> None:
+    same = traces(BUSY)
+    found = [difference(figure, same, same) for figure in FIGURES]
+    assert [each for each in found if each is not None and (each.value, each.error) != (0, 0)] == []
+    assert (share_difference(same, same).value, share_difference(same, same).error) == (0, 0)
+
+
+def test_longer_exchanges_are_seen_and_in_per_cent() -> None:
+    measured, simulated = traces(BUSY, 0.05), traces(BUSY)
+    rate = difference(FIGURES[0], measured, simulated)
+    assert rate is not None
+    ours, theirs = (
+        sum(t.n_updates for t in of) / sum(t.end_tick / 1e9 for t in of)
+        for of in (measured, simulated)
+    )
+    assert rate.value == pytest.approx(100 * (ours / theirs - 1))
+    assert rate.value < -2 * rate.error < 0
+
+
+def test_errors_are_paired() -> None:
+    """What all replicates differ by alike has no error, however much they differ themselves."""
+    simulated = traces(BUSY)
+    refused = next(figure for figure in FIGURES if figure.name == "refused")
+    pairs = refused.of(simulated)
+    spread = float(np.std(pairs[:, 0] / pairs[:, 1], ddof=1))
+    found = difference(refused, simulated, simulated)
+    assert spread > 0.01
+    assert found is not None
+    assert found.error == 0
+
+
+def test_the_page_has_a_place_for_tables() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert rewritten(page, "| new |").count("| new |") == 1
+    for cut in (BEGIN, END):
+        with pytest.raises(ValueError, match="no place for tables"):
+            rewritten(page.replace(cut, ""), "| new |")
