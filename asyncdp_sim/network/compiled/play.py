@@ -54,7 +54,7 @@ def _trace(network: Network, w: World, *, events: bool) -> Trace:
         ending=_ending(w),
         one_on_one=network.protocol.one_on_one,
         one_each=network.protocol.one_each,
-        update_ticks=w.update_ticks[:updates].copy(),
+        update_ticks=w.update_ticks[:updates],
         answers_per_update=network.answers_per_update,
         loop="compiled",
     )
@@ -73,7 +73,9 @@ def _ending(w: World) -> Ending:
 
 def _exchanges(w: World, end_tick: int, updates: int) -> npt.NDArray[np.void]:
     """Return the exchanges that have ended, and those that the end has cut short."""
-    rows = w.rows[: w.state["n_rows"][0]].copy()
+    rows = w.rows[
+        : w.state["n_rows"][0]
+    ]  # no copy: of a million updates they are most of the memory
     unused = (rows["outcome"] == ExchangeOutcome.applied) & (rows["end_k"] >= updates)
     rows["outcome"][unused] = ExchangeOutcome.buffered
     left = np.flatnonzero(w.owners["open"])
