@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Any, TextIO
 from uuid import uuid4
 
 from asyncdp_sim.columns import (
+    ROW_GROUP,
     Columns,
     alone_columns,
     arrow_table,
-    event_columns,
+    event_groups,
     model_columns,
     optimum_columns,
     summary_column,
@@ -162,16 +163,31 @@ class Writer:
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
-        label = self._label
-        if label is not None and metadata is None:
-            of_network = name in OF_NETWORK
-            metadata = label.metadata_of_network() if of_network else label.metadata()
-        write_into(self._partial, name, columns, metadata, self._room, on_disk=False)
+        said = self._said_of(name) if metadata is None else metadata
+        write_into(self._partial, name, columns, said, self._room, on_disk=False)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
 
     def room(self, name: str, fill: Callable[[Path], None]) -> None:
         """Have a directory inside this one written, which must not exist yet."""
         fill(self._partial / name)
+
+    def row_groups(self, name: str, groups: Iterator[Columns]) -> None:
+        """Write a Parquet table of row groups that come one by one, at least one."""
+        table = name.removesuffix(".parquet")
+
+        def noted() -> Iterator[Columns]:
+            for columns in groups:
+                self.columns[table] = tuple(columns)
+                yield columns
+
+        write_into(self._partial, name, noted(), self._said_of(name), self._room, on_disk=False)
+
+    def _said_of(self, name: str) -> Mapping[str, str] | None:
+        """Return the metadata of a table: what the label says of it."""
+        if self._label is None:
+            return None
+        of_network = name in OF_NETWORK
+        return self._label.metadata_of_network() if of_network else self._label.metadata()
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
         """Write a text file piece by piece."""
@@ -201,7 +217,7 @@ def all_on_disk(writers: Sequence[Writer]) -> None:
 def write_into(
     directory: Path,
     name: str,
-    content: str | Mapping[str, Any],
+    content: str | Mapping[str, Any] | Iterator[Mapping[str, Any]],
     metadata: Mapping[str, str] | None = None,
     room: str = "",
     *,
@@ -214,9 +230,9 @@ def write_into(
     directory : Path
         Must exist.
     name : str
-        ``.parquet`` takes columns, ``.json`` a mapping (infinities become the text "inf");
-        in both NaN becomes null. Anything else takes text.
-    content : str or mapping
+        ``.parquet`` takes columns, or those of each row group, ``.json`` a mapping (infinities
+        become the text "inf"); in both NaN becomes null. Anything else takes text.
+    content : str, mapping, or iterator of mappings
     metadata : mapping of text, optional
         Of a Parquet file.
     room : str
@@ -233,13 +249,17 @@ def write_into(
     try:
         if name.endswith(".parquet"):
             import pyarrow as pa
-            import pyarrow.parquet as pq
 
-            columns: Any = content
-            table = arrow_table(room + name.removesuffix(".parquet"), columns, metadata)
-            with pa.BufferOutputStream() as written:  # files of a few rows take twice as long
-                pq.write_table(table, written, compression="zstd")
-                unfinished.write_bytes(written.getvalue())
+            groups: Any = [content] if isinstance(content, Mapping) else content
+            title = room + name.removesuffix(".parquet")
+            tables = (arrow_table(title, each, metadata) for each in groups)
+            if isinstance(content, Mapping):  # piece by piece, a few rows would take twice as long
+                with pa.BufferOutputStream() as memory:
+                    _write_parquet(memory, tables)
+                    unfinished.write_bytes(memory.getvalue())
+            else:
+                with unfinished.open("wb") as opened:
+                    _write_parquet(opened, tables)
         elif name.endswith(".json"):
             unfinished.write_text(_json(content) + "\n", encoding="utf-8")
         else:
@@ -251,6 +271,17 @@ def write_into(
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise _unwritable(directory, error) from None
+
+
+def _write_parquet(sink: Any, tables: Iterator[Any]) -> None:
+    """Write tables of one schema beneath each other, each as soon as it comes."""
+    import pyarrow.parquet as pq
+
+    table = next(tables)
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as file:
+        while table is not None:
+            file.write_table(table, ROW_GROUP)
+            table = next(tables, None)
 
 
 def _json(value: Any, end: str = "\n", depth: int = 2) -> str:
@@ -305,7 +336,7 @@ __all__ = [
     "Writer",
     "all_on_disk",
     "alone_columns",
-    "event_columns",
+    "event_groups",
     "model_columns",
     "optimum_columns",
     "remove_leftovers",

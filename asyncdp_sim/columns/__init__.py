@@ -4,9 +4,11 @@ from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, fro
 from asyncdp_sim.columns.dictionary import column, summary, tables
 from asyncdp_sim.columns.entry import Column, Table
 from asyncdp_sim.columns.from_runs import (
+    ROW_GROUP,
     Columns,
     alone_columns,
     event_columns,
+    event_groups,
     model_columns,
     optimum_columns,
     summary_column,
@@ -17,6 +19,7 @@ from asyncdp_sim.columns.readme import README, readme
 
 __all__ = [
     "README",
+    "ROW_GROUP",
     "Column",
     "Columns",
     "Table",
@@ -26,6 +29,7 @@ __all__ = [
     "arrow_texts",
     "column",
     "event_columns",
+    "event_groups",
     "from_arrow",
     "model_columns",
     "optimum_columns",

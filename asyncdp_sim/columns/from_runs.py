@@ -1,7 +1,7 @@
 """The columns of a result's tables, from what runs gave; the dictionary says what they mean."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from asyncdp_sim.trace import Detail, EventKind, Trace
 from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
+ROW_GROUP = 2**20
+"""Rows that a Parquet file has together, and that are in memory at a time of a long table."""
 
 
 def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
@@ -41,15 +43,37 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
 
 def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     """Return ``events``: one row per event, sorted by replicate and seq."""
+    tables = [trace.events for trace in traces if trace.events is not None]
+    return _of_events(tables, numbers, [0] * len(tables))
+
+
+def event_groups(
+    traces: Sequence[Trace], numbers: Sequence[int], rows: int = ROW_GROUP
+) -> Iterator[Columns]:
+    """Yield ``events`` so many rows at a time, so that a long run takes no more room than that."""
+    tables = [trace.events for trace in traces if trace.events is not None]
+    begin = np.cumsum([0, *map(len, tables)])
+    for first in range(0, max(1, int(begin[-1])), rows):
+        low = np.clip(first - begin[:-1], 0, None).tolist()
+        stop = np.clip(first + rows - begin[:-1], 0, None).tolist()
+        some = [table[a:b] for table, a, b in zip(tables, low, stop, strict=True)]
+        yield _of_events(some, numbers, low)
+
+
+def _of_events(
+    tables: Sequence[npt.NDArray[np.void]], numbers: Sequence[int], seqs: Sequence[int]
+) -> Columns:
+    """Return columns of events of several replicates, each from a place in its order on."""
     import pyarrow as pa
 
-    tables = [trace.events for trace in traces if trace.events is not None]
     joined = np.concatenate(tables)
     message, attempt = joined["message"], joined["attempt"]
     kinds = arrow_texts([kind.name for kind in EventKind])
     return {
         "replicate": _repeat(numbers, tables),
-        "seq": np.concatenate([np.arange(len(t), dtype=np.int64) for t in tables]),
+        "seq": np.concatenate(
+            [seq + np.arange(len(t), dtype=np.int64) for seq, t in zip(seqs, tables, strict=True)]
+        ),
         "tick": joined["tick"],
         "time": to_units(joined["tick"]),
         "kind": pa.DictionaryArray.from_arrays(arrow_array(joined["kind"]), kinds),

@@ -23,7 +23,7 @@ from asyncdp_sim.reading import SCHEMA
 from asyncdp_sim.result import (
     Writer,
     alone_columns,
-    event_columns,
+    event_groups,
     model_columns,
     optimum_columns,
     update_columns,
@@ -36,6 +36,9 @@ from asyncdp_sim.runs.recorded.traces import write_traces
 from asyncdp_sim.runs.scored import ScoredOnAll
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace.timeline import write_timeline
+
+SHOWN = 2**17
+"""Events of the first replicate in its timeline: viewers open files of some ten megabytes."""
 
 
 def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
@@ -91,9 +94,10 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     if outcome.alone is not None:
         writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
     if all(trace.events is not None for trace in traces):
-        writer.table("events.parquet", who.numbered(event_columns(traces, numbers)))
+        groups = event_groups(traces, numbers)
+        writer.row_groups("events.parquet", map(who.numbered, groups))
         timeline = partial(
-            write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers
+            write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers, most=SHOWN
         )
         writer.stream("timeline.json", timeline)
     if outcome.measured is not None:  # no simulation makes it again

@@ -265,4 +265,4 @@ class EventRecorder(Recorder):
 
     def event_table(self) -> npt.NDArray[np.void] | None:
         """Return the events in the order of happening."""
-        return np.frombuffer(bytes(self._events), dtype=EVENTS)
+        return np.frombuffer(self._events, dtype=EVENTS)

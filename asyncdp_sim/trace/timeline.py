@@ -75,6 +75,7 @@ def write_timeline(
     traces: Iterable[Trace],
     numbers: Iterable[int],
     owners: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> None:
     """Write the timeline of several replicates, one event a line; same traces, same bytes.
 
@@ -85,6 +86,8 @@ def write_timeline(
         The replicates' traces, with events kept, and their numbers.
     owners : sequence of int, optional
         What owners are called, where that is not 1…N.
+    most : int, optional
+        Events of each replicate that are written at most, the first ones; absent: all.
 
     Raises
     ------
@@ -93,28 +96,33 @@ def write_timeline(
     """
     if isinstance(file, Path):
         with file.open("w", encoding="utf-8", newline="\n") as opened:
-            write_timeline(opened, traces, numbers, owners)
+            write_timeline(opened, traces, numbers, owners, most)
         return
     file.write('{"displayTimeUnit":"ms","traceEvents":[')
     before = "\n"
     for trace, number in zip(traces, numbers, strict=True):
-        for event in _replicate(trace, number, owners):
+        for event in _replicate(trace, number, owners, most):
             file.write(before + json.dumps(event, separators=(",", ":")))
             before = ",\n"
     file.write("\n]}\n")
 
 
 def _replicate(
-    trace: Trace, replicate: int, owners: Sequence[int] | None = None
+    trace: Trace,
+    replicate: int,
+    owners: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> Iterator[Event]:
     if trace.events is None:
         raise ValueError("a timeline needs a trace whose events were kept")
+    events = trace.events[:most]
+    end = trace.end_tick if len(events) == len(trace.events) else int(events["tick"][-1])
     tracks = _Tracks(replicate, owners or range(1, trace.n_owners + 1))
-    lasting = list(_lasting(spans(trace.events, trace.end_tick), tracks))
+    lasting = list(_lasting(spans(events, end), tracks))
     yield from tracks.names()
     yield from lasting
     k = 0
-    for tick, kind, owner, message, attempt, detail in trace.events.tolist():
+    for tick, kind, owner, message, attempt, detail in events.tolist():
         if kind in INSTANTS:
             called = tracks.called(owner)
             numbers = {"owner": called, "message": message, "attempt": attempt}

@@ -33,6 +33,13 @@ MUTANTS = (
         ("tests/unit/scenario/test_taking_part.py",),
     ),
     Mutant(
+        "asyncdp_sim/columns/from_runs.py",
+        "yield _of_events(some, numbers, low)",
+        "yield _of_events(some, numbers, [0] * len(some))",
+        "events of each row group are counted from 0",
+        ("tests/unit/columns/test_row_groups.py",),
+    ),
+    Mutant(
         "asyncdp_sim/spec.py",
         "            del twin.__dict__[name]",
         "            pass",

@@ -4,18 +4,21 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.runs.writing import SHOWN
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, EXCHANGE, LOCK, QUERY, spans, union
 from asyncdp_sim.trace.timeline import CHANNEL, LEARNER, trace_events, write_timeline
 from asyncdp_sim.trace.vocabulary import EVENTS
 
+ROOT = Path(__file__).parents[3]
 SECOND = 10**9
 SLOW = {"kind": "exponential", "mean": 0.2}
 FIXED = {"kind": "constant", "value": 0.1}
@@ -272,3 +275,21 @@ def test_the_same_traces_give_the_same_bytes(tmp_path: Path) -> None:
 def test_events_are_needed() -> None:
     with pytest.raises(ValueError, match="whose events were kept"):
         trace_events(Made(None, 1, 1), 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("most", [1, 40, 10**6])
+def test_a_timeline_of_the_first_events_is_that_of_a_run_that_ended_there(most):
+    [trace] = traces("refuse")
+    assert trace.events is not None
+    first = trace.events[:most]
+    end = trace.end_tick if most > len(trace.events) else int(first["tick"][-1])
+    cut: Any = SimpleNamespace(events=first, end_tick=end, n_owners=trace.n_owners)
+    some, wanted = io.StringIO(), io.StringIO()
+    write_timeline(some, [trace], [1], most=most)
+    write_timeline(wanted, [cut], [1])
+    assert some.getvalue() == wanted.getvalue()
+
+
+def test_the_docs_say_how_many_events_a_results_timeline_shows():
+    said = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    assert f"up to its {SHOWN:,}nd event" in said

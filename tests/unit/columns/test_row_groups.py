@@ -1,0 +1,64 @@
+"""Events are written a row group at a time, and the file is that of all of them at once."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from asyncdp_sim.columns import arrow_table, event_columns, event_groups
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.result import write_into
+from asyncdp_sim.streams import Streams
+
+NETWORK = Network(answers_allowed=(9, 9), updates=12, compute={"kind": "constant", "value": 0.1})
+NUMBERS = (1, 2, 5)
+
+
+@pytest.fixture(scope="module")
+def traces():
+    streams = Streams(3)
+    return [simulate(NETWORK, streams.within("replicate", n), events=True) for n in NUMBERS]
+
+
+def table(columns):
+    return arrow_table("events", columns, {})
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 10**6])
+def test_groups_one_after_another_are_the_whole_table(rows, traces):
+    groups = [table(each) for each in event_groups(traces, NUMBERS, rows)]
+    whole = table(event_columns(traces, NUMBERS))
+    assert [len(each) for each in groups[:-1]] == [rows] * (len(groups) - 1)
+    assert sum(map(len, groups)) == len(whole) > 100
+    first = 0
+    for each in groups:
+        assert each.equals(whole.slice(first, len(each)))
+        first += len(each)
+
+
+def test_a_run_without_events_has_one_group_without_rows(traces):
+    for each in traces:
+        assert each.events is not None
+    empty = simulate(
+        NETWORK.model_copy(update={"until": 1e-9}), Streams(3).within("replicate", 1), events=True
+    )
+    [only] = event_groups([empty], [1])
+    assert len(only["tick"]) == 0
+
+
+def test_a_file_of_groups_has_the_bytes_of_the_whole(traces, tmp_path):
+    for rows in (50, 10**6):
+        write_into(tmp_path, "events.parquet", event_groups(traces, NUMBERS, rows), {})
+        whole = tmp_path / "whole.parquet"
+        pq.write_table(
+            table(event_columns(traces, NUMBERS)), whole, compression="zstd", row_group_size=rows
+        )
+        assert (tmp_path / "events.parquet").read_bytes() == whole.read_bytes()
+
+
+def test_a_table_that_is_at_hand_has_the_same_bytes(tmp_path):
+    columns = {"coordinate": np.arange(3, dtype=np.int32), "theta": np.array([0.5, np.nan, 2.0])}
+    write_into(tmp_path, "optimum.parquet", columns, {"a": "b"})
+    pq.write_table(
+        arrow_table("optimum", columns, {"a": "b"}), tmp_path / "x.parquet", compression="zstd"
+    )
+    assert (tmp_path / "optimum.parquet").read_bytes() == (tmp_path / "x.parquet").read_bytes()
