@@ -83,6 +83,15 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
+def sources() -> str:
+    """Return the digest of the package's own modules (16 hex digits): versions may lag behind."""
+    root, found = Path(asyncdp_sim.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        found.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
+    return found.hexdigest()[:16]
+
+
 def other_versions(said: object) -> dict[str, str]:
     """Return those that differ from the versions here, each as ``theirs, here ours``.
 

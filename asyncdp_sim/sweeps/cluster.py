@@ -1,14 +1,15 @@
 """Workers of a Dask cluster, started by ``dask scheduler`` and ``dask worker``."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.provenance import versions
+from asyncdp_sim.errors import Fault, MachineError, SpecError
+from asyncdp_sim.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
 
 P = ParamSpec("P")
@@ -30,7 +31,9 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
     ------
     SpecError
         If Dask is not installed, the scheduler or its workers are not there, or these have other
-        versions of what decides a result's bits.
+        versions of what decides a result's bits, be it that they join later.
+    MachineError
+        If the scheduler goes away, or workers are killed again and again.
     """
     try:
         from distributed import Client
@@ -47,36 +50,73 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
         except TimeoutError:
             raise _refused(address, "a scheduler with at least one worker") from None
         try:
-            found = client.run(versions)
+            found = client.run(made_with)
         except Exception:  # whatever a worker raises that cannot load the package
             raise _refused(address, "workers that have asyncdp_sim installed") from None
-        _require_same(address, found)
-        yield Carrying(_OnWorkers(client.get_executor(pure=False))), sum(client.nthreads().values())
+        for each in found.values():
+            _require_same(address, each)
+        pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
+        with _scheduler_there(address):
+            yield pool, sum(client.nthreads().values())
+
+
+@contextmanager
+def _scheduler_there(address: str) -> Iterator[None]:
+    """Say in one line that the scheduler went away, and that the same again goes on."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, CommClosedError):
+        raise MachineError(f"the scheduler {address} is gone") from None
+    except KilledWorker as error:
+        said = " ".join(str(error).split())
+        raise MachineError(f"workers of {address} were killed ({said})") from None
+
+
+def made_with() -> dict[str, str]:
+    """Return the versions that decide a result's bits, the package's own modules among them."""
+    return {**versions(), "sources": sources()}
 
 
 class _OnWorkers(Executor):
-    """An executor whose workers compute with one BLAS thread, as local ones do."""
+    """An executor whose workers compute with one BLAS thread, as local ones do.
 
-    def __init__(self, pool: Executor) -> None:
+    Each piece of work asks its worker for its versions, as workers may join at any time.
+    """
+
+    def __init__(self, address: str, pool: Executor) -> None:
+        self._address = address
         self._pool = pool
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send work to a worker; if that is lost, another does it."""
-        return self._pool.submit(_with_one_thread, fn, *args, **kwargs)
+        work = partial(_on_a_worker, self._address, made_with(), fn)
+        return self._pool.submit(work, *args, **kwargs)
 
 
-def _with_one_thread(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _on_a_worker(
+    address: str,
+    wanted: Mapping[str, str],
+    fn: Callable[P, T],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    _require_same(address, made_with(), wanted)
     threadpool_limits(1, "blas")  # for good: a worker may have several threads of its own
     return fn(*args, **kwargs)
 
 
-def _require_same(address: str, found: dict[str, dict[str, str]]) -> None:
-    ours = versions()
-    for theirs in found.values():
-        differ = [f"{name} {theirs.get(name)}" for name in ours if theirs.get(name) != ours[name]]
-        if len(differ) > 0:
-            wanted = ", ".join(f"{name} {version}" for name, version in ours.items())
-            raise _refused(address, f"workers with {wanted}; one has {', '.join(differ)}")
+def _require_same(
+    address: str, theirs: Mapping[str, str], wanted: Mapping[str, str] | None = None
+) -> None:
+    ours = made_with() if wanted is None else wanted
+    differ = [f"{name} {theirs.get(name)}" for name in ours if theirs.get(name) != ours[name]]
+    if len(differ) > 0:
+        said = ", ".join(f"{name} {version}" for name, version in ours.items())
+        raise _refused(address, f"workers with {said}; one has {', '.join(differ)}")
 
 
 def _refused(address: str, allowed: str) -> SpecError:

@@ -1107,4 +1107,11 @@ MUTANTS = (
         "what is charged above a budget is let through",
         ("tests/cli/test_other_commands.py",),
     ),
+    Mutant(
+        "asyncdp_sim/sweeps/cluster.py",
+        "    _require_same(address, made_with(), wanted)\n",
+        "",
+        "a worker that joins later may be of any version",
+        ("tests/unit/sweeps/test_cluster.py",),
+    ),
 )

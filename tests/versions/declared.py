@@ -1,4 +1,4 @@
-"""What the project declares that it runs with: the least version of each package."""
+"""The least version of each package that the project declares to run with."""
 
 import re
 import tomllib

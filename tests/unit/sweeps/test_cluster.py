@@ -1,19 +1,25 @@
 """A real Dask scheduler with two workers on loopback, one of which is killed."""
 
+import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
+from distributed.comm import CommClosedError
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.errors import MachineError, SpecError
+from asyncdp_sim.provenance import sources
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
 from tests.cli.command import Command
 from tests.cli.scenes import SWEEP
 from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.told import whole_cells
 
 LONGER = SWEEP.replace("updates = 12", "updates = 200").replace("[3, 4]", "[3, 4, 5, 6]")
 KINDS = Path(__file__).parents[3] / "docs" / "kinds"
@@ -35,7 +41,7 @@ def cluster(
     commands = [[DASK, "scheduler", *local, "--port", str(port)]]
     commands += [[DASK, "worker", address, *local, "--no-nanny", "--nthreads", "1"]] * 2
     started = [subprocess.Popen(command, **quiet) for command in commands]  # type: ignore[call-overload]
-    yield address, started[1:]
+    yield address, [*started[1:], started[0]]
     for process in started:
         process.kill()
         process.wait()
@@ -94,3 +100,56 @@ def test_a_cluster_that_is_not_there(
     assert said.code == 2
     assert len(said.lines) == 1
     assert "--cluster: given 'nowhere'; allowed is a scheduler that answers" in said.err
+
+
+def test_work_on_a_worker_of_other_modules_is_refused() -> None:
+    wanted = made_with()
+    assert _on_a_worker("tcp://x", wanted, len, [1, 2]) == 2
+    for name in wanted:
+        with pytest.raises(SpecError, match=f"one has {name} "):
+            _on_a_worker("tcp://x", wanted | {name: "other"}, len, [1, 2])
+
+
+def test_the_digest_of_modules_is_of_all_their_bytes() -> None:
+    sources.cache_clear()
+    before = sources()
+    assert re.fullmatch(r"[0-9a-f]{16}", before)
+    read = Path.read_bytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Path, "read_bytes", lambda file: read(file) + b" " * (file.name == "units.py")
+        )
+        sources.cache_clear()
+        assert sources() != before
+    sources.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (CancelledError("learn-1"), "the scheduler tcp://x is gone"),
+        (CommClosedError("in <TCP>"), "the scheduler tcp://x is gone"),
+    ],
+)
+def test_a_scheduler_that_goes_away_is_the_machines(raised: Exception, said: str) -> None:
+    with pytest.raises(MachineError, match=said), _scheduler_there("tcp://x"):
+        raise raised
+
+
+@pytest.mark.long
+def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
+    scenario, _ = load(tmp_path / "longer.toml")
+    address, [*_, scheduler] = cluster
+    ended: list[int] = []
+
+    def kill(*_: object) -> None:
+        if len(ended) == 0:
+            scheduler.kill()
+        ended.append(1)
+
+    with pytest.raises(MachineError, match="is gone; what was finished is kept"):
+        sweep(scenario, tmp_path / "out", address=address, progress=whole_cells(kill))
+    assert sweep(scenario, tmp_path / "out").left == 0
