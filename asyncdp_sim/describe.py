@@ -145,10 +145,18 @@ def _privacy(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     epsilon, allowed = accountant.epsilon, accountant.answers
     each = accountant.spent(np.ones_like(allowed))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
+    named = "per answer" if privacy.budget.even else "for the first answer"
     yield (
         f"privacy: ε {extent(epsilon)} per owner over {extent(allowed)} answers{stated}, "
-        f"{extent(each)} per answer, one record replaced"
+        f"{extent(each)} {named}, one record replaced"
     )
+    allotment = privacy.allotment(n_owners)
+    if allotment is not None:
+        yield (
+            f"schedule: answers have {extent(allotment.relative)} times an equal part of their "
+            "owner's budget, in the order of release; a lost answer has spent its part, and one "
+            "that is never made leaves its part unspent"
+        )
     if privacy.accountant is not None:
         yield privacy.accountant.words(accountant)
     if privacy.observer is not None:

@@ -72,8 +72,8 @@ class Canaries:
         found = np.zeros(len(self.owners))
         for place, difference in enumerate(adds):
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = (rest * difference).sum(axis=1) / noise.variance[owners]
-                total = np.bincount(owners, each, minlength=len(noise.scale))
+                each = (rest * difference).sum(axis=1) / noise.variance[view.places]
+                total = np.bincount(owners, each, minlength=task.objective.n_owners)
             here = self.places == place
             found[here] = np.nan_to_num(total, nan=0.0)[self.owners[here]]
         return found

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accountants import pure_law, sampled_law
+from asyncdp_sim.privacy.accountants import pure_law, sampled_law, unlike_law
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
@@ -50,8 +50,13 @@ class Owed:
     slack: ClassVar[float] = 1e-5
     """Of what answers cost: what a ledger may say less, for roots are found in two ways."""
 
+    @property
+    def dearest(self) -> int:
+        """How many answers were released before the one that costs the most."""
+        return 0
+
     def of_one(self) -> Claim:
-        """Return the claim of one answer."""
+        """Return the claim of one answer, of which none costs more."""
         return Claim(self.cost(1), self.delta, self.gaussian)
 
     def of_all(self, *, gaussian: bool) -> Claim:
@@ -98,6 +103,45 @@ class Composed(Owed):
 
 
 @dataclass(frozen=True)
+class Unlike(Owed):
+    """What is claimed of one owner whose answers have unequal parts of its budget.
+
+    ``each`` is what the dearest costs, as ``whole`` is what all do.
+
+    Attributes
+    ----------
+    parts : tuple of float
+        Of what adds up, ε or μ²; or, where pure answers are composed to (ε, δ), what they cost.
+    laplace : bool or None
+        Whether they are composed as Laplace noise, or as anything; None: what they cost adds up.
+    """
+
+    parts: tuple[float, ...]
+    laplace: bool | None = None
+    slack: ClassVar[float] = 3e-3
+
+    @property
+    @override
+    def dearest(self) -> int:
+        return self.parts.index(max(self.parts))
+
+    @override
+    def of_one(self) -> Claim:
+        epsilon = epsilon_of(self.each, self.delta) if self.gaussian else self.each
+        delta = self.delta if self.laplace is None else 0.0
+        return Claim(epsilon, delta, self.gaussian)
+
+    @override
+    def cost(self, answers: int) -> float:
+        some = self.parts[:answers]
+        if self.laplace is not None:
+            return unlike_law.epsilon_of(some, self.delta, laplace=self.laplace)
+        if self.gaussian:
+            return epsilon_of(self.whole * sqrt(sum(some)), self.delta)
+        return self.whole * sum(some) if answers > 0 else 0.0
+
+
+@dataclass(frozen=True)
 class Sampled(Owed):
     """What is claimed of one owner whose Gaussian answers are over samples; ``each`` is μ.
 
@@ -125,6 +169,8 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     privacy = scenario.privacy
     rule = privacy.mechanism.composition
     gaussian = rule == "gaussian"
+    if not privacy.budget.even:
+        return _unlike(scenario, gaussian=gaussian)
     if gaussian and privacy.sampling is not None:
         return _sampled(scenario, privacy.sampling)
     if privacy.accountant is not None and not gaussian:
@@ -142,6 +188,41 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
         answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
         found.append(Owed(answers, each, whole, delta, gaussian))
     return _in_sums(found) if privacy.listener.sees_sums else tuple(found)
+
+
+def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[Unlike, ...]:
+    """Return what is claimed where parts of budgets are as a rule, or a list, says."""
+    privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
+    asked, found = _of_a_copy(scenario), []
+    composed = privacy.accountant is not None and not gaussian
+    laplace = privacy.mechanism.pair is LaplacePair if composed else None
+    delta = (privacy.delta or 0.0) / (shared if composed else 1) if privacy.needs_delta else 0.0
+    for owner, epsilon in enumerate(asked if shared == 1 else (min(asked),) * n_owners):
+        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+        parts = _by_rule(scenario, owner)
+        each = whole * (sqrt(max(parts)) if gaussian else max(parts))
+        if laplace is not None:
+            relative = tuple(len(parts) * part for part in parts)
+            charge = unlike_law.charge_of(whole, relative, delta, laplace=laplace)
+            parts = tuple(charge * each for each in relative)
+            each = max(parts)
+        found.append(Unlike(len(parts), each, whole, delta, gaussian, parts, laplace))
+    return tuple(found)
+
+
+def _by_rule(scenario: Scenario, owner: int) -> tuple[float, ...]:
+    """Return the parts of an owner's answers, which add up to 1."""
+    rule, n_owners = scenario.privacy.budget.model_dump(), scenario.owners.count
+    if rule["shares"] is not None:
+        weights = list(rule["shares"])
+    else:
+        count = per_owner(rule["answers"], n_owners)[owner]
+        growth, power = (
+            per_owner(default if rule[name] is None else rule[name], n_owners)[owner]
+            for name, default in (("growth", 1.0), ("power", 0.0))
+        )
+        weights = [growth ** (k - count) * (k / count) ** power for k in range(1, count + 1)]
+    return tuple(weight / sum(weights) for weight in weights)
 
 
 def _in_sums(claims: list[Owed]) -> tuple[Owed, ...]:

@@ -51,9 +51,9 @@ def coincidences(
         own = int(np.count_nonzero(view.owners[order] == owner))
         if own == 0:
             continue
-        owners, answers = view.owners[order], view.answers[order]
+        places, answers = view.places[order], view.answers[order]
         drawn = np.stack(
-            [noise.drawn(owners, exact[rows][order], answers) for exact in (first, second)]
+            [noise.drawn(places, exact[rows][order], answers) for exact in (first, second)]
         )
         apart = np.abs(_differences(np.where(np.isfinite(drawn), drawn, np.nan), own))
         changed = np.abs(apart[0] - apart[1]) > _EXACT
@@ -79,10 +79,10 @@ def shared(noise: Noise, view: View, exact: Array) -> int:
     """
     if noise.added is None or len(view.owners) == 0:
         return 0
-    noisy = noise.scale[view.owners] > 0
+    noisy = noise.scale[view.places] > 0
     answers = view.answers[noisy]
-    drawn = noise.drawn(view.owners[noisy], exact[noisy], answers)
-    units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.owners[noisy]]
+    drawn = noise.drawn(view.places[noisy], exact[noisy], answers)
+    units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.places[noisy]]
     close = _ROUNDING * (1 + units.max(initial=0.0))
     none = np.abs(drawn).max(axis=1, initial=0.0) < close
     order = np.argsort(drawn[:, 0])

@@ -126,6 +126,17 @@ def same_noise(scenario: Scenario, problem: Problem) -> Fact:
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)
 
 
+def _sent_before(view: View) -> Counts:
+    """Return how many answers its owner had sent before each one that was used, (used,)."""
+    rows = view.trace.exchanges[view.trace.exchanges["transmissions"] > 0]
+    sent = sorted(rows[["owner", "release_tick", "message"]].tolist())
+    before = {
+        message: place - next(k for k, row in enumerate(sent) if row[0] == owner)
+        for place, (owner, _, message) in enumerate(sent)
+    }
+    return np.array([before[message] for message in view.trace.updates["message"].tolist()])
+
+
 def _exact(
     scenario: Scenario, problem: Problem, owners: Counts, points: Array, scope: Scope
 ) -> Array:
@@ -149,10 +160,13 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
     view = overhear(scenario.network, task, streams().within(*name))
     noise, size, used = task.reply.noise, task.steps.answer_size, slice(0, view.used)
     if view.used > 0:
-        owners = view.owners[used]
+        owners, places = view.owners[used], view.places[used]
         exact = _exact(scenario, problem, owners, view.points[used], streams().within(*name))
+        misplaced = np.flatnonzero(places != task.reply.places(owners, _sent_before(view)))
+        if len(misplaced) > 0:
+            return f"answer {misplaced[0] + 1} of run {number} has the part of another one"
         [source] = task.reply.noise_of([streams().within(*name)])
-        due = noise.hide(owners, exact, noise.rows(source, view.used, size))
+        due = noise.hide(places, exact, noise.rows(source, view.used, size))
         with np.errstate(invalid="ignore"):
             off = np.abs(due - view.answers[used]).max(axis=1)
             far = off > _SAME * np.maximum(1.0, np.abs(due).max(axis=1))

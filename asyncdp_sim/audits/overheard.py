@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.algorithms import Array, Indices, LocalSteps, Turn
+from asyncdp_sim.learning.algorithms import Array, LocalSteps, Turn
 from asyncdp_sim.learning.answers import Answers, OnceAnswers, Reply
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.network import Network, simulate
@@ -30,6 +30,8 @@ class View:
     ----------
     owners : array of int (m,)
         Who released each answer, from 0.
+    places : array of int (m,)
+        Where each stands in the noise: its owner's, or its own where an owner's answers differ.
     points : array (m, p)
         The queries.
     answers : array (m, size)
@@ -46,6 +48,7 @@ class View:
     """
 
     owners: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
     points: Array
     answers: Array
     used: int
@@ -92,7 +95,7 @@ class _Noting(Answers):
         local: LocalSteps | None = None,
     ) -> None:
         super().__init__(reply, replicates, size, local)
-        self.heard: list[tuple[int, Array, Array]] = []
+        self.heard: list[tuple[int, int, Array, Array]] = []
         self.made: list[tuple[int, Array, Array]] = []
 
     def sent(self, turn: Turn, points: Array) -> Array:
@@ -105,21 +108,23 @@ class _Noting(Answers):
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, and note them."""
         found = super().noisy(turn, points)
-        self.heard.append((int(turn.owners[0]), points[0].copy(), found[0].copy()))
+        place = int(self._reply.places(turn.owners, turn.numbers)[0])
+        self.heard.append((int(turn.owners[0]), place, points[0].copy(), found[0].copy()))
         return found
 
-    def note_unused(self, owners: Indices, points: Array, source: np.random.Generator) -> None:
+    def note_unused(self, turn: Turn, points: Array, source: np.random.Generator) -> None:
         """Note noisy gradients of answers that no update was made of."""
+        owners, places = turn.owners.tolist(), self._reply.places(turn.owners, turn.numbers)
 
         def ask(local: Array) -> Array:
-            found = self.unused(owners, local, source)
-            self.heard += zip(owners.tolist(), local.copy(), found.copy(), strict=True)
+            found = self.unused(turn, local, source)
+            self.heard += zip(owners, places.tolist(), local.copy(), found.copy(), strict=True)
             return found
 
         if self._local is None:
             ask(points)
         else:
-            self._local.sent(owners, points, ask)
+            self._local.sent(turn.owners, points, ask)
 
 
 class _NotingOnce(OnceAnswers, _Noting):
@@ -166,18 +171,21 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     trace = simulate(network, scope, learning=live)
     heard = live.wire.heard
     used = len(heard)
-    unused = trace.exchanges[trace.came_to(*_UNUSED)]
+    rows = np.flatnonzero(trace.came_to(*_UNUSED))
     if trace.answers_once:  # whoever was heard before has sent the same again
-        before = np.isin(unused["owner"] - 1, [owner for owner, _, _ in heard])
-        unused = unused[~before]
-    if len(unused) > 0:
-        owners = unused["owner"].astype(np.int64) - 1
+        before = [owner for owner, *_ in heard]
+        rows = rows[~np.isin(trace.exchanges["owner"][rows] - 1, before)]
+    if len(rows) > 0:
+        unused = trace.exchanges[rows]
+        owners, numbers = unused["owner"].astype(np.int64) - 1, trace.released_before[rows]
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
-        live.wire.note_unused(owners, points, scope.generator("unused"))
+        turn = Turn(owners, numbers=numbers)
+        live.wire.note_unused(turn, points, scope.generator("unused"))
     return View(
-        np.array([owner for owner, _, _ in heard], dtype=np.int64),
-        np.array([point for _, point, _ in heard]).reshape(len(heard), task.steps.n_features),
-        np.array([answer for _, _, answer in heard]).reshape(len(heard), task.steps.answer_size),
+        np.array([owner for owner, *_ in heard], dtype=np.int64),
+        np.array([place for _, place, *_ in heard], dtype=np.int64),
+        np.array([each[2] for each in heard]).reshape(len(heard), task.steps.n_features),
+        np.array([each[3] for each in heard]).reshape(len(heard), task.steps.answer_size),
         used,
         trace,
         live.trajectory().final[0],

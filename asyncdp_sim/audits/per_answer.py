@@ -48,33 +48,36 @@ def audit_answer(
     """
     listener, owner = scenario.privacy.listener, dearest(scenario, dataset)
     noise = listener.heard(problem.noise)
-    claim = owed(scenario)[owner].of_one()
+    claim = owed(scenario)[owner]
+    number, reply = np.array([claim.dearest]), problem.task.reply
+    [place] = reply.places(np.array([owner]), number).tolist()
     size = problem.task.steps.answer_size
     xi = 0.0 if problem.xi is None else problem.xi
     probability = scenario.privacy.sampling
     reach = 2 * xi / (dataset.records[owner] * (1.0 if probability is None else probability))
     start = xi / size * np.cos(np.arange(1.0, size + 1))
     shifts = _directions(reach, size, scenario.privacy.norm)
+    one = claim.of_one()
     scope = Streams(scenario.run.seed).within("audit", "answer")
     if probability is None:
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
         if made is not None:
             pairs["likelihood, a record"] = made.farthest
         scores = {
-            name: _scores(noise, owner, *pair, runs, scope.within(name))
+            name: _scores(noise, place, *pair, runs, scope.within(name))
             for name, pair in pairs.items()
         }
     else:
         scores = {
-            name: sampled_scores(noise, owner, shift, probability, runs, scope.within(name))
+            name: sampled_scores(noise, place, shift, probability, runs, scope.within(name))
             for name, shift in shifts.items()
         }
-    found, most = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
+    found, most = attack(scores, one, doubt), most_shown(one, runs, doubt)
     called = scenario.owners.participants[owner]
     what = "one answer in a sum" if listener.sees_sums else "one answer"
     if scenario.algorithm.gradients_per_answer > 1:
         what = "one gradient"
-    return Check(what, called, claim, found, runs, most)
+    return Check(what, called, one, found, runs, most)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
@@ -87,7 +90,7 @@ def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
     return {"likelihood, one coordinate": one, "likelihood, all coordinates": every}
 
 
-def _scores(noise: Noise, owner: int, first: Array, second: Array, runs: int, scope: Scope) -> Pair:
+def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, scope: Scope) -> Pair:
     """Return log-likelihood ratios of answers that hide the first, and the second gradient."""
     chunk = max(1, _CHUNK // len(first))
     found = []
@@ -95,10 +98,10 @@ def _scores(noise: Noise, owner: int, first: Array, second: Array, runs: int, sc
         generator = scope.generator(side)
         parts = []
         for begin in range(0, runs, chunk):
-            owners = np.full(min(chunk, runs - begin), owner)
-            hidden = np.tile(truth, (len(owners), 1))
-            answers = noise.hide(owners, hidden, noise.rows(generator, len(owners), len(truth)))
-            parts.append(ratio(noise, owners, answers, first[None], second[None]))
+            places = np.full(min(chunk, runs - begin), place)
+            hidden = np.tile(truth, (len(places), 1))
+            answers = noise.hide(places, hidden, noise.rows(generator, len(places), len(truth)))
+            parts.append(ratio(noise, places, answers, first[None], second[None]))
         found.append(np.concatenate(parts))
     return found[0], found[1]
 

@@ -149,6 +149,7 @@ def _judged(
     """Return the scores of runs, how many answers had no noise of their own, and the least sum."""
     count = [len(view.owners) for view in views]
     owners = np.concatenate([view.owners for view in views])
+    places = np.concatenate([view.places for view in views])
     points = np.concatenate([view.points for view in views])
     answers = np.concatenate([view.answers for view in views])
     likelihood, close = np.zeros(len(views)), np.zeros(len(views))
@@ -166,7 +167,7 @@ def _judged(
             likelihood, fewest = np.array([each for each, _ in told]), min(few for _, few in told)
         else:
             close = coincidences(noise, pair.owner, views, first, second)
-            ratios = ratio(noise, owners, answers, first, second)
+            ratios = ratio(noise, places, answers, first, second)
             with np.errstate(invalid="ignore"):
                 np.add.at(likelihood, np.repeat(np.arange(len(views)), count), ratios)
     attacked = [view.trace.exchanges["owner"] == pair.owner + 1 for view in views]

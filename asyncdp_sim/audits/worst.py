@@ -85,7 +85,10 @@ def made_up(scenario: Scenario) -> MadeUp | None:
 
 def dearest(scenario: Scenario, dataset: Dataset) -> int:
     """Return the owner that pays the most for an answer, of several that with fewest records."""
-    price = [(claim.cost(1), -n) for claim, n in zip(owed(scenario), dataset.records, strict=True)]
+    price = [
+        (claim.of_one().epsilon, -n)
+        for claim, n in zip(owed(scenario), dataset.records, strict=True)
+    ]
     finite = [owner for owner, (epsilon, _) in enumerate(price) if np.isfinite(epsilon)]
     return max(finite, key=lambda owner: (*price[owner], -owner))
 

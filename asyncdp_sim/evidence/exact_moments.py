@@ -19,12 +19,15 @@ RARE = 1e-3
 ENDLESS = 10**9
 """Answers that no run releases."""
 ENDS_EARLY = "the run may end at run.until, before T"
+UNEQUAL = "answers have unequal parts of a budget, by how many their owner released before"
 BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
     """Return why it is not known who updates when, as exact moments need it; a reason each."""
     network, found = scenario.network, list[str]()
+    if _unequal(scenario):
+        found.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
         found.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
@@ -34,6 +37,12 @@ def out_of_order(scenario: Scenario) -> list[str]:
         if isinstance(law, Unknown):
             found.append(f"no law is known here of whose update is next: {law}")
     return found
+
+
+def _unequal(scenario: Scenario) -> bool:
+    """Return whether the noise of an update depends on those that its owner made before."""
+    parts = scenario.privacy.allotment(scenario.owners.count)
+    return parts is not None and scenario.algorithm.in_rounds is None
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:

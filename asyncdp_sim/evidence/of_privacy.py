@@ -2,7 +2,7 @@
 
 from asyncdp_sim.evidence.oracle import Basis, Oracle, every, tests, verified
 from asyncdp_sim.privacy.accountants.kind import LossDistributions
-from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
@@ -213,6 +213,30 @@ OF_COSTS = (
             "what_a_shared_record_costs_is_reported",
         ),
         (PerOwnerCap, UntilSpent),
+    ),
+    Oracle(
+        "unequal parts of a budget: what they cost, and E ψ under them",
+        "rational sums; losses rounded down; exact moments and 2,000 learnings, |z| ≤ 4",
+        "asyncdp_sim.theory.moments.spending; Hölder's inequality for the best parts",
+        "quadratic loss, no clipping; one-on-one, budgets that end, lost answers, rounds",
+        verified(
+            "spending", "what_noise_costs_together_is_the_budget_and_never_more",
+            "parts_are_those_of_the_rule_in_rational_arithmetic", "rules_are_what_they_say",
+            "parts_that_add_up_to_more_are_seen",
+            "unlike_answers_compose_to_what_an_estimate_from_below_says",
+            "a_forecast_under_a_schedule_is_what_is_simulated",
+            "noise_that_does_not_follow_the_schedule_is_seen",
+            "live_learning_is_its_replay_where_answers_are_lost",
+            "weights_of_owners_that_are_never_silent_are_exact",
+            "weights_of_rounds_are_what_single_rounds_noise_adds",
+            "the_best_rule_is_the_closed_form_where_weights_are_known",
+            "no_schedule_beats_the_best", "a_wrong_exponent_is_seen",
+            "the_rule_that_is_found_is_not_beaten_by_others_of_its_kind",
+            "advice_is_of_the_forecast_with_its_rule",
+            "advice_says_plainly_when_nothing_is_gained", "no_threshold_is_crossed_by_luck",
+            "the_formulas_of_the_page",
+        ),
+        (Scheduled, LaplaceMechanism, GaussianMechanism, LossDistributions),
     ),
     Oracle(
         "answers that a budget allows, and the noise that it takes",

@@ -71,11 +71,15 @@ def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[
 def applying(scenario: Scenario) -> list[ObserverKind]:
     """Return the observers whose ε is known in a scenario, the scenario's own among them."""
     kinds = cast("list[type[ObserverKind]]", members(Observer))
-    ways = [way for kind in kinds for way in kind.ways()]
+    ways = [way for kind in kinds for way in kind.ways() if _knows(way, scenario)]
     own = scenario.privacy.listener
     if own not in ways:
         ways.append(own)
     return [way for way in ways if len(way.misfits(_with(scenario, {"observer": way}))) == 0]
+
+
+def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
+    return scenario.privacy.budget.even or observer.knows_parts
 
 
 def _against(

@@ -90,6 +90,13 @@ class Noise(Protocol):
         """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
 
 
+class Places(Protocol):
+    """Where answers stand in the noise, where that is of single answers and not of owners."""
+
+    def places(self, owners: Indices, numbers: Indices) -> Indices:
+        """Return the places of owners' answers, by how many each had released before, (r,)."""
+
+
 class AcceptanceRule(Protocol):
     """What the learner makes of an answer that it does not trust."""
 
@@ -156,6 +163,8 @@ class Reply:
         a_i; 1 is honest.
     acceptance : AcceptanceRule, optional
         What the learner does to answers that it does not trust.
+    allotment : Places, optional
+        Where the noise of an owner's answers differs: which stands where in ``noise``.
     copy : int
         Which of several copies of the algorithm over the same records this is, from 1; 0 where
         there is but one. Copies have noise of their own: one row in two of them would tell
@@ -167,6 +176,7 @@ class Reply:
     sample: Sampling | None = None
     factors: Array | None = None
     acceptance: AcceptanceRule | None = None
+    allotment: Places | None = None
     copy: int = 0
 
     @property
@@ -181,6 +191,29 @@ class Reply:
         if self.acceptance is not None:
             found.append(self.acceptance.accept)
         return tuple(found)
+
+    def hidden(self, turn: Turn, exact: Array, rows: Array) -> Array:
+        """Return noisy answers, shape (r, size); ``exact`` may be used up."""
+        return self.noise.hide(self.places(turn.owners, turn.numbers), exact, rows)
+
+    def places(self, owners: Indices, numbers: Indices | None) -> Indices:
+        """Return where answers stand in what the noise has a number of: owners, or answers.
+
+        Parameters
+        ----------
+        owners, numbers : array of int (r,)
+            Whose, and how many that owner had released before, both from 0.
+
+        Raises
+        ------
+        ValueError
+            If noise depends on an answer's number, and nobody has counted.
+        """
+        if self.allotment is None:
+            return owners
+        if numbers is None:
+            raise ValueError("noise depends on how many answers an owner has released before")
+        return self.allotment.places(owners, numbers)
 
     def noise_of(self, replicates: Sequence[Scope]) -> list[np.random.Generator]:
         """Return each replicate's stream of noise, ``noise`` or (``copy``, j, ``noise``)."""
@@ -245,21 +278,21 @@ class Answers:
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(turn.rows)
-        return self._reply.noise.hide(turn.owners, exact, rows)
+        return self._reply.hidden(turn, exact, rows)
 
-    def unused(self, owners: Indices, points: Array, source: np.random.Generator) -> Array:
+    def unused(self, turn: Turn, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
 
         Learning never asks for them. Each has noise of its own, from a stream of their own, so
         that what was lost moves no other answer's noise.
         """
-        sample = self._reply.sample
+        sample, owners = self._reply.sample, turn.owners
         if sample is None:
             exact = self._reply.gradients.gradient(owners, points)
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._reply.noise.hide(owners, exact, rows)
+        return self._reply.hidden(turn, exact, rows)
 
     def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
         """Return gradients over samples, whose numbers are drawn answer by answer."""
@@ -349,6 +382,7 @@ __all__ = [
     "Gradients",
     "Noise",
     "OnceAnswers",
+    "Places",
     "PoissonSample",
     "Reply",
     "Sample",

@@ -90,6 +90,9 @@ class LiveLearning:
         self._asked: dict[int, tuple[Array, int]] = {}
         self._watch = watch
         self._formed: dict[int, Array] = {}
+        self._counts = reply.allotment is not None
+        self._released: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._updates = 0
         self._models = [self._state.central.copy()]
         self._turn = lru_cache(_TURNS)(self._of_one)  # the same few are made again and again
@@ -123,11 +126,18 @@ class LiveLearning:
     def forget(self, message: int) -> None:
         """Drop a query that will not be answered."""
         del self._asked[message]
+        self._numbers.pop(message, None)
+
+    def release(self, owner: int, message: int) -> None:
+        """Count the answer to this query among those that its owner releases."""
+        if self._counts:
+            self._numbers[message] = self._released.get(owner, 0)
+            self._released[owner] = self._numbers[message] + 1
 
     def apply(self, owner: int, message: int, peer: int = 0) -> None:
         """Take the owner's noisy answer to the query of this message."""
         points, read_k = self._asked.pop(message)
-        turn = self._turn(owner, peer, self._updates - read_k)
+        turn = self._turn(owner, peer, self._updates - read_k, self._numbers.pop(message, 0))
         with np.errstate(over="ignore", invalid="ignore"):
             answers = self._answers.give(turn, points)
             if self._steps.apply_at == "current":
@@ -160,9 +170,9 @@ class LiveLearning:
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.advance_server(self._state, server - 1)
 
-    def _of_one(self, owner: int, peer: int = 0, staleness: int = 0) -> Turn:
-        late, peers = np.array([staleness]), np.array([peer])
-        return Turn(np.array([owner - 1]), late, peers, self._rows)
+    def _of_one(self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0) -> Turn:
+        late, peers, numbers = np.array([staleness]), np.array([peer]), np.array([number])
+        return Turn(np.array([owner - 1]), late, peers, self._rows, numbers)
 
     def show(self, trace: Trace) -> None:
         """Show the watch, where there is one, the queries that were answered in this run."""

@@ -83,7 +83,9 @@ def fold(
     answers = answers_of(steps, reply, replicates) if given is None else given
     state = steps.init(replicates)
     ask = steps.query if asks == "average" else steps.central
-    schedule = _Iterations(traces) if apart else _Schedule(traces, per_update)
+    schedule = (
+        _Iterations(traces) if apart else _Schedule(traces, per_update, reply.allotment is not None)
+    )
     stale = _Stale([] if per_update is None else traces, ask)
     watched = None if cell.watch is None else _Watched(cell.watch, traces, ask)
     shape = (len(traces), horizon // record_every + 1, steps.n_features)
@@ -127,14 +129,17 @@ class _Schedule:
     protocol decides, each replicate has as many as its trace says.
     """
 
-    def __init__(self, traces: Sequence[Trace], per_update: int | None) -> None:
+    def __init__(self, traces: Sequence[Trace], per_update: int | None, numbered: bool) -> None:
         self._per_update = per_update
         most = max((len(trace.updates) for trace in traces), default=0)
         self._owners = np.zeros((most, len(traces)), dtype=np.int64)
         self._staleness = np.zeros_like(self._owners)
         self._peers = np.zeros_like(self._owners)
+        self._numbers = np.zeros_like(self._owners) if numbered else None
         for column, trace in enumerate(traces):
             used = trace.updates
+            if self._numbers is not None:
+                self._numbers[: len(used), column] = trace.numbers
             self._owners[: len(used), column] = used["owner"] - 1
             self._staleness[: len(used), column] = used["staleness"]
             self._peers[: len(used), column] = used["peer"]
@@ -148,14 +153,16 @@ class _Schedule:
         """Yield the number of an answer, from 0, and the answer, for all of update k + 1."""
         if self._per_update is not None:
             for use in range(k * self._per_update, (k + 1) * self._per_update):
-                yield use, Turn(self._owners[use], self._staleness[use])
+                numbers = None if self._numbers is None else self._numbers[use]
+                yield use, Turn(self._owners[use], self._staleness[use], numbers=numbers)
             return
         counts, first = self._counts[k], self._first[k]
         for number in range(int(counts.max())):
             rows = np.flatnonzero(counts > number)
             use = first[rows] + number
             late, peers = self._staleness[use, rows], self._peers[use, rows]
-            yield number, Turn(self._owners[use, rows], late, peers, rows)
+            numbers = None if self._numbers is None else self._numbers[use, rows]
+            yield number, Turn(self._owners[use, rows], late, peers, rows, numbers)
 
     def rows(self, k: int) -> Indices | None:
         """Return the replicates that have an update k + 1; None is all of them."""

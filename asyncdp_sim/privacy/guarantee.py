@@ -247,7 +247,10 @@ def _silent(
 ) -> list[Reason]:
     """Return that owners claim an ε, and the noise itself says that it is none."""
     with np.errstate(over="ignore"):  # for the least ε that there are
-        bare = np.isfinite(accountant.epsilon) & ~(np.asarray(noise.variance) > 0)
+        silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
+        if allotment is not None:
+            silent = allotment.of_any(silent)
+        bare = np.isfinite(accountant.epsilon) & silent
     if not bare.any():
         return []
     owners = Listed.of(called[bare].tolist())

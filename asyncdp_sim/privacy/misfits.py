@@ -33,7 +33,25 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
         found += privacy.accountant.faults(privacy)
     if privacy.sampling is not None:
         found += _unsampled(privacy, privacy.sampling)
+    if not privacy.budget.even:
+        found += _undivided(privacy)
     return found + _unfit(privacy, model)
+
+
+def _undivided(privacy: "Privacy") -> list[Fault]:
+    """Return what a budget is not known to be spent unevenly with."""
+    budget, listener = privacy.budget.kind, privacy.listener
+    found = []
+    if privacy.mechanism.composition == "own":
+        allowed = f"allowed with privacy.budget {budget}: what adds up, pure or Gaussian noise"
+        found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
+    if privacy.sampling is not None:
+        allowed = f"allowed is nothing with privacy.budget {budget}: samples are not accounted"
+        found.append(Fault("privacy.sampling", f"{privacy.sampling:g}", allowed))
+    if not listener.knows_parts:
+        allowed = f"allowed with privacy.budget {budget}: transcript"
+        found.append(Fault("privacy.observer.kind", repr(listener.name), allowed))
+    return found
 
 
 def _unsampled(privacy: "Privacy", probability: float) -> list[Fault]:

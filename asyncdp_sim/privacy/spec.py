@@ -15,7 +15,8 @@ from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
 from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian, answers_for, mu_for
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
-from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget, Horizon
+from asyncdp_sim.privacy.accountants.uneven import Uneven
+from asyncdp_sim.privacy.budget import MOST_ANSWERS, Allotment, Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
     Allowance,
@@ -177,7 +178,7 @@ class Privacy(Spec):
     @property
     def laplace_variance(self) -> bool:
         """Whether the variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
-        plain = self.accountant is None and self.sampling is None
+        plain = self.accountant is None and self.sampling is None and self.budget.even
         return self.mechanism.laplace_variance and plain
 
     @property
@@ -246,6 +247,13 @@ class Privacy(Spec):
         composed, pair, delta = self._composed
         return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
+    def allotment(self, n_owners: int) -> Allotment | None:
+        """Return what part of its budget each answer has; None where all have the same, or none."""
+        weights = self.budget.weights(n_owners)
+        if weights is None or not np.isfinite(self.asked(n_owners)).any():
+            return None
+        return Allotment.of(weights)
+
     def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> Allowance:
         """Return what owners may spend, and on how many answers, for T updates.
 
@@ -255,7 +263,7 @@ class Privacy(Spec):
         epsilon, prices = self.epsilons(n_owners), np.array(self.prices(n_owners))
         if self._composed is not None and len(prices) == 0:
             composed, pair, delta = self._composed
-            prices = composed.charges(pair, epsilon, delta, answers)
+            prices = composed.charges(pair, epsilon, delta, answers, self.allotment(n_owners))
         price = None if len(prices) == 0 else prices
         mu = self._mu(answers, epsilon, price)
         own = Allowance(answers, epsilon, price, self._delta, mu)
@@ -282,10 +290,11 @@ class Privacy(Spec):
         own = self.mechanism.accountant(allowed)
         if self._pure_samples is not None and isinstance(own, Pure):
             own = SampledPure(own.answers, own.epsilon, own.total, self._pure_samples)
+        allotment = self.allotment(len(allowed.answers))
         if self._composed is None:
-            return own
+            return own if allotment is None else Uneven(own, allotment)
         composed, pair, _ = self._composed
-        return composed.accountant(own, pair, self._delta, self.overlap)
+        return composed.accountant(own, pair, self._delta, self.overlap, allotment)
 
     def noise_for(
         self,
@@ -299,14 +308,21 @@ class Privacy(Spec):
 
         An answer is one, or several ``gradients``, each of which has as much noise.
 
+        Where parts of a budget are unequal, of each answer of each owner, in the places that the
+        :meth:`allotment` says.
+
         Raises
         ------
         SpecError
             If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
         """
-        drawn = records if self.sampling is None else self.sampling * records
-        influence = Influence(xi, drawn.astype(float), size)
+        drawn = (records if self.sampling is None else self.sampling * records).astype(float)
         allowance = self.allowance(len(records), updates, gradients)
+        allotment = self.allotment(len(records))
+        if allotment is not None:
+            drawn = allotment.of_owners(drawn)
+            allowance = self.mechanism.apart(allowance, allotment)
+        influence = Influence(xi, drawn, size)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)

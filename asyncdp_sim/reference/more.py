@@ -34,6 +34,7 @@ _PAGES = {
     "trigger": f"{_SEMANTICS}#timing-that-depends-on-the-model",
     "privacy": f"{_SEMANTICS}#privacy",
     "privacy.budget": "docs/privacy/budget.md",
+    "privacy.budget.scheduled": "docs/privacy/spending.md",
     "privacy.sensitivity": "docs/privacy/sensitivity.md",
     "privacy.mechanism.gaussian": "docs/privacy/gaussian.md",
     "privacy.mechanism.staircase": "docs/privacy/staircase.md",

@@ -22,7 +22,7 @@ SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "σ": ("model.regularisation",),
     "c1": ("algorithm.step",),
     "κ": ("privacy.overlap",),
-    "a": ("channel.propagation_delay",),
+    "a": ("channel.propagation_delay", "privacy.budget.power"),
     "G": ("summary.offered_load",),
     "S": ("summary.throughput",),
     "β": ("algorithm.central_step",),
@@ -41,5 +41,6 @@ SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "γ": ("privacy.grid", "privacy.mechanism.gamma", "algorithm.gram_share"),
     "c": ("algorithm.caution",),
     "H": ("model.hidden",),
+    "g": ("privacy.budget.growth",),
 }
 """As the glossary has them, docs/glossary.md, but for those that stand for no field or column."""

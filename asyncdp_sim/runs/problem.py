@@ -17,6 +17,7 @@ from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.privacy import Accountant
+from asyncdp_sim.privacy.budget import Allotment
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.runs.rows import Prepared, Rows, prepared
@@ -74,7 +75,7 @@ class Task:
         ``privacy.mechanism = "none"`` is something else: nothing is clipped or scaled there.
         """
         silent = NoNoise(np.zeros(self.objective.n_owners))
-        return replace(self, reply=replace(self.reply, noise=silent))
+        return replace(self, reply=replace(self.reply, noise=silent, allotment=None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     objective, judge, notes = _objectives(scenario, dataset, rows)
     sensitivity, clip = privacy.bounded, privacy.clip_bound
     records = model.records(*rows.trained_on, clip, privacy.norm)
+    allotment = privacy.allotment(objective.n_owners)
     xi = None if sensitivity is None else scenario.xi
     noise = scenario.noise_for(objective.records)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
@@ -143,7 +145,7 @@ def prepare(scenario: Scenario, dataset: Dataset) -> Problem:
     task = Task(
         objective=judge,
         steps=steps,
-        reply=_reply(scenario, gradients, noise, records, steps.answer_size),
+        reply=_reply(scenario, gradients, noise, allotment, records, steps.answer_size),
         record_every=scenario.run.record_every,
         asks=scenario.protocol.asks,
         held_out=unseen_of_all,
@@ -193,7 +195,12 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
 
 
 def _reply(
-    scenario: Scenario, gradients: Gradients, noise: AnswerNoise, records: Records, size: int
+    scenario: Scenario,
+    gradients: Gradients,
+    noise: AnswerNoise,
+    allotment: Allotment | None,
+    records: Records,
+    size: int,
 ) -> Reply:
     """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
     adversary, acceptance = scenario.adversary, scenario.acceptance
@@ -201,10 +208,11 @@ def _reply(
         gradients,
         noise,
         sample=_sample(scenario, records),
-        factors=None if adversary is None else adversary.factors(len(noise.scale)),
+        factors=None if adversary is None else adversary.factors(scenario.owners.count),
         acceptance=(
             None if acceptance is None else acceptance.rule(scenario.honest_answers(noise, size))
         ),
+        allotment=allotment,
         copy=scenario.privacy.copy_number,
     )
 

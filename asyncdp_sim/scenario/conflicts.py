@@ -20,7 +20,7 @@ def conflicts_within(scenario: Facts) -> list[Fault]:
     found += conflicts(n_owners, scenario)
     found += scenario.privacy.faults(n_owners, scenario.model)
     found += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
-    found += _accountant_faults(scenario) + _sampling_faults(scenario)
+    found += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
     found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
     found += scenario.privacy.listener.misfits(scenario)
@@ -127,6 +127,24 @@ def _sampling_faults(scenario: Facts) -> list[Fault]:
         allowed = "allowed is nothing with privacy.sampling: no length of honest answers is known"
         found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
     return found
+
+
+def _uneven_faults(scenario: Facts) -> list[Fault]:
+    """Return why it would not be plain which of an owner's answers has which part of its budget."""
+    protocol, algorithm, budget = scenario.protocol, scenario.algorithm, scenario.privacy.budget
+    if budget.even or not scenario.privacy.hides:
+        return []
+    key, given = "privacy.budget.kind", repr(budget.kind)
+    reasons = [
+        (
+            not protocol.one_each or protocol.answers_each > 1,
+            f"{protocol.kind} with one answer of an owner under way at a time",
+        ),
+        (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
+        (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
+        (scenario.acceptance is not None, "answers that are taken as they are: all of one length"),
+    ]
+    return [Fault(key, given, f"allowed is {why}") for wrong, why in reasons if wrong]
 
 
 _ALL = "it is of all owners, by their numbers"

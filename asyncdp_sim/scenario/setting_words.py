@@ -10,6 +10,7 @@ from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers, ranges
 
 SYMBOLS = {
     "privacy.epsilon": "ε",
+    "privacy.budget.growth": "g",
     "owners.count": "N",
     "owners.records": "n_i",
     "run.updates": "T",
@@ -28,6 +29,7 @@ AXES = {
     "algorithm.rho": "step $\\rho$",
     "clock.rate": "clock rate $\\lambda$ (ticks per unit)",
     "privacy.epsilon": "privacy budget $\\epsilon$",
+    "privacy.budget.growth": "growth $g$ of parts, answer by answer",
     "model.regularisation": "regularisation $\\sigma$",
     "model.theta_max": "bound $\\theta_{max}$",
     "availability.probability": "share of the time online",
@@ -63,6 +65,7 @@ VALUES: Mapping[str, Mapping[Any, str]] = {
         "horizon": "noise for T answers",
         "per-owner-cap": "answers capped",
         "until-spent": "until the budget is spent",
+        "scheduled": "unequal parts",
     },
     "algorithm.judged": {"owner": "owner 1's model", "central": "the mean of all models"},
 }

@@ -89,6 +89,26 @@ class Tables:
         sent = self.ended(*RELEASED)
         return np.minimum(sent, 1) if self.answers_once else sent
 
+    @cached_property
+    def released_before(self) -> npt.NDArray[np.int64]:
+        """How many answers its owner had released before each exchange's own, (exchanges,).
+
+        By release, and by message at one tick; 0 where none was released.
+        """
+        rows, counts = self.exchanges, np.zeros(len(self.exchanges), dtype=np.int64)
+        places = np.flatnonzero(self.came_to(*RELEASED))
+        order = [rows[name][places] for name in ("message", "release_tick", "owner")]
+        places = places[np.lexsort(order)]
+        owners = rows["owner"][places]
+        counts[places] = np.arange(len(places)) - np.searchsorted(owners, owners)
+        counts.setflags(write=False)
+        return counts
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The same of each answer used, in the order of ``updates``."""
+        return self.released_before[self.came_to(ExchangeOutcome.applied)]
+
     def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
         """Return how many exchanges of each owner came to one of these outcomes."""
         owners = self.exchanges["owner"][self.came_to(*outcomes)]

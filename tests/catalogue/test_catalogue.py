@@ -57,6 +57,7 @@ PROMISED = {
     "price-of-soundness",
     "owner-learner-collude",
     "owners-that-lie",
+    "spending-unevenly",
     "statistics-or-gradients",
     "sync-or-async",
     "unlike-owners",
@@ -119,6 +120,7 @@ BESIDES = {
     ),
     "price-of-a-collision": ('sweep."clock.rate"=[0.01, 0.1]', "privacy.budget.answers=2"),
     "price-of-soundness": ('sweep."privacy.epsilon"=[0.1, 1.0]',),
+    "spending-unevenly": ('sweep."privacy.budget.growth"=[0.8, 1.2]', "privacy.budget.answers=20"),
     "statistics-or-gradients": ('sweep."owners.count"=[3]',),
     "unlike-owners": (
         "data.split.rows=4000",

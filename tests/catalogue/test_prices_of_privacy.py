@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.spending import spend
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset
 from scenarios import entry
@@ -115,3 +118,31 @@ def test_local_steps_save_exchanges_where_owners_are_alike() -> None:
     assert time == pytest.approx([264, 25])
     assert all(each.summary["private"] for each in found.values())
     assert all(each.summary["max_spent_ratio"] <= 1 for each in found.values())
+
+
+@pytest.mark.long
+def test_uneven_spending_pays_where_noise_is_forgotten() -> None:
+    """The sentences of `spending-unevenly`: exact ψ of its cells, and the best growth."""
+    psi: dict[str, dict[float, float]] = {}
+    scenario = entry("spending-unevenly").scenario()
+    dataset = build_dataset(scenario)
+    for chosen in scenario.grid():
+        name, growth = chosen["variant"]["name"], chosen["privacy.budget.growth"]
+        cell = scenario.cell(chosen)
+        near = (1.0, 1.12) if name.startswith("one-on-one") else (0.94, 1.0, 1.06, 1.12)
+        if growth not in near or (growth == 1.12 and name.endswith("1/k")):
+            continue  # models come near the box, or work is saved
+        found = moment_forecast(population(cell, "own", private=False, dataset=dataset))
+        assert isinstance(found, MomentForecast)
+        psi.setdefault(name, {})[growth] = float(found.psi[-1])
+    alone, constant, falling = psi.values()
+    assert [round(alone[g], 3) for g in (1.0, 1.12)] == [0.038, 0.013]
+    assert min(constant, key=constant.__getitem__) == 1.12
+    assert round(constant[1.0], 3) == 0.030
+    assert min(falling, key=falling.__getitem__) == 1.0
+    assert round(falling[1.0], 3) == 0.011
+    rounds = next(c for c in scenario.grid() if c["variant"]["name"] == "rounds, constant step")
+    found = spend(scenario.cell(rounds))
+    assert found.rule == "growth 1.159"
+    assert round(found.uneven.psi, 4) == 0.0062
+    assert round(found.equal.psi / found.uneven.psi, 1) == 4.8

@@ -124,6 +124,10 @@ class Strict:
     def again(self, message: int, former: int) -> None:
         self._open(self.of[former], message, self.asked[former])
 
+    def release(self, owner: int, message: int) -> None:
+        assert self.of[message] == owner
+        assert message in self.asked
+
     def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
         assert self.of[message] == owner
         self.applied.append((owner, message, self.asked.pop(message)))

@@ -44,9 +44,11 @@ RESENDS = ["fresh", "same"]
 
 def sort_of(budget: Budget) -> str:
     """Return a budget's kind, and whether it names the price of an answer."""
-    return budget.kind + (" by price" if budget.prices(1) is not None else "")
+    rules = [name for name in RULES if getattr(budget, name, None) is not None]
+    return " by ".join([budget.kind, *rules])
 
 
+RULES = ["per_answer", "growth", "power", "shares"]
 SORTS = {sort_of(each): each for each in examples(Budget)}
 """An example of each sort, of which random ones are drawn as often."""
 MODEL = Ridge(regularisation=1.0)
@@ -71,11 +73,19 @@ class Case:
 def budgets(draw: st.DrawFn, n: int, least: float) -> Budget:
     """Draw a budget of which ``least`` is the smallest part that an owner may spend."""
     example = SORTS[draw(st.sampled_from(sorted(SORTS)))]
-    values = {int: st.integers(1, 9), float: SHARES.map(lambda share: share * least)}
+    values = {
+        "answers": st.integers(1, 9),
+        "per_answer": SHARES.map(lambda share: share * least),
+        "growth": st.sampled_from([0.3, 0.9, 1.0, 1.5, 3.0]),
+        "power": st.sampled_from([-2.0, -0.5, 0.0, 1.0, 4.0]),
+    }
     fields = {}
-    for name, value in example.model_dump(exclude={"kind"}, exclude_none=True).items():
-        each = values[type(value[0] if isinstance(value, tuple) else value)]
-        fields[name] = draw(each | st.lists(each, min_size=n, max_size=n))
+    for name in example.model_dump(exclude={"kind"}, exclude_none=True):
+        if name == "shares":
+            fields[name] = draw(st.lists(st.sampled_from([0.1, 1.0, 7.0]), min_size=1, max_size=9))
+        else:
+            each = values[name]
+            fields[name] = draw(each | st.lists(each, min_size=n, max_size=n))
     return type(example)(**fields)
 
 
@@ -141,6 +151,10 @@ def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> N
     allowed, released = accountant.answers, trace.released * each
     part = privacy.epsilons(n)
     named = privacy.budget.prices(n)
+    allotment = privacy.allotment(n)
+    if allotment is not None:
+        what_is_spent_is_the_parts_of_what_was_released(case, trace)
+        return
     price = part / allowed if named is None else np.broadcast_to(named, n)
     if isinstance(accountant, ByLosses):
         charged = accountant.charges if named is None else price
@@ -161,6 +175,26 @@ def what_is_spent_is_the_price_times_the_releases(case: Case, trace: Trace) -> N
         for each, m in zip(multiplier.tolist(), released.tolist(), strict=True)
     ]
     assert accountant.spent(released) == pytest.approx(exact, rel=1e-9)
+
+
+def what_is_spent_is_the_parts_of_what_was_released(case: Case, trace: Trace) -> None:
+    """Pure: ε_i times the sum of the parts. Gaussian: so of ρ. By losses: at most that."""
+    n, privacy = case.network.n_owners, case.privacy
+    accountant, released = privacy.accountant_for(n, case.network.updates), trace.released
+    weights, part = privacy.budget.weights(n), privacy.epsilons(n)
+    shares = [
+        float((each / each.sum())[:m].sum()) for each, m in zip(weights, released, strict=True)
+    ]
+    spent = accountant.spent(released)
+    if privacy.mechanism.needs_delta:
+        whole = np.array([gaussian_multiplier(e, privacy.delta) for e in part.tolist()])
+        assert accountant.zcdp(released) == pytest.approx(shares / (2 * whole**2), rel=1e-9)
+    elif privacy.accountant is None:
+        assert spent == pytest.approx(part * shares, rel=1e-9)
+    else:
+        cost = accountant.charges * accountant.answers
+        assert np.all(spent <= np.minimum(part, cost * shares * (1 + 1e-9)))
+        assert np.all((spent > 0) == (released > 0))
 
 
 def an_owner_is_silent_once_it_has_spent_its_budget(case: Case, trace: Trace) -> None:

@@ -16,6 +16,7 @@ import pytest
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers, PoissonSample
+from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.trajectory import Recording
 from asyncdp_sim.network.learner import Learner
@@ -25,6 +26,7 @@ from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.sampled import amplified, bare
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
+from asyncdp_sim.privacy.budget import Allotment, allotment
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -50,6 +52,7 @@ COMPOSING = (
     "privacy.budget.answers=20",
     "run.updates=30",
 )
+UNEVEN = ('privacy.budget={kind="scheduled",answers=2,growth=0.25}',)
 CPU_SECONDS = 60
 MANY, FEW = (200_000, 10), (100, 100)
 """Answers and runs, where one is told by the mechanism, and where by the runs."""
@@ -90,8 +93,8 @@ def one_row(patch: Patch) -> None:
 
 
 def exact_where_lost(patch: Patch) -> None:
-    def unused(self: Answers, owners: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
-        return self._reply.gradients.gradient(owners, points)
+    def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+        return self._reply.gradients.gradient(turn.owners, points)
 
     patch.setattr(Answers, "unused", unused)
 
@@ -99,9 +102,9 @@ def exact_where_lost(patch: Patch) -> None:
 def lost_and_used_alike(patch: Patch) -> None:
     """Lost answers have the noise of those that are used, row by row."""
 
-    def unused(self: Answers, owners: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
-        exact = self._reply.gradients.gradient(owners, points)
-        return self._reply.noise.hide(owners, exact, self._noise._kept[: len(owners), 0])
+    def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+        exact = self._reply.gradients.gradient(turn.owners, points)
+        return self._reply.hidden(turn, exact, self._noise._kept[: len(turn.owners), 0])
 
     patch.setattr(Answers, "unused", unused)
 
@@ -271,6 +274,39 @@ def coordinates_apart(patch: Patch) -> None:
     patch.setattr(StaircaseMechanism, "noise", noise)
 
 
+def parts_of_too_much(patch: Patch) -> None:
+    """Parts of a budget add up to 1.25."""
+    right = allotment._parts
+    patch.setattr(allotment, "_parts", lambda weights: 1.25 * right(weights))
+
+
+def parts_at_one_price(patch: Patch) -> None:
+    """What has a larger part is charged an equal one."""
+    patch.setattr(Allotment, "equal", lambda _, released: np.asarray(released, dtype=float))
+
+
+def parts_given_back(patch: Patch) -> None:
+    """A lost answer's part goes to the next one."""
+
+    def before(self: Trace) -> Any:
+        used = self.came_to(ExchangeOutcome.applied)
+        owners = self.exchanges["owner"]
+        return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])
+
+    def release(self: LiveLearning, owner: int, message: int) -> None:
+        self._numbers[message] = self._released.get(owner, 0)
+
+    right = LiveLearning.apply
+
+    def apply(self: LiveLearning, owner: int, message: int, peer: int = 0) -> None:
+        right(self, owner, message, peer)
+        self._released[owner] = self._released.get(owner, 0) + 1
+
+    patch.setattr(Trace, "released_before", property(before))
+    patch.setattr(LiveLearning, "release", release)
+    patch.setattr(LiveLearning, "apply", apply)
+
+
 @dataclass(frozen=True)
 class Planted:
     """A fault, what must show it, and what is true of it: ε of one answer, and of a run.
@@ -370,6 +406,20 @@ FAULTS = {
         one=1.0,
         whole=2.0,
         settings=("privacy.mechanism=staircase",),
+    ),
+    "parts of a budget that add up to more": Planted(
+        parts_of_too_much, (ONE,), MANY, 1.25 * 0.8, 1.25, settings=UNEVEN
+    ),
+    "a larger part at an equal price": Planted(
+        parts_at_one_price,
+        (LEDGER,),
+        (100, 20),
+        0.8,
+        1.0,
+        settings=(*UNEVEN, "run.updates=2"),
+    ),
+    "a lost answer's part given back": Planted(
+        parts_given_back, ("has the part of another one",), (100, 10), 0.8, 1.6, settings=UNEVEN
     ),
 }
 ASKED_FOR = (

@@ -314,7 +314,9 @@ def unlike(known: Population) -> tuple[str, ...]:
         doubts = [doubt for doubt in doubts if not doubt.startswith("clipped")]
     if known.objective is not None and known.objective.theta_max is not None:
         granted.append("the projection onto Θ never acts")
-    if privacy.hides and not privacy.laplace_variance:
+    if not privacy.budget.even:
+        doubts.append(f"budgets {privacy.budget.kind}, of unequal parts, are not worked out here")
+    elif privacy.hides and not privacy.laplace_variance:
         doubts.append(
             f"noise {privacy.mechanism.kind} of other answer counts is not worked out here"
         )

@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts.answer_noise import made_before, variance_of
 from asyncdp_sim.forecasts.exact.one_on_one import process_of, shape_of
 from asyncdp_sim.forecasts.exact.psi_spread import DRAWS, draws
 from asyncdp_sim.forecasts.population import Population
@@ -49,7 +50,12 @@ class Given:
     spread: Array
 
 
-def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -> Given | Unknown:
+def given(
+    known: Population,
+    objectives: Sequence[Quadratic],
+    owners: Indices,
+    numbers: Indices | None = None,
+) -> Given | Unknown:
     """Average exact moments given who updates when, or return why they are not those of learning.
 
     Parameters
@@ -61,12 +67,16 @@ def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -
         some of the orders.
     owners : array of int (R, T)
         Owners (from 0) of the updates in orders of their law; −1 after a learning's last.
+    numbers : array of int (R, T), optional
+        How many answers these had released before; absent, every answer made an update.
     """
+    numbers = made_before(owners) if numbers is None else numbers
     several, objective = len(objectives), objectives[0]
     found = []
     for at, one in enumerate(objectives):
         places = np.arange(at, DRAWS, several) % len(owners)
-        found.append(draws(known, one, owners[places], first=at * DRAWS))
+        some, before = owners[places], numbers[places]
+        found.append(draws(known, one, some, numbers=before, first=at * DRAWS))
     spread = np.concatenate([each for each, _ in found])
     if not np.isfinite(spread).all():
         return Unknown("the learning diverges")
@@ -78,13 +88,14 @@ def given(known: Population, objectives: Sequence[Quadratic], owners: Indices) -
     least = (objective if known.judge is None else known.judge).least
     turns = [_turns(len(owners), several, at) for at in range(several)]
     parts = [
-        _ordered(known, one, owners[rows], ks) for one, rows in zip(objectives, turns, strict=True)
+        _ordered(known, one, owners[rows], numbers[rows], ks)
+        for one, rows in zip(objectives, turns, strict=True)
     ]
     psi = np.stack([part.excess for part in parts]) / least  # (M, orders of each, J)
     error = standard_error(psi[0])[-1]
     if several > 1:
         # orders are shared: what they do to owners that are alike is no part of the difference
-        alike = _ordered(known, _pooled(known), owners, ks[-1:]).excess[:, 0] / least
+        alike = _ordered(known, _pooled(known), owners, numbers, ks[-1:]).excess[:, 0] / least
         apart = (psi[:, :, -1] - alike[np.array(turns)]).mean(axis=1)
         one_more = 1.04 * float(apart.std(ddof=1)) * sqrt(1 + 1 / several)  # t, 24 degrees
         error = np.hypot(one_more, standard_error(alike[:, None])[-1])
@@ -110,16 +121,19 @@ def _pooled(known: Population) -> Quadratic:
     return known.objective
 
 
-def _ordered(known: Population, objective: Quadratic, owners: Indices, ks: Indices) -> Ordered:
+def _ordered(
+    known: Population, objective: Quadratic, owners: Indices, numbers: Indices, ks: Indices
+) -> Ordered:
     algorithm, process = process_of(known, objective, _shares(known))
     judge = objective if known.judge is None else known.judge
     return ordered(
         process,
         owners,
         ks,
-        known.problem.task.reply.noise.variance,
+        variance_of(known),
         noise=shape_of(known),
         initial=algorithm.initial,
+        numbers=numbers,
         hessian=judge.hessian,
         optimum=judge.optimum,
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts.answer_noise import variance_of
 from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
 from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
 from asyncdp_sim.forecasts.population import Population
@@ -69,19 +70,21 @@ class InRounds:
 
     @cached_property
     def _loud(self) -> DescentMoments:
-        share, variance = self.objective.weights, self.known.problem.task.reply.noise.variance
-        return self._moments(float(share**2 @ variance))
+        share, variance = self.objective.weights, variance_of(self.known)
+        if variance.ndim == 1:
+            return self._moments(float(share**2 @ variance))
+        return self._moments(share**2 @ variance[:, : self.known.scenario.run.updates])
 
-    def _moments(self, variance: float) -> DescentMoments:
-        """Return the moments for a variance Σ (n_i/n)² v_i of each coordinate of a round."""
+    def _moments(self, variance: float | Array) -> DescentMoments:
+        """Return moments for a variance Σ (n_i/n)² v_i on each coordinate, of rounds or each."""
         objective, schedule = self.objective, self._schedule
         noise, initial = self.known.problem.noise.shape, self.algorithm.initial
-        numbers = (objective.hessian, objective.free_optimum, schedule, variance)
-        if self._spread is None:
-            return moments(*numbers, noise=noise, initial=initial)
+        numbers = (objective.hessian, objective.free_optimum, schedule)
+        if self._spread is None or not isinstance(variance, float):
+            return moments(*numbers, variance, noise=noise, initial=initial)
         spread, weights = self._spread, objective.weights
         return sampled_moments(
-            *numbers, spread=spread, weights=weights, noise=noise, initial=initial
+            *numbers, variance, spread=spread, weights=weights, noise=noise, initial=initial
         )
 
     def _judged(self, found: CentralMoments) -> Array:
@@ -104,7 +107,8 @@ class InRounds:
         θ⁺ = θ − γ_k (2H(θ − θ*) + w) with all owners' noise drawn in every round, and what their
         samples add.
         """
-        objective, noise = self.objective, self.known.problem.task.reply.noise
+        objective, reply = self.objective, self.known.problem.task.reply
+        noise = reply.noise
         source = Streams(self.known.scenario.run.seed).generator("forecast", "rounds")
         middle, variance = drawn(self.algorithm.initial)
         shape = (DRAWS, objective.n_features)
@@ -119,7 +123,8 @@ class InRounds:
                     owners, exact = np.full(DRAWS, owner), np.zeros(shape)
                     if sample is not None:
                         exact = sample.apart(owners, u, source.random(shape))
-                    slope += share * noise.hide(owners, exact, rows)
+                    places = reply.places(owners, np.full(DRAWS, k))
+                    slope += share * noise.hide(places, exact, rows)
                 if schedule.kept is not None:
                     judged = schedule.kept[k] * judged + (1 - schedule.kept[k]) * u
                 u = u - size * slope
@@ -130,15 +135,18 @@ class InRounds:
     def bound(self) -> tuple[float, str] | None:
         """Return a bound on E ψ at the end, and whose it is; None where another f judges.
 
-        Nor is there one where answers are over samples: their spread is in no theorem here.
+        Nor is there one where answers are over samples, or have unequal parts of a budget: neither
+        is in a theorem here.
         """
-        objective, noise = self.objective, self.known.problem.task.reply.noise
-        if self.known.judge is not None or self._spread is not None:
+        objective, reply = self.objective, self.known.problem.task.reply
+        if self.known.judge is not None or self._spread is not None or reply.allotment is not None:
             return None
         values = np.linalg.eigvalsh(objective.hessian)
         found = along(
             self._schedule.sizes,
-            float(answer_noise(objective.weights, noise.variance, objective.n_features).sum()),
+            float(
+                answer_noise(objective.weights, reply.noise.variance, objective.n_features).sum()
+            ),
             convexity=2 * float(values[0]),
             smoothness=2 * float(values[-1]),
             start=float(self.psi[0] * objective.least),

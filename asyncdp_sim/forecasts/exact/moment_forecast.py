@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.evidence.exact_moments import SAMPLED
+from asyncdp_sim.forecasts.answer_noise import variance_of
 from asyncdp_sim.forecasts.exact.assumptions import (
     BUDGETS_END,
     ENDS_EARLY,
@@ -166,7 +167,7 @@ def _independent(
 
 def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentForecast | list[str]:
     algorithm, process = process_of(known, objective, chosen)
-    shape, variance = shape_of(known), known.problem.task.reply.noise.variance
+    shape, variance = shape_of(known), variance_of(known)
     caps = _caps(known)
     how: dict[str, Any] = {
         "noise": shape, "initial": algorithm.initial, "spread": sample_spread(known, objective),
@@ -236,7 +237,8 @@ def _ordered(
     network, seed = known.scenario.network, known.scenario.run.seed
     if law is None:
         found = orders(network, ORDERS, seed)
-        owners, times, half = found.owners, found.mean_times, 1.98 * found.time_error
+        owners, numbers = found.owners, found.numbers
+        times, half = found.mean_times, 1.98 * found.time_error
         released = np.asarray(found.released.mean(axis=0))
         told = f"{ORDERS} simulated networks, which the time is of too"
         doubts = [*doubts, *_silent(known, found)]
@@ -244,11 +246,11 @@ def _ordered(
             doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
     else:
         endless = np.full(network.n_owners, network.updates)
-        owners = drawn(known, law.chosen, endless)[:ORDERS]
+        owners, numbers = drawn(known, law.chosen, endless)[:ORDERS], None
         when = pace(network, network.updates * law.per_update, seed)
         times, half, released = when.times, when.half_width, when.answers
         told = f"{ORDERS} orders of its law; time by {when.words}"
-    result = given(known, objectives, owners)
+    result = given(known, objectives, owners, numbers)
     if isinstance(result, Unknown):
         return [result.reason]
     return MomentForecast(

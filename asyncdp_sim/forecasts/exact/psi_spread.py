@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts.answer_noise import made_before
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers, Reply, Sampling
@@ -19,6 +20,7 @@ def draws(
     objective: Quadratic,
     owners: Indices,
     *,
+    numbers: Indices | None = None,
     first: int = 0,
     sample: Sampling | None = None,
 ) -> tuple[Array, bool]:
@@ -33,6 +35,8 @@ def draws(
         Whose gradients owners answer with.
     owners : array of int (R, T)
         Owners (from 0) of the updates; −1 after a learning's last.
+    numbers : array of int (R, T), optional
+        How many answers their owners had released before; absent, every answer made an update.
     first : int
         Number of the first learning: others have noise of their own.
     sample : Sampling, optional
@@ -41,13 +45,15 @@ def draws(
     task, scenario = known.problem.task, known.scenario
     streams = Streams(scenario.run.seed)
     scopes = [streams.within("forecast", "replicate", first + r) for r in range(len(owners))]
-    reply = Reply(objective, task.reply.noise, sample)
+    reply = Reply(objective, task.reply.noise, sample, allotment=task.reply.allotment)
+    before = made_before(owners) if numbers is None else numbers
     answers = Answers(reply, scopes, task.steps.answer_size)
     state, ends = task.steps.init(scopes), np.sum(owners >= 0, axis=1)
     final, clipped = state.central.copy(), np.zeros(len(owners), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for k in range(int(ends.max(initial=0))):
-            turn = Turn(np.maximum(owners[:, k], 0))  # those that have ended go along
+            # those that have ended go along
+            turn = Turn(np.maximum(owners[:, k], 0), numbers=before[:, k])
             points = task.steps.query(state, turn)
             found = answers.give(turn, points)
             task.steps.apply(state, turn, points, found)

@@ -23,6 +23,8 @@ class Orders:
     ----------
     owners : array of int (R, K)
         Owners (from 0) of the updates; −1 after a run's last, and where several make one.
+    numbers : array of int (R, K)
+        How many answers each update's owner had released before, lost ones too; 0 where none is.
     times : array (R, K + 1)
         Time units until update k = 0, 1, …; a run that has ended stays where it ended.
     released : array of int (R, N)
@@ -30,6 +32,7 @@ class Orders:
     """
 
     owners: Indices
+    numbers: Indices
     times: Array
     released: Indices
 
@@ -78,9 +81,11 @@ def orders(network: Network, count: int, seed: int) -> Orders:
     traces = simulate_each(network, scopes)
     longest = max(trace.n_updates for trace in traces)
     owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
+    numbers = np.zeros((count, longest), dtype=np.int64)
     for row, trace in enumerate(traces):
         if not network.protocol.makes_updates:
             owners[row, : trace.n_updates] = trace.updates["owner"] - 1
+            numbers[row, : trace.n_updates] = trace.numbers
         times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
         times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
-    return Orders(owners, times, np.stack([trace.released for trace in traces]))
+    return Orders(owners, numbers, times, np.stack([trace.released for trace in traces]))

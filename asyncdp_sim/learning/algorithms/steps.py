@@ -92,6 +92,8 @@ class Turn:
         Whose model was read, where there are several; see ``peer`` of a trace.
     rows : array of int (r,), optional
         The replicates, from 0, in rising order; all of them where absent.
+    numbers : array of int (r,), optional
+        How many answers each owner had released before this one, where noise depends on it.
     replicates : array of int (r,)
         The replicates, from 0, whether there are ``rows`` or not.
     """
@@ -100,6 +102,7 @@ class Turn:
     staleness: Indices | None = None
     peers: Indices | None = None
     rows: Indices | None = None
+    numbers: Indices | None = None
     replicates: Indices = field(init=False)
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ def fused(traces: Sequence[Trace], cell: CellTask, asks: Asks) -> Hashable:
     plus noise.
     """
     steps, reply = cell.steps, cell.reply
-    others = (reply.sample, reply.factors, reply.acceptance)
+    others = (reply.sample, reply.factors, reply.acceptance, reply.allotment)
     # Exact types, whose arithmetic the loop repeats: a class derived from them may have its own.
     if not (type(steps) is GossipSteps and type(reply.gradients) is Quadratic):
         return None

@@ -30,6 +30,9 @@ class Learning(Protocol):
     def update(self) -> None:
         """Note that the answers used since the last update make the next one."""
 
+    def release(self, owner: int, message: int) -> None:
+        """Note that the owner's answer to this query begins to be sent, and is charged."""
+
     def withholds(self, owner: int, message: int) -> bool:
         """Return whether the owner keeps its answer to this query, which is ready, to itself.
 
@@ -107,6 +110,11 @@ class LiveLearner(Learner):
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         self._learning.read(owner, message, peer)
         return super().read(owner, message, request_tick, peer)
+
+    @override
+    def release(self, exchange: Exchange) -> None:
+        self._learning.release(exchange.owner, exchange.message)
+        super().release(exchange)
 
     @override
     def form(self, owner: int, message: int, peer: int) -> None:

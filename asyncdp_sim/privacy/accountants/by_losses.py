@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
-from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together
+from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together, unlike
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.pairs import Pair
+from asyncdp_sim.privacy.budget.allotment import Allotment
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -33,12 +34,15 @@ class ByLosses:
         δ in (0, 1).
     sharers : int
         κ ≥ 1.
+    allotment : Allotment, optional
+        Where answers of an owner cost unequally much: K_i s_ik times what they cost in the mean.
     """
 
     own: Pure
     kind: Callable[[float], Pair]
     delta: float
     sharers: int = 1
+    allotment: Allotment | None = None
 
     @property
     def answers(self) -> Counts:
@@ -57,7 +61,7 @@ class ByLosses:
 
     @cached_property
     def charges(self) -> Array:
-        """ε of one answer on its own, at δ = 0, shape (N,)."""
+        """ε of one answer on its own, at δ = 0, in the mean over an owner's, shape (N,)."""
         return self.own.total / self.own.answers
 
     def zcdp(self, released: Counts) -> None:  # noqa: ARG002
@@ -112,9 +116,15 @@ class ByLosses:
 
         On a lattice that is fine enough for all K_i, and so the same for any number of answers.
         """
-        delta, pair = self.delta / self.sharers, self.kind(charge)
-        most: Parts = ((pair, max(count, int(self.answers[owner]))),)
-        return together(((pair, count),), delta, fineness(most, delta))
+        delta, most = self.delta / self.sharers, max(count, int(self.answers[owner]))
+        every = self._parts(owner, charge, most)
+        return together(self._parts(owner, charge, count), delta, fineness(every, delta))
+
+    def _parts(self, owner: int, charge: float, count: int) -> Parts:
+        """Return an owner's first answers, which cost ``charge`` each in the mean over all."""
+        if self.allotment is None:
+            return ((self.kind(charge), count),)
+        return unlike(self.kind, charge, self.allotment.of_one(owner)[:count])
 
     def _of(self, owner: int, charge: float, count: int) -> float:
         if count == 0 or charge == 0:

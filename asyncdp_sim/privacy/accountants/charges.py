@@ -5,7 +5,7 @@ from functools import lru_cache
 from math import inf, sqrt
 
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
-from asyncdp_sim.privacy.accountants.losses import together
+from asyncdp_sim.privacy.accountants.losses import together, unlike
 from asyncdp_sim.privacy.accountants.pairs import PurePair
 
 DIGITS = 6
@@ -15,7 +15,13 @@ _NEAR = 1.05
 
 
 @lru_cache(maxsize=4096)
-def charge_of(kind: type[PurePair], epsilon: float, delta: float, answers: int) -> float:
+def charge_of(
+    kind: type[PurePair],
+    epsilon: float,
+    delta: float,
+    answers: int,
+    relative: tuple[float, ...] | None = None,
+) -> float:
     """Return ε₀, hardly less than the largest of which K answers are (ε, δ)-private together.
 
     Parameters
@@ -28,22 +34,30 @@ def charge_of(kind: type[PurePair], epsilon: float, delta: float, answers: int) 
         δ in (0, 1).
     answers : int
         K ≥ 1.
+    relative : tuple of float, optional
+        How many times ε₀ each costs, where they cost unequally much: 1 in the mean.
     """
     least = epsilon / answers
     if answers == 1:  # δ of one answer is worked out to the last digit, and gives 2δ at most
         return least
+
+    def fits(charge: float) -> bool:
+        if relative is None:
+            return _fits(kind, charge, epsilon, delta, answers)
+        return together(unlike(kind, charge, relative), delta).epsilon(delta) <= epsilon
+
     low = max(least, mu_of(epsilon, delta) / sqrt(answers))
-    while low > least and not _fits(kind, low, epsilon, delta, answers):
+    while low > least and not fits(low):
         low = max(least, low / _NEAR)
     high = low * _NEAR
-    while _fits(kind, high, epsilon, delta, answers):
+    while fits(high):
         low, high = high, high * _NEAR
     while high > low * (1 + 10.0**-DIGITS):
         middle = sqrt(low * high)
-        inside = _fits(kind, middle, epsilon, delta, answers)
+        inside = fits(middle)
         low, high = (middle, high) if inside else (low, middle)
     rounded = down(low)
-    while rounded > least and not _fits(kind, rounded, epsilon, delta, answers):
+    while rounded > least and not fits(rounded):
         rounded = down(rounded * (1 - 10.0**-DIGITS))
     return max(least, rounded)
 

@@ -16,6 +16,7 @@ from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import PurePair
 from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
+from asyncdp_sim.privacy.budget.allotment import Allotment
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 
@@ -30,10 +31,18 @@ class AccountingKind(Kind):
     """Accounts answers of ε each otherwise than as the sum of their ε."""
 
     @abstractmethod
-    def charges(self, pair: type[PurePair], epsilon: Array, delta: float, answers: Counts) -> Array:
+    def charges(
+        self,
+        pair: type[PurePair],
+        epsilon: Array,
+        delta: float,
+        answers: Counts,
+        allotment: Allotment | None = None,
+    ) -> Array:
         """Return ε₀ of one answer per owner, (N,), such that K_i answers spend (ε_i, δ) together.
 
-        Infinite where ε_i is.
+        Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
+        many times as much each costs.
         """
 
     @abstractmethod
@@ -42,7 +51,12 @@ class AccountingKind(Kind):
 
     @abstractmethod
     def accountant(
-        self, own: Accountant, pair: type[PurePair], delta: float, sharers: int
+        self,
+        own: Accountant,
+        pair: type[PurePair],
+        delta: float,
+        sharers: int,
+        allotment: Allotment | None = None,
     ) -> Accountant:
         """Return what answers cost of which the mechanism says what they cost each.
 
@@ -56,6 +70,8 @@ class AccountingKind(Kind):
             δ of the scenario.
         sharers : int
             κ, owners that may hold one record.
+        allotment : Allotment, optional
+            Where an owner's answers cost unequally much.
         """
 
     @abstractmethod
@@ -101,9 +117,22 @@ class LossDistributions(AccountingKind):
         return (cls(),)
 
     @override
-    def charges(self, pair: type[PurePair], epsilon: Array, delta: float, answers: Counts) -> Array:
+    def charges(
+        self,
+        pair: type[PurePair],
+        epsilon: Array,
+        delta: float,
+        answers: Counts,
+        allotment: Allotment | None = None,
+    ) -> Array:
         budgets = zip(epsilon.tolist(), answers.tolist(), strict=True)
-        return np.array([e if e == inf else charge_of(pair, e, delta, k) for e, k in budgets])
+        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
+        return np.array(
+            [
+                e if e == inf else charge_of(pair, e, delta, k, relative)
+                for (e, k), relative in zip(budgets, each, strict=True)
+            ]
+        )
 
     @override
     def fits(self, pair: type[PurePair], charge: float, epsilon: float, delta: float) -> int:
@@ -111,11 +140,16 @@ class LossDistributions(AccountingKind):
 
     @override
     def accountant(
-        self, own: Accountant, pair: type[PurePair], delta: float, sharers: int
+        self,
+        own: Accountant,
+        pair: type[PurePair],
+        delta: float,
+        sharers: int,
+        allotment: Allotment | None = None,
     ) -> ByLosses:
         if not isinstance(own, Pure):
             raise TypeError("only an ε that adds up is composed otherwise")
-        return ByLosses(own, pair, delta, sharers)
+        return ByLosses(own, pair, delta, sharers, allotment)
 
     @override
     def words(self, accountant: Accountant) -> str:

@@ -5,6 +5,7 @@ on one side: a lattice of losses dominates the answers (see ``pairs``),
 what is cut off counts as lost, and so does a bound on all floating-point errors.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import groupby
@@ -69,6 +70,11 @@ class Losses:
         """Return the same by the law of losses alone; ∞ where it says nothing at so small a δ."""
         left = (delta - self.error) / self.factor
         return float(self.pmf.get_epsilon_for_delta(left)) if left > 0 else inf
+
+
+def unlike(kind: Callable[[float], Pair], charge: float, relative: Sequence[float]) -> Parts:
+    """Return answers that cost so many times ``charge`` each."""
+    return tuple((kind(charge * each), 1) for each in relative)
 
 
 @lru_cache(maxsize=4096)
@@ -192,4 +198,4 @@ def _padded(masses: Array, count: int, cut: float) -> Array:
     return np.concatenate([masses, np.zeros(length - len(masses))])
 
 
-__all__ = ["CONVERGED", "Losses", "Parts", "fineness", "together"]
+__all__ = ["CONVERGED", "Losses", "Parts", "fineness", "together", "unlike"]

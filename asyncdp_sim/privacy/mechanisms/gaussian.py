@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.budget import gaussian_answers
+from asyncdp_sim.privacy.budget import Allotment, gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, MechanismKind
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike
 from asyncdp_sim.privacy.sensitivity import NormChoice
@@ -107,6 +107,16 @@ class GaussianMechanism(MechanismKind):
         if price is None:
             each *= np.sqrt(allowance.answers)
         return Gaussian(allowance.answers, epsilon, each, allowance.delta)
+
+    @override
+    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
+        """Return μ_ik² = K_i s_ik/z_i² of each answer, z_i the multiplier of K_i equal ones."""
+        with np.errstate(divide="ignore"):
+            even = 1 / self.accountant(allowance).multiplier
+        mu = allotment.of_owners(even) * np.sqrt(allotment.relative)
+        epsilon = allotment.of_owners(allowance.epsilon)
+        one = np.ones(len(mu), dtype=np.int64)
+        return Allowance(one, epsilon, None, allowance.delta, mu)
 
     @override
     def noise(

@@ -11,7 +11,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
-from asyncdp_sim.privacy.budget import pure_answers, pure_part, pure_total
+from asyncdp_sim.privacy.budget import Allotment, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.spec import Kind
@@ -110,6 +110,16 @@ class MechanismKind(Kind):
     def accountant(self, allowance: Allowance) -> Accountant:
         """Return what answers cost."""
 
+    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:  # noqa: ARG002
+        """Return what each answer may cost, as if each were an owner's only one.
+
+        Raises
+        ------
+        TypeError
+            If nothing of its answers adds up that could be divided unequally.
+        """
+        raise TypeError(f"no unequal parts are known of mechanism {self.model_dump()['kind']}")
+
     @abstractmethod
     def noise(
         self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
@@ -145,6 +155,12 @@ class PureMechanism(MechanismKind):
     @override
     def accountant(self, allowance: Allowance) -> Pure:
         return Pure(allowance.answers, allowance.epsilon, total(allowance))
+
+    @override
+    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
+        """Return s_ik of the ε of all answers for each."""
+        each = allotment.of_owners(total(allowance)) * np.concatenate(allotment.parts)
+        return Allowance(np.ones(len(each), dtype=np.int64), each, None, allowance.delta)
 
 
 def total(allowance: Allowance) -> Array:

@@ -84,6 +84,8 @@ class ObserverKind(Kind):
     """
     sees_sums: ClassVar[bool] = False
     """It sees no answer, only the sum of those that make an update."""
+    knows_parts: ClassVar[bool] = False
+    """What it learns is known where an owner's answers have unequal parts of its budget, too."""
     sees_models: ClassVar[bool] = False
     """It sees central models and no answer: the audit attacks models too."""
 

@@ -16,6 +16,7 @@ class TranscriptObserver(ObserverKind):
     """It hears every answer, who sent it and when: so does whoever all others collude with."""
 
     by_count = True
+    knows_parts = True
 
     kind: Literal["transcript"] = "transcript"
 

@@ -3,6 +3,7 @@
 The order of the updates may have any law, as long as it does not look at the models.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
@@ -41,6 +42,7 @@ def ordered(
     *,
     noise: Shape = "vector",
     initial: Initial = "zeros",
+    numbers: Indices | None = None,
     hessian: Array | None = None,
     optimum: Array | None = None,
 ) -> Ordered:
@@ -60,10 +62,13 @@ def ordered(
         Owners (from 0) of each order's updates; −1 after its last, where models stay.
     ks : array of int (J,)
         Rising, from 0 to T.
-    noise_variance : array (N,), optional
-        As for :func:`~asyncdp_sim.theory.moments.per_update.moments`.
+    noise_variance : array (N,) or (N, K), optional
+        As for :func:`~asyncdp_sim.theory.moments.per_update.moments`; or of the first, second …
+        answer of each owner.
     noise, initial : str
         As there.
+    numbers : array of int (R, T), optional
+        How many answers each update's owner had released before: required where there are K.
     hessian, optimum : array (p, p), array (p,), optional
         Of another quadratic fitness that judges the model; the training one by default.
 
@@ -77,7 +82,7 @@ def ordered(
         raise refused("owners", "an array", f"R rows of −1 … {process.n_owners - 1}")
     if np.any(np.diff(at) <= 0) or len(at) == 0 or at[0] < 0 or at[-1] > turns.shape[1]:
         raise refused("ks", at.tolist(), f"rising whole numbers from 0 to {turns.shape[1]}")
-    variance = variances(process, noise_variance, noise)
+    levels = _levels(variances(process, noise_variance, noise), turns, numbers)
     spread = 1 / 12 if initial == "uniform" else 0.0
     judge = process.hessian if hessian is None else hessian
     shift = np.zeros(process.n_features) if optimum is None else process.optimum - optimum
@@ -91,10 +96,19 @@ def ordered(
         for first in range(0, len(turns), width):
             rows = slice(first, first + width)
             bias = np.einsum("ab,rjb->rja", view, _means(process, turns[rows], at, start) + shift)
-            free, added = _covered(process, turns[rows], at, view, variance, noise)
+            free, added = _covered(process, turns[rows], at, view, levels[rows], noise)
             quiet[rows] = np.square(bias).sum(axis=2) + spread * free
             loud[rows] = quiet[rows] + added
     return Ordered(loud, quiet)
+
+
+def _levels(variance: Array, turns: Indices, numbers: Indices | None) -> Array:
+    """Return the variance of what each update's noise adds, (R, T)."""
+    if variance.ndim == 1:
+        return np.asarray(variance[turns])
+    if numbers is None or numbers.shape != turns.shape:
+        raise refused("numbers", "nothing that fits", f"whole numbers of shape {turns.shape}")
+    return np.asarray(variance[turns, numbers])
 
 
 def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Array:
@@ -113,14 +127,71 @@ def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Arr
     return found
 
 
+def answer_weights(
+    process: GossipMap,
+    owners: Indices,
+    numbers: Indices,
+    answers: int,
+    *,
+    noise: Shape = "vector",
+    hessian: Array | None = None,
+) -> Array:
+    """Return what unit noise on each owner's first, second … answer adds to E f at the end.
+
+    E f(θ_L,T) − f* = what it is without noise + Σ_i Σ_k W_ik v_ik, v_ik the variance of each
+    coordinate of the noise on owner i's k-th answer, W_ik the mean of these over orders: noise is
+    independent of who updates when, and of what came before.
+
+    Parameters
+    ----------
+    process, owners, numbers, noise, hessian
+        As for :func:`ordered`.
+    answers : int
+        K, more than any of ``numbers``.
+
+    Returns
+    -------
+    array (R, N, K)
+        Given each order; 0 where an answer was not made, or not used.
+    """
+    turns, at = np.asarray(owners, dtype=np.int64), np.array([owners.shape[1]])
+    view = np.linalg.cholesky(process.hessian if hessian is None else hessian).T.astype(float)
+    found = np.zeros((len(turns), process.n_owners, answers))
+    width = max(1, NUMBERS // ((process.n_owners + 1) * process.n_features**2))
+    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+        for first in range(0, len(turns), width):
+            some = slice(first, first + width)
+            for k, rows, _, felt in _backwards(process, turns[some], at, view, noise):
+                if k > 0:
+                    i, number = turns[some][rows, k - 1], numbers[some][rows, k - 1]
+                    found[first + rows, i, number] = process.step[i] ** 2 * felt[:, 0]
+    return found
+
+
 def _covered(
-    process: GossipMap, turns: Indices, ks: Indices, view: Array, variance: Array, noise: Shape
+    process: GossipMap, turns: Indices, ks: Indices, view: Array, levels: Array, noise: Shape
 ) -> tuple[Array, Array]:
     """Return E f(θ_L,k)'s part of starts of unit variance, and of the noises, (R, J) each."""
+    started = added = np.zeros((len(turns), len(ks)))
+    for k, rows, begun, felt in _backwards(process, turns, ks, view, noise):
+        if k == 0:
+            started = felt
+        else:
+            added[rows, begun:] += levels[rows, k - 1][:, None] * felt
+    return started, added
+
+
+def _backwards(
+    process: GossipMap, turns: Indices, ks: Indices, view: Array, noise: Shape
+) -> Iterator[tuple[int, Indices, int, Array]]:
+    """Yield k, the orders that have it, the first of ``ks`` from it on, and what noise adds there.
+
+    What unit noise of update k adds to E f(θ_L), for k down to 1; then what starts of unit variance
+    do, k = 0.
+    """
     count, p, points = len(turns), process.n_features, len(ks)
     every, m = np.arange(count), process.central_factor
     a = np.zeros((count, process.n_owners + 1, points, p, p))
-    added = np.zeros((count, points))
     for k in range(int(ks[-1]), -1, -1):
         a[:, 0, ks == k] = view
         if k == 0:
@@ -130,12 +201,12 @@ def _covered(
         i = turns[rows, k - 1]
         own = a[rows, 1 + i, begun:]
         felt = own if noise == "vector" else own.sum(axis=-1, keepdims=True)
-        added[rows, begun:] += variance[i][:, None] * np.einsum("rjab,rjab->rj", felt, felt)
+        yield k, rows, begun, np.einsum("rjab,rjab->rj", felt, felt)
         stacked = own.reshape(len(rows), own.shape[1] * p, p) @ process.factor[i]
         both = (m * a[rows, 0, begun:] + stacked.reshape(own.shape)) / 2
         a[rows, 0, begun:] = both
         a[rows, 1 + i, begun:] = both
-    return np.einsum("rnjab,rnjab->rj", a, a), added
+    yield 0, every, 0, np.einsum("rnjab,rnjab->rj", a, a)
 
 
 def standard_error(each: Array) -> Array:

@@ -157,13 +157,20 @@ def injected(process: GossipMap, noise_variance: Array | None, noise: Shape) -> 
     SpecError
         If the variances do not fit the owners or are negative.
     """
+    variance = variances(process, noise_variance, noise)
+    return np.asarray(variance[:, None, None] * form_of(process, noise))
+
+
+def form_of(process: GossipMap, noise: Shape) -> Array:
+    """Return the covariance of noise of variance 1, (p, p): I, or 11ᵀ where draws are shared."""
     p = process.n_features
-    form = np.eye(p) if noise == "vector" else np.ones((p, p))
-    return np.asarray(variances(process, noise_variance, noise)[:, None, None] * form)
+    return np.eye(p) if noise == "vector" else np.ones((p, p))
 
 
 def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) -> Array:
     """Return the variance s_i² Var w_i of each coordinate of what noise adds to θ_i, (N,).
+
+    Of (N, K), the first, second … answer of each owner, where that is what is given.
 
     Raises
     ------
@@ -172,12 +179,11 @@ def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) ->
     """
     if noise not in ("vector", "scalar-as-published"):
         raise refused("noise", repr(noise), "vector or scalar-as-published")
-    shape = (process.n_owners,)
-    given = np.zeros(shape) if noise_variance is None else noise_variance
-    variance = finite("noise_variance", given, shape)
+    given = np.zeros(process.n_owners) if noise_variance is None else noise_variance
+    variance = finite("noise_variance", given, (process.n_owners, *given.shape[1:2]))
     if np.any(variance < 0):
         raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
-    return np.asarray(process.step**2 * variance)
+    return np.asarray((process.step**2 * variance.T).T)
 
 
 def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:

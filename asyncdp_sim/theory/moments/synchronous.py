@@ -41,7 +41,9 @@ class Left:
     judged_noise: Array
 
 
-def descend(curvature: Array, form: Array, schedule: Schedule) -> Iterator[Left]:
+def descend(
+    curvature: Array, form: Array, schedule: Schedule, levels: Array | None = None
+) -> Iterator[Left]:
     """Yield what is left after every round.
 
     With s = 1 − 2γ_k h, the noise's part of E uuᵀ, E uūᵀ and E ūūᵀ moves as
@@ -55,6 +57,8 @@ def descend(curvature: Array, form: Array, schedule: Schedule) -> Iterator[Left]
         Cov w in them; with q = 1, several directions whose covariances do not matter.
     schedule : Schedule
         Whose ``sizes[k]`` has as many axes as ``curvature`` but the last, or none.
+    levels : array (T,), optional
+        How many times ``form`` the covariance is in each round; 1 where absent.
     """
     size = schedule.sizes[0][..., None]
     start = judged_start = np.ones(np.broadcast_shapes(size.shape, curvature.shape))
@@ -68,7 +72,8 @@ def descend(curvature: Array, form: Array, schedule: Schedule) -> Iterator[Left]
             judged_noise = old**2 * judged_noise + old * new * both + new**2 * noise
             cross = shrink[..., None] * (old * cross + new * noise)
         start = shrink * start
-        noise = shrink[..., None] * shrink[..., None, :] * noise + size[..., None] ** 2 * form
+        added = form if levels is None else levels[k] * form
+        noise = shrink[..., None] * shrink[..., None, :] * noise + size[..., None] ** 2 * added
         if schedule.kept is None:
             judged_start, judged_noise = start, noise
         yield Left(start, noise, judged_start, judged_noise)
@@ -112,7 +117,7 @@ def moments(
     hessian: Array,
     optimum: Array,
     schedule: Schedule,
-    noise_variance: float = 0.0,
+    noise_variance: float | Array = 0.0,
     *,
     noise: Shape = "vector",
     initial: Initial = "zeros",
@@ -127,9 +132,9 @@ def moments(
         θ*, in the whole space.
     schedule : Schedule
         With ``sizes`` (T,).
-    noise_variance : float
+    noise_variance : float or array (T,)
         Σ (n_i/n)² v_i ≥ 0, the variance of each coordinate of w: v_i = 2b_i² for Laplace noise of
-        scale b_i. 0: no noise.
+        scale b_i; of all rounds, or of each. 0: no noise.
     noise : str
         "vector": Cov w = variance · I. "scalar-as-published": one draw on all coordinates,
         Cov w = variance · 11ᵀ.
@@ -143,7 +148,10 @@ def moments(
     """
     if noise not in ("vector", "scalar-as-published"):
         raise refused("noise", repr(noise), "vector or scalar-as-published")
-    variance, p = nonnegative("noise_variance", noise_variance), len(optimum)
+    variance, p = nonnegative("noise_variance", float(np.max(noise_variance))), len(optimum)
+    levels = None
+    if isinstance(noise_variance, np.ndarray):
+        levels = finite("noise_variance", noise_variance, (len(schedule.sizes),)) / variance
     values, vectors = np.linalg.eigh(finite("hessian", hessian, (p, p)))
     mean, scatter = drawn(initial)
     first = vectors.T @ (mean - finite("optimum", optimum, (p,)))
@@ -151,7 +159,7 @@ def moments(
     form = np.eye(p) if noise == "vector" else np.outer(ones, ones)
     whole, nothing = np.ones(p), np.zeros((p, p))
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        path = [Left(whole, nothing, whole, nothing), *descend(values, form, schedule)]
+        path = [Left(whole, nothing, whole, nothing), *descend(values, form, schedule, levels)]
 
         def seen(left: Array, added: Array) -> CentralMoments:
             bias = left * first

@@ -5,7 +5,14 @@ import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, injected, started
+from asyncdp_sim.theory.moments.per_update import (
+    Initial,
+    Moments,
+    Shape,
+    form_of,
+    started,
+    variances,
+)
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 Array = npt.NDArray[np.float64]
@@ -48,7 +55,9 @@ def capped_moments(
         The algorithm with its numbers; π_i while nobody is silent.
     answers : array of int (N,)
         K_i ≥ 1.
-    noise_variance, noise, initial, spread
+    noise_variance : array (N,) or (N, K), optional
+        As there; or, of K ≥ K_i columns, of the first, second … answer of each owner.
+    noise, initial, spread
         As for :func:`~asyncdp_sim.theory.moments.per_update.moments`.
 
     Returns
@@ -66,7 +75,7 @@ def capped_moments(
     if caps.shape != (n,) or np.any(caps < 1):
         raise refused("answers", caps.tolist(), f"{n} whole numbers ≥ 1")
     caps = caps * (process.probability > 0)  # who never has an update is not waited for
-    pushed = injected(process, noise_variance, noise)
+    levels, form = variances(process, noise_variance, noise), form_of(process, noise)
     v, u = started(process, initial)
     counts, chance, v, u = np.zeros((1, n), dtype=np.int64), np.ones(1), v[None], u[None]
     mean, second = [v[0, 0]], [u[0, 0, :, 0]]
@@ -77,6 +86,7 @@ def capped_moments(
             weight /= weight.sum(axis=1, keepdims=True)
             turns = [np.flatnonzero(left[:, i]) for i in range(n)]
             reached = np.concatenate([counts[turns[i]] + one[i] for i in range(n)])
+            before = counts
             counts, where = np.unique(reached, axis=0, return_inverse=True)
             targets = np.split(where.ravel(), np.cumsum([len(rows) for rows in turns[:-1]]))
             sums = [np.zeros((len(counts), *each.shape[1:])) for each in (chance, v, u)]
@@ -84,7 +94,8 @@ def capped_moments(
                 share = weight[rows, i]
                 some, means = chance[rows] * share, v[rows] * share[:, None, None]
                 squares = u[rows] * share[:, None, None, None, None]
-                _turn(process, i, some, means, squares, pushed[i], spread)
+                level = levels[i] if levels.ndim == 1 else levels[i, before[rows, i]]
+                _turn(process, i, some, means, squares, some * level, form, spread)
                 for total, each in zip(sums, (some, means, squares), strict=True):
                     total[to] += each
             chance, v, u = sums
@@ -108,7 +119,8 @@ def _turn(
     chance: Array,
     v: Array,
     u: Array,
-    pushed: Array,
+    loud: Array,
+    form: Array,
     spread: SampleSpread | None,
 ) -> None:
     """Replace moments on events of these probabilities by those after an update of owner i.
@@ -122,8 +134,10 @@ def _turn(
     v : array (S, N + 1, p)
         θ_L first.
     u : array (S, N + 1, p, N + 1, p)
-    pushed : array (p, p)
-        What noise adds to E u_i u_iᵀ.
+    loud : array (S,)
+        The variance of each coordinate of what noise adds to θ_i, times ``chance``, and
+    form : array (p, p)
+        its covariance, of variance 1.
     spread : SampleSpread or None
         Where answers are over samples of records.
     """
@@ -139,7 +153,7 @@ def _turn(
     mixed = np.einsum("sxa,yd->sxayd", moved, drift)
     new += mixed + mixed.transpose(0, 3, 4, 1, 2)
     new += np.einsum("s,xa,yd->sxayd", chance, drift, drift)
-    new[:, 1, :, 1] += chance[:, None, None] * pushed
+    new[:, 1, :, 1] += loud[:, None, None] * form
     if spread is not None:
         new[:, 1, :, 1] += process.step[i] ** 2 * spread.of_owner(i, middle, q, chance)
     rows = np.einsum("xab,sbjc->sxajc", turn, met, optimize=True)

@@ -1,0 +1,36 @@
+"""Numbers of answers that fit a budget where their price is named, and their cost together."""
+
+from decimal import Decimal
+
+import numpy as np
+
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
+
+
+def pure_answers(per_answer: float, epsilon: float) -> int:
+    """Return how many answers of ε₀ each fit into ε, as decimals: 0.3 holds three of 0.1."""
+    return int(_decimal(epsilon) // _decimal(per_answer))
+
+
+def pure_part(epsilon: float, parts: int) -> float:
+    """Return ε divided into parts, as decimals: a third of 0.3 is 0.1; ∞ of ∞."""
+    return float(_decimal(epsilon) / parts)
+
+
+def pure_total(per_answer: float, answers: int) -> float:
+    """Return ε of K answers of ε₀ each, as decimals; at most ε where K fits."""
+    return float(_decimal(per_answer) * answers)
+
+
+def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:
+    """Return how many answers of noise multiplier z fit into (ε, δ).
+
+    m answers are as one of z/√m, which must be at least the multiplier of (ε, δ).
+    """
+    least = gaussian_multiplier(epsilon, delta)
+    fits = int((multiplier / least) ** 2)
+    return fits + 1 if multiplier / np.sqrt(fits + 1) >= least else fits
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(repr(float(number)))
