@@ -246,7 +246,7 @@ OF_ALGORITHMS = (
             "noise_of_others_is_counted_once",
             "least_is_below_most_and_most_below_what_others_hear",
             "where_a_projection_may_act_less_is_said",
-            "a_run_states_what_the_last_model_tells",
+            "a_run_states_what_the_last_model_tells", "a_run_without_a_round_tells_nothing",
             "what_is_not_proven_is_refused_by_name", "figures_of_the_page",
             "the_audit_of_models_shows_much_of_what_is_claimed_and_no_more",
             "the_audit_catches_steps_taken_to_contract_more_than_they_do",

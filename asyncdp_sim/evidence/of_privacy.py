@@ -94,7 +94,7 @@ OF_NOISE = (
                       "a_random_scenario_with_local_steps_is_not_refuted",
                       "a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size",
                       "claims_of_local_steps_are_what_the_accountant_says_of_gradients",
-                      "a_random_sound_scenario_is_not_refuted_at_the_default_size",
+                      "no_claim_of_many_random_sound_scenarios_is_refuted",
                       "a_sound_scenario_is_not_refuted_by_many_runs",
                       "claims_by_textbook_are_what_the_accountant_says"),
             *verified("audit_faults",
