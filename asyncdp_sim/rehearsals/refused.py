@@ -55,6 +55,9 @@ def _kinds(scenario: Scenario) -> Iterator[Fault]:
     if scenario.clock.saturated:
         allowed = "allowed in a rehearsal are owners with clocks"
         yield Fault("clock.kind", repr(scenario.clock.kind), allowed)
+    if scenario.algorithm.gradients_per_answer > 1:
+        given, allowed = str(scenario.algorithm.gradients_per_answer), "allowed in a rehearsal is 1"
+        yield Fault("algorithm.local_steps", given, allowed)
     if scenario.algorithm.answers_once:
         allowed = "allowed in a rehearsal is an algorithm whose owners answer each query anew"
         yield Fault("algorithm.kind", repr(scenario.algorithm.kind), allowed)

@@ -20,7 +20,7 @@ class Arrived(Answers):
         self.last: Numbers = np.zeros(0)
 
     @override
-    def noisy(self, turn: Turn, points: Array) -> Array:
+    def sent(self, turn: Turn, points: Array) -> Array:
         return self.last[None].copy()
 
 

@@ -48,6 +48,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "latency.acknowledgement: given a law; TCP acknowledges by itself",
     ),
+    "local steps": (
+        {
+            "algorithm": {"kind": "parameter-server", "step": 0.1, "local_steps": 3},
+            "protocol": {"kind": "rounds"},
+        },
+        "algorithm.local_steps: given 3; allowed in a rehearsal is 1",
+    ),
     "ties": (
         {"run": {"updates": 20, "ties": "shuffled"}},
         "run.ties: given 'shuffled'; no two things are at one instant here",
