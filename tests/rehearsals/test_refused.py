@@ -50,7 +50,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "local steps": (
         {
-            "algorithm": {"kind": "parameter-server", "step": 0.1, "local_steps": 3},
+            "algorithm": {
+                "kind": "parameter-server",
+                "step": 0.1,
+                "local_steps": 3,
+                "local_step": 0.1,
+            },
             "protocol": {"kind": "rounds"},
         },
         "algorithm.local_steps: given 3; allowed in a rehearsal is 1",
