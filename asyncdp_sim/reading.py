@@ -16,7 +16,7 @@ SCHEMA = 1
 _TABLES = ("scenario", "versions", "fingerprints")
 _INFINITE = ("inf", "-inf")  # as JSON has them
 _OF_KINDS = ("algorithm", "availability", "channel", "clock", "data", "model", "protocol")
-"""Sections of every scenario that say which kind they are."""
+"""Sections of a scenario that say which kind they are."""
 _OF_RUNS = ("summary", "events", "replicates")
 
 
@@ -118,12 +118,16 @@ def _whole(manifest: Mapping[str, Any]) -> bool:
     summary, warnings = manifest.get("summary", {}), manifest["warnings"]
     return (
         all(isinstance(manifest[key], dict) for key in _TABLES)
-        and all(_says_its_kind(manifest["scenario"].get(section)) for section in _OF_KINDS)
+        and all(map(_says_its_kind, _sections(manifest["scenario"])))
         and isinstance(warnings, list)
         and all(isinstance(line, str) for line in warnings)
         and isinstance(summary, dict)
         and all(map(_a_number_or_more, summary.values()))
     )
+
+
+def _sections(scenario: Mapping[str, Any]) -> list[Any]:
+    return [scenario[section] for section in _OF_KINDS if section in scenario]
 
 
 def _says_its_kind(section: Any) -> bool:
