@@ -15,6 +15,8 @@ SCHEMA = 1
 
 _TABLES = ("scenario", "versions", "fingerprints")
 _INFINITE = ("inf", "-inf")  # as JSON has them
+_OF_KINDS = ("algorithm", "availability", "channel", "clock", "data", "model", "protocol")
+"""Sections of a scenario that say which kind they are."""
 _OF_RUNS = ("summary", "events", "replicates")
 
 
@@ -116,11 +118,20 @@ def _whole(manifest: Mapping[str, Any]) -> bool:
     summary, warnings = manifest.get("summary", {}), manifest["warnings"]
     return (
         all(isinstance(manifest[key], dict) for key in _TABLES)
+        and all(map(_says_its_kind, _sections(manifest["scenario"])))
         and isinstance(warnings, list)
         and all(isinstance(line, str) for line in warnings)
         and isinstance(summary, dict)
         and all(map(_a_number_or_more, summary.values()))
     )
+
+
+def _sections(scenario: Mapping[str, Any]) -> list[Any]:
+    return [scenario[section] for section in _OF_KINDS if section in scenario]
+
+
+def _says_its_kind(section: Any) -> bool:
+    return isinstance(section, dict) and isinstance(section.get("kind"), str)
 
 
 def _a_number_or_more(value: Any) -> bool:
