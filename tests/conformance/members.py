@@ -497,6 +497,18 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "staircase": [{"gamma": 1.1}, {"gamma": float("inf")}, {"size": 3}],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
+    "scheduled": [
+        {},
+        {"answers": 4},
+        {"growth": 1.1},
+        {"answers": 2, "shares": [1.0, 2.0]},
+        {"growth": 1.1, "shares": [1.0, 2.0]},
+        {"answers": 0, "growth": 1.1},
+        {"answers": 4, "growth": 0.0},
+        {"answers": 4, "power": float("inf")},
+        {"shares": [1.0, 0.0]},
+        {"shares": []},
+    ],
     "until-spent": [
         {},
         {"answers": 4, "per_answer": 0.1},

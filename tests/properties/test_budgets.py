@@ -111,7 +111,7 @@ def cases(draw: st.DrawFn) -> Case:
     assert privacy.faults(n, MODEL) == []
     allowed = privacy.answers_allowed(n, network.updates)
     priced = len(privacy.prices(n)) > 0
-    gradients = 1 if priced else draw(st.sampled_from([1, 1, 2, 5]))
+    gradients = 1 if priced or not privacy.budget.even else draw(st.sampled_from([1, 1, 2, 5]))
     return Case(network.model_copy(update={"answers_allowed": allowed}), privacy, gradients)
 
 
