@@ -86,7 +86,8 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
     for first in range(0, count, _TOGETHER):
         numbers = range(first, min(count, first + _TOGETHER))
         scopes = [streams.within("audit", "models", *name, number) for number in numbers]
-        path = replay([trace] * len(scopes), task.steps, task.reply, scopes, trace.n_updates)
+        last = max(1, trace.n_updates)
+        path = replay([trace] * len(scopes), task.steps, task.reply, scopes, last)
         found.append(path.final)
     return np.concatenate(found)
 

@@ -162,7 +162,7 @@ def _row(table: Table, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str
 
 def _unequal(ours: "pd.Series", theirs: "pd.Series") -> Any:
     one, other = ours.astype(object).to_numpy(), theirs.astype(object).to_numpy()
-    return (one != other) & ~((one != one) & (other != other))  # noqa: PLR0124: NaN alone
+    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
 
 
 def _said(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:

@@ -232,9 +232,11 @@ def test_a_run_states_what_the_last_model_tells() -> None:
 
 
 def test_a_run_without_a_round_tells_nothing() -> None:
-    outcome = run(scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5"))
+    none = scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5")
+    outcome = run(none)
     assert outcome.summary["updates"] == 0
     assert not outcome.ledger.spent.any()
+    assert audit_models(none, 1e-3).finding.epsilon == 0
 
 
 @pytest.mark.parametrize(
