@@ -115,6 +115,8 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("domain", "norm"): [None],
     ("domain", "rows"): [None],
     ("until-spent", "per_answer"): [None],
+    ("scheduled", "power"): [-1.0, 0.0, None],
+    ("scheduled", "answers"): [],
     **{(kind, "path"): [None] for kind in ("lending", "hospital", "fraud")},
     **{(kind, "public_overlap"): [True] for kind in ("lending", "hospital", "fraud", "table")},
     ("lending", "drift"): [True],

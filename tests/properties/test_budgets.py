@@ -250,7 +250,7 @@ CHECKS = (
 
 
 @pytest.mark.parametrize(
-    "examples", [100, pytest.param(10_000, marks=pytest.mark.nightly)], ids=["few", "many"]
+    "examples", [240, pytest.param(10_000, marks=pytest.mark.nightly)], ids=["few", "many"]
 )
 def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
     """And the examples reach every mechanism and budget, spent ones, resent and fresh answers."""
