@@ -94,11 +94,12 @@ def dearest(scenario: Scenario, dataset: Dataset) -> int:
 
 
 def asked(scenario: Scenario, problem: Problem) -> Array:
-    """Return what a few runs ask, none twice."""
+    """Return what a few runs ask, none twice; the model that is 0 where they ask nothing."""
     talkative = scenario.model_copy(update={"trigger": None})
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
     points = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
-    return np.unique(np.concatenate(points), axis=0)[:_QUERIES]
+    found = np.unique(np.concatenate(points), axis=0)[:_QUERIES]
+    return found if len(found) > 0 else np.zeros((1, found.shape[1]))
 
 
 def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:

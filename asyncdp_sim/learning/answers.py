@@ -248,12 +248,16 @@ class Answers:
     ) -> None:
         self._reply = reply
         self._local = local
+        self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
         self._changes = reply.changes
         self._noise = self.rows(
             reply.noise_of(replicates),
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
+        self._hidden = reply.hidden
+        if reply.allotment is None:  # what the noise has is by owner
+            self._hidden = lambda turn, exact, rows: reply.noise.hide(turn.owners, exact, rows)
         self._exact = _exact_over_all(reply)
         if reply.sample is not None:
             self._exact = self._exact_over(reply.sample, replicates)
@@ -271,14 +275,12 @@ class Answers:
 
     def sent(self, turn: Turn, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
-        if self._local is None:
-            return self.noisy(turn, points)
-        return self._local.sent(turn.owners, points, lambda local: self.noisy(turn, local))
+        return self._sent(turn, points)
 
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(turn.rows)
-        return self._reply.hidden(turn, exact, rows)
+        return self._hidden(turn, exact, rows)
 
     def unused(self, turn: Turn, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -299,6 +301,13 @@ class Answers:
         sources = [scope.generator(sample.stream) for scope in replicates]
         draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
         return lambda turn, points: sample.gradient(turn.owners, points, draws.following(turn.rows))
+
+
+def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
+    def sent(turn: Turn, points: Array) -> Array:
+        return local.sent(turn.owners, points, lambda at: answers.noisy(turn, at))
+
+    return sent
 
 
 def _exact_over_all(reply: Reply) -> Exact:

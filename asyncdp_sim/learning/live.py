@@ -90,7 +90,8 @@ class LiveLearning:
         self._asked: dict[int, tuple[Array, int]] = {}
         self._watch = watch
         self._formed: dict[int, Array] = {}
-        self._counts = reply.allotment is not None
+        if reply.allotment is None:  # nobody asks for numbers of answers
+            self.release = _uncounted  # type: ignore[method-assign]
         self._released: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._updates = 0
@@ -130,9 +131,8 @@ class LiveLearning:
 
     def release(self, owner: int, message: int) -> None:
         """Count the answer to this query among those that its owner releases."""
-        if self._counts:
-            self._numbers[message] = self._released.get(owner, 0)
-            self._released[owner] = self._numbers[message] + 1
+        self._numbers[message] = self._released.get(owner, 0)
+        self._released[owner] = self._numbers[message] + 1
 
     def apply(self, owner: int, message: int, peer: int = 0) -> None:
         """Take the owner's noisy answer to the query of this message."""
@@ -192,3 +192,7 @@ class LiveLearning:
             final=self._state.central.copy(),
             clipped=self._state.clipped.copy(),
         )
+
+
+def _uncounted(owner: int, message: int) -> None:
+    """Count nothing: of noise that is the same for all of an owner's answers."""

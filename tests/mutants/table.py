@@ -260,7 +260,7 @@ MUTANTS = (
     ),
     # learning
     Mutant(
-        "asyncdp_sim/learning/objectives/gradients/abreast.py",
+        "asyncdp_sim/learning/objectives/gradients/slopes.py",
         "stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))",
         "stacks = np.zeros((1, len(points), points.shape[1]))",
         "as many models to a product as there are: their number moves bits",

@@ -221,7 +221,8 @@ def shown(scenario: Scenario) -> tuple[float, bool, list[str]]:
     view = attack_on_views(scenario, doubt / 2)
     found = audit(scenario, answers=40_000, runs=30, confidence=1 - doubt / (1 + len(view)))
     checks = (*found.checks, *view)
-    ratio = max((each.finding.epsilon / each.claim.epsilon for each in checks), default=0.0)
+    told = [each for each in checks if each.claim.epsilon > 0]  # else nothing was said at all
+    ratio = max((each.finding.epsilon / each.claim.epsilon for each in told), default=0.0)
     refuted = found.exceeded or any(each.exceeded for each in view)
     return ratio, refuted, [*found.lines(), *(each.words() for each in view)]
 

@@ -66,6 +66,10 @@ WAYS: dict[str, Parts] = {
         "latency": LATE, "channel": LOSSY,
         "protocol": {"kind": "broadcast", "interval": 0.4, "payload": "all-copies"},
     },
+    "dispatch": {
+        "compute": {"kind": "exponential", "mean": 0.3},
+        "protocol": {"kind": "dispatch", "tasks": 3},
+    },
     "fedasync": {
         "latency": LATE, "protocol": {"kind": "push"},
         "algorithm": {"kind": "fedasync", "mixing": 0.4, **ONE_MODEL},

@@ -9,8 +9,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.gradients.abreast import ABREAST, stacked, unstacked
-from asyncdp_sim.learning.objectives.gradients.slopes import Slopes
+from asyncdp_sim.learning.objectives.gradients.slopes import (
+    ABREAST,
+    Slopes,
+    slopes_of,
+    stacked,
+    unstacked,
+)
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.squared import SQUARED
@@ -63,7 +68,7 @@ class LinearRecords:
 
     @cached_property
     def _slopes(self) -> Slopes:
-        return Slopes(self.loss)
+        return slopes_of(self.loss)
 
     @cached_property
     def _shares(self) -> Array:
@@ -100,7 +105,7 @@ class LinearRecords:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).
 
         Records are taken in blocks that stay in the cache while the points that ask for them are
-        served, some at a time; see :mod:`.gradients.abreast`.
+        served, some at a time; see :mod:`.gradients.slopes`.
         """
         features, targets = self.features[owner], self.targets[owner]
         stacks = stacked(points)
@@ -114,8 +119,10 @@ class LinearRecords:
                 these = slice(first, first + together)
                 slopes = np.matmul(stacks[these], x.T)
                 z = unstacked(slopes, len(points) - ABREAST * first)
-                bound = None if self.clip is None else self._slope_bounds[owner][some]
-                self._slopes.put(z, y, bound)
+                if self.clip is None:
+                    self.loss.slope(z, y, out=z)
+                else:
+                    self._slopes.put(z, y, self._slope_bounds[owner][some])
                 sums[these] += np.matmul(slopes, x)
         return unstacked(sums, len(points))
 

@@ -35,7 +35,7 @@ class PacketLoss(Spec):
 
     @property
     @abstractmethod
-    def numbers(self) -> tuple[tuple[float, ...], ...]:
+    def coefficients(self) -> tuple[tuple[float, ...], ...]:
         """What decides of losses, of all owners or of each, in numbers.
 
         A chance alone; or of bursts the chances to go bad and good, and of a loss when good and
@@ -75,7 +75,7 @@ class Bernoulli(PacketLoss):
 
     @property
     @override
-    def numbers(self) -> tuple[tuple[float, ...], ...]:
+    def coefficients(self) -> tuple[tuple[float, ...], ...]:
         return tuple((chance,) for chance in per_owner(self.probability, 1))
 
     @override
@@ -147,7 +147,7 @@ class GilbertElliott(PacketLoss):
 
     @property
     @override
-    def numbers(self) -> tuple[tuple[float, ...], ...]:
+    def coefficients(self) -> tuple[tuple[float, ...], ...]:
         chain = self.to_bad, self.to_good, self.loss_good, self.loss_bad
         return (chain if self.mean > 0 else (0.0,),)
 

@@ -79,7 +79,7 @@ def _losses(network: Network) -> dict[int, list[Row]]:
     """Return chances of messages to be lost."""
     found = {}
     for stage, message in _LOSSES.items():
-        each = network.channel.packet_loss(message).numbers
+        each = network.channel.packet_loss(message).coefficients
         found[stage] = [_chance(numbers) for numbers in each]
     return found
 

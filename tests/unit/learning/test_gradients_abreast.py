@@ -12,7 +12,7 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.learning.objectives import records as module
 from asyncdp_sim.learning.objectives.gradients import slopes
-from asyncdp_sim.learning.objectives.gradients.abreast import ABREAST, stacked, unstacked
+from asyncdp_sim.learning.objectives.gradients.slopes import ABREAST, stacked, unstacked
 from tests.unit.learning.problems import records
 
 SIZES = (700, 31, 1)
@@ -74,7 +74,7 @@ def cases():
 def clipped(worth, monkeypatch):
     monkeypatch.setattr(slopes, "WORTH", worth)
     slopes.compiled.cache_clear()
-    ridge, found = slopes.Slopes(Squared()), []
+    ridge, found = slopes.slopes_of(Squared()), []
     for z, y, bound in cases():
         found.append(z.copy())
         with np.errstate(over="ignore", invalid="ignore"):
@@ -91,7 +91,7 @@ def test_numba_is_read_once_it_would_have_paid(monkeypatch):
     monkeypatch.setattr(slopes, "WORTH", 100)
     z, y, bound = np.ones((4, 10)), np.zeros(10), np.ones(10)
     slopes.compiled.cache_clear()
-    ridge, svm = slopes.Slopes(Squared()), slopes.Slopes(Hinge())
+    ridge, svm = slopes.slopes_of(Squared()), slopes.slopes_of(Hinge())
     for done in range(4):
         assert slopes.compiled.cache_info().currsize == (done == 3)
         ridge.put(z.copy(), y, bound)

@@ -274,6 +274,9 @@ class Told:
     def apply(self, owner: int, message: int, peer: int = 0) -> None:
         self.said.append(("apply", owner, message, peer))
 
+    def release(self, owner: int, message: int) -> None:
+        """Nothing is noted of releases."""
+
     def update(self) -> None:
         self.said.append(("update",))
 

@@ -34,6 +34,9 @@ class Diary:
     def apply(self, owner: int, message: int, peer: int = 0) -> None:  # noqa: ARG002
         self.told.append(("apply", owner, message))
 
+    def release(self, owner: int, message: int) -> None:
+        """Nothing is noted of releases."""
+
     def update(self) -> None:
         self.told.append(("update", *self.told[-1][1:]))
 

@@ -51,6 +51,9 @@ class Told:
             assert self.steps[server] == self.answers[owner] // each  # it has not moved on
         self.open[message] = (owner, peer)
 
+    def release(self, owner, message):
+        assert self.open[message][0] == owner
+
     def apply(self, owner, message, peer=0):
         assert self.open.pop(message) == (owner, peer)
         self.answers[owner] += 1

@@ -1,6 +1,12 @@
-"""Clipped slopes in place of predictions: in NumPy, and in one compiled pass where that pays.
+"""Steps of many record gradients at once: models side by side, and clipped slopes.
 
-Both do the same operations in the same order: the bits are the same.
+A matrix product of more models is faster, for the records are read once for all of them; but BLAS
+takes another way for another number of models, and rounds otherwise. So every product has
+:data:`ABREAST` of them, the last ones filled up with zeros: its shape is that of the records, and
+a model's bits depend neither on its place nor on how many others there are.
+
+Slopes are clipped in NumPy, or in one compiled pass where that pays. Both do the same operations in
+the same order: the bits are the same.
 """
 
 from collections.abc import Callable
@@ -9,18 +15,35 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 
+ABREAST = 4
+"""Models to a product: more are hardly faster, and a model alone would pay for them."""
 WORTH = 1_000_000_000
 """Slopes that take NumPy as much longer as numba takes to be imported and what it made read."""
 
 
-class Slopes:
-    """What one objective's slopes are worked out by.
+def stacked(points: Array) -> Array:
+    """Return models (r, p) in stacks, shape (⌈r/4⌉, 4, p), with zeros behind the last."""
+    stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))
+    unstacked(stacks, len(points))[:] = points
+    return stacks
 
-    It is NumPy, until so much is done that numba would have paid for itself: no run waits longer
-    for numba than it has worked without it.
+
+def unstacked(stacks: Array, count: int) -> Array:
+    """Return the first so many rows of stacks (s, 4, m), shape (count, m): a view of them."""
+    return stacks.reshape(-1, stacks.shape[2])[:count]
+
+
+def slopes_of(loss: Loss) -> "Slopes":
+    """Return what works an objective's slopes out."""
+    return Slopes(loss) if loss.per_residual is None else CompiledSlopes(loss, loss.per_residual)
+
+
+class Slopes:
+    """Clipped slopes, in NumPy.
 
     Parameters
     ----------
@@ -29,27 +52,44 @@ class Slopes:
 
     def __init__(self, loss: Loss) -> None:
         self._loss = loss
-        self._done = 0
 
-    def put(self, z: Array, y: Array, bound: Array | None) -> None:
-        """Put slopes in place of predictions z (r, m) of records with targets y (m,).
+    def put(self, z: Array, y: Array, bound: Array) -> None:
+        """Put clipped slopes in place of predictions z (r, m) of records with targets y (m,).
 
         Parameters
         ----------
         z, y : array
-        bound : array (m,), optional
+        bound : array (m,)
             Slopes are clipped to ±bound.
         """
-        if bound is None:
-            self._loss.slope(z, y, out=z)
-            return
-        factor = self._loss.per_residual
-        if factor is not None and self._worthwhile(z.size):
-            compiled()(z, factor, np.ascontiguousarray(y), bound)
-            return
         self._loss.slope(z, y, out=z)
         np.maximum(z, -bound, out=z)  # faster than np.clip where there is little to clip
         np.minimum(z, bound, out=z)
+
+
+class CompiledSlopes(Slopes):
+    """The same of slopes c(z − y), in one compiled pass once so much is done that it has paid.
+
+    No run waits longer for numba than it has worked without it.
+
+    Parameters
+    ----------
+    loss : Loss
+    factor : float
+        c.
+    """
+
+    def __init__(self, loss: Loss, factor: float) -> None:
+        super().__init__(loss)
+        self._factor = factor
+        self._done = 0
+
+    @override
+    def put(self, z: Array, y: Array, bound: Array) -> None:
+        if self._worthwhile(z.size):
+            compiled()(z, self._factor, np.ascontiguousarray(y), bound)
+        else:
+            super().put(z, y, bound)
 
     def _worthwhile(self, count: int) -> bool:
         self._done += count
