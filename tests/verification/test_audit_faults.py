@@ -127,6 +127,12 @@ def mean_over_one_less(patch: Patch) -> None:
     patch.setattr(LinearRecords, "gradient", gradient)
 
 
+@pytest.fixture(autouse=True)
+def books_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with broken books is ended by its invariants: here the audit has to see them."""
+    monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
+
+
 def quota_given_back(patch: Patch) -> None:
     """An answer that is lost does not count."""
     right = Learner.drop

@@ -168,7 +168,7 @@ class TestPlantedBugs:
         """The learner is free before the query has travelled."""
 
         def patience(self, exchange):
-            losses = self._losses
+            losses = self.losses
             self._fated = losses.query is not None and next(losses.query)
             if self._fated:
                 self._give_up(exchange, None)

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, kind_of
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ class ObserverKind(Kind):
     def unmet(self, known: str, reasons: Reasons) -> list[Fault]:
         """Return a fault for each that is missing; ``known`` says what is known of what is left."""
         told = f"{known} is known of {{}} only: allowed is transcript"
-        key, given = "privacy.observer.kind", repr(self.name)
+        key, given = "privacy.observer.kind", repr(kind_of(type(self)))
         return [Fault(key, given, told.format(why)) for missing, why in reasons if missing]
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
