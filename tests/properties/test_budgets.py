@@ -39,7 +39,7 @@ NOISY = list({each.kind: each for each in examples(Mechanism) if not each.exact}
 ACCOUNTANTS = [None, *examples(Accounting)]
 KINDS = {each.kind for each in NOISY}
 ROUGH = rough_networks(1 / 3)
-RESENDS = ["fresh", "fresh", "same"]
+RESENDS = ["fresh", "same"]
 
 
 def sort_of(budget: Budget) -> str:
@@ -93,7 +93,11 @@ def budgets(draw: st.DrawFn, n: int, least: float) -> Budget:
 def cases(draw: st.DrawFn) -> Case:
     network = draw(networks() | ROUGH)
     if draw(st.sampled_from([True, True, False])):  # many are lost, and sent again
-        lossy = {"loss": 0.5, "retransmissions": 2, "resend": draw(st.sampled_from(RESENDS))}
+        lossy = {
+            "loss": 0.5,
+            "retransmissions": 2,
+            "resend": draw(st.sampled_from(["fresh", *RESENDS])),
+        }
         network = network.model_copy(update={"channel": network.channel.model_copy(update=lossy)})
     n = network.n_owners
     mechanism, accountant = draw(st.sampled_from(NOISY)), draw(st.sampled_from(ACCOUNTANTS))
