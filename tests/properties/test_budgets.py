@@ -284,9 +284,10 @@ def test_no_owner_is_ever_above_its_budget(examples: int) -> None:
         met["lost"] += sum(counted(trace, K.answer_lost, K.answer_collided)) > 0
 
     draw()
+    least = examples / 30 if examples > 60 else 0  # a few need not reach everything
     everything = KINDS | set(SORTS) | {"shared", "spent", "not spent"}
     everything |= {"resent", "fresh", "lost", "pld", "local steps"}
-    assert {name: met[name] for name in everything if met[name] < examples // 120} == {}
+    assert {name: met[name] for name in everything if met[name] < least} == {}
 
 
 def one(seed: int = 5) -> tuple[Case, Trace]:
