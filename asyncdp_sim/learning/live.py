@@ -82,6 +82,7 @@ class LiveLearning:
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
+        self._complete = self._use_collected if steps.collects else _complete_already
         self._gradients = reply.gradients
         self._trigger = trigger
         self._target = target
@@ -146,11 +147,14 @@ class LiveLearning:
 
     def update(self) -> None:
         """Complete an update of the answers taken since the last one."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.update(self._state, self._rows)
+        self._complete()
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
+
+    def _use_collected(self) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._steps.update(self._state, self._rows)
 
     def withholds(self, owner: int, message: int) -> bool:
         """Return whether an owner keeps its answer to the query of this message to itself."""
@@ -196,3 +200,7 @@ class LiveLearning:
 
 def _uncounted(owner: int, message: int) -> None:
     """Count nothing: of noise that is the same for all of an owner's answers."""
+
+
+def _complete_already() -> None:
+    """Do nothing: every answer was an update."""
