@@ -25,4 +25,5 @@ def none_escapes(record: Record, tried: int, escapes: Sequence[object]) -> None:
     """Tell how many inputs a test tried, and fail with those that escaped."""
     record("tried", tried)
     record("escapes", len(escapes))
-    assert list(escapes) == []
+    if len(escapes) > 0:
+        raise AssertionError("\n".join(map(str, escapes)))

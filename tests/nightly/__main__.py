@@ -39,6 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         there = kept(name) if given.missing else {}
         for item, found in _run(name, [each for each in items if each not in there], given.seed):
             keep(name, item, found)
+            write()  # after each: the suite on other versions compares the two
             wrong = list(faults(found))
             bad += len(wrong)
             sys.stdout.write("\n".join([f"{name}: {item}: {found['seconds']} s", *wrong]) + "\n")

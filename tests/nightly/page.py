@@ -198,7 +198,7 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
     for name, each in found["versions"].items():
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
-    said.append(f"on other versions, for their tools are pinned: {_few(OF_LINT)}")
+    said.append(f"on other versions, for their tools are pinned: {OF_LINT}")
     fixed = [each.name for each in ORACLES if _fixed(each, found["oracles"])]
     said.append(f"oracles whose scores are of fixed seeds alone: {_few(fixed)}")
     near = [each.statistic for each in ORACLES if each.basis != "exact"]

@@ -25,9 +25,11 @@ def test_the_pythons_are_those_that_the_project_names() -> None:
 
 
 def test_only_lint_is_left_out() -> None:
-    for test in OF_LINT:
-        file, _, name = test.partition("::")
-        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8")
+    tests = (ROOT / "tests").rglob("test_*.py")
+    pinned = re.compile(r"^(import|from) grimp|\"(ruff|mypy)\"", flags=re.MULTILINE)
+    needing = [test for test in tests if pinned.search(test.read_text(encoding="utf-8"))]
+    assert ROOT / OF_LINT in needing
+    assert set(needing) <= {ROOT / OF_LINT, Path(__file__)}
     assert not {"ruff", "mypy", "import-linter"} & minima().keys()
 
 

@@ -76,6 +76,8 @@ def epsilon_of(charge: float, answers: int, delta: float, *, laplace: bool) -> f
 def charge_of(epsilon: float, answers: int, delta: float, *, laplace: bool) -> float:
     """Return the largest ε₀ of which K answers cost (ε, δ); ∞ for an infinite ε.
 
+    A single answer is charged whole, as the accountant has it: ε₀ = ε, though δ allows more.
+
     Parameters
     ----------
     epsilon : float
@@ -87,8 +89,8 @@ def charge_of(epsilon: float, answers: int, delta: float, *, laplace: bool) -> f
     laplace : bool
         See :func:`delta_of`.
     """
-    if epsilon == inf:
-        return inf
+    if epsilon == inf or answers == 1:
+        return epsilon
     low = epsilon / answers
     high = 2 * max(low, mu_of(epsilon, delta) / sqrt(answers))
     while epsilon_of(high, answers, delta, laplace=laplace) <= epsilon:
