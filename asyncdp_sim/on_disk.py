@@ -32,6 +32,16 @@ def file_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file's; one that no file can have is none."""
+    return os.path.isfile(path)
+
+
+def is_dir(path: Path) -> bool:
+    """Return whether a path is a directory's; one that none can have is none."""
+    return os.path.isdir(path)
+
+
 def from_toml(text: str) -> dict[str, Any]:
     """Return the tables of a TOML text.
 

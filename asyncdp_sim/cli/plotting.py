@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.screen import keeping, note
+from asyncdp_sim.on_disk import is_dir
 
 STUDIES = {
     "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
@@ -66,7 +67,7 @@ def _studied(place: Path) -> list[str]:
     """Return what the project's repository draws of an entry's sweep besides."""
     from asyncdp_sim.reading import read_manifest
 
-    manifest = read_manifest(place) if place.is_dir() else {}
+    manifest = read_manifest(place) if is_dir(place) else {}
     name = manifest["scenario"]["id"] if "cells" in manifest else ""
     if name not in STUDIES:
         return []

@@ -24,6 +24,7 @@ from asyncdp_sim.cli.options import (
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.progress.line import drawn
 
 
@@ -127,5 +128,5 @@ def rehearse_command(
 
 def _kept(directory: Path) -> str:
     """Say what is kept: a result appears whole, before it is drawn."""
-    there = (directory / "manifest.json").exists()
+    there = is_file(directory / "manifest.json")
     return f"the result is kept in {directory}" if there else NOTHING_KEPT

@@ -20,6 +20,7 @@ from asyncdp_sim.cli.options import (
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
+from asyncdp_sim.on_disk import is_dir, is_file
 from asyncdp_sim.progress.line import drawn
 
 
@@ -64,7 +65,7 @@ def sweep_command(
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 
-    if file.is_dir():
+    if is_dir(file):
         if out is not None:
             raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
         require_sweep(file)
@@ -79,7 +80,7 @@ def sweep_command(
     ran = False
 
     def kept() -> str:
-        if not (place / "scenario.toml").exists():
+        if not is_file(place / "scenario.toml"):
             return NOTHING_KEPT
         come = status(scenario, place)
         return f"{come.done} of {come.cells} cells are kept in {place}"
@@ -109,7 +110,7 @@ def sweep_command(
         next_steps(*further, *of_a_result(place))
     if len(found.failed) > 0:
         wrong = [f"{file}: {line}" for line in found.errors()]
-        if found.done == 0 and not place.exists():
+        if found.done == 0 and not is_dir(place):
             wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
         show(wrong, err=True)
         raise typer.Exit(2)

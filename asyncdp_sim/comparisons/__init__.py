@@ -8,6 +8,7 @@ from asyncdp_sim.comparisons.comparison import Comparison
 from asyncdp_sim.comparisons.contrast import Contrast, contrast
 from asyncdp_sim.comparisons.quantities import Quantity
 from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.opened import Result
 
 
@@ -46,7 +47,7 @@ def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> 
 
 def _opened(directory: Path) -> Result:
     """Open a result; a sweep is refused by name, for it is many."""
-    if (directory / "cells.parquet").is_file():
+    if is_file(directory / "cells.parquet"):
         allowed = f"allowed is a result, such as a cell of it: {directory / 'cell-0000'}"
         raise ResultError([Fault("", "a sweep", allowed)], str(directory))
     return Result.read(directory)

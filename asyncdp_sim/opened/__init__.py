@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.opened.result import Result, not_a_result
 from asyncdp_sim.opened.sweep import Cell, Sweep
 from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
@@ -16,7 +17,7 @@ def open_directory(directory: Path) -> Result | Sweep:
     ResultError
         If it is neither.
     """
-    if (directory / "cells.parquet").is_file():
+    if is_file(directory / "cells.parquet"):
         return Sweep.read(directory)
     return Result.read(directory)
 

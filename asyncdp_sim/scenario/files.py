@@ -9,7 +9,7 @@ from typing import Any
 from asyncdp_sim import outside
 from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
-from asyncdp_sim.on_disk import file_bytes, from_toml
+from asyncdp_sim.on_disk import file_bytes, from_toml, is_dir
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.counting import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
@@ -121,7 +121,7 @@ def require_new(file: Path, option: str = "--save") -> None:
     """
     if os.path.lexists(file):
         given, allowed = f"an existing path, {file}", "allowed is a file that does not exist yet"
-    elif not file.absolute().parent.is_dir():
+    elif not is_dir(file.absolute().parent):
         given, allowed = str(file), "allowed is a file in a folder that exists"
     else:
         return

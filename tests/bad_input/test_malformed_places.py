@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.cli import COMMANDS
+from asyncdp_sim.comparisons import compare
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.opened import Result, open_directory
 from tests.bad_input.transcript import FILES, leaked
 from tests.cli.command import Command, Said
 
@@ -269,3 +273,41 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
     given = "given an unreadable file (not a regular file); allowed is a readable TOML file"
     for verb in ("check", "run"):
         refused(command(verb, "pipe.toml"), f"pipe.toml: {given}")
+
+
+LONG = "x" * 5000
+"""No file system has a name like it: the system refuses to look whether it is there."""
+FIRST = {"import": ("trace",), "describe": (), "schema": (), "list": (), "play-release": ()}
+"""What stands before a file's name, where that is not its first word."""
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_name_that_no_file_can_have_is_one_line(name: str, command: Command) -> None:
+    more = (LONG,) if name == "compare" else ()
+    said = command(name, *FIRST.get(name, ()), LONG, *more)
+    assert (said.code, len(said.lines)) == (2, 1), said.err[-300:]
+    assert leaked(said.err) == []
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "good.toml"), ("sweep", "sweep.toml"), ("rehearse", "good.toml"), ("schema",),
+        ("audit", "good.toml", "--out"), ("new", "ridge"), ("report", "good.toml"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_place_that_no_file_can_have_is_one_line(
+    words: tuple[str, ...], command: Command
+) -> None:
+    said = command(*words, *(() if words[-1] == "--out" else ("--out",)), LONG)
+    assert (said.code, len(said.lines)) == (2, 1), said.err[-300:]
+    assert leaked(said.err) == []
+
+
+def test_python_callers_get_our_exceptions_for_such_a_name() -> None:
+    for opened in (open_directory, Result.read, lambda path: compare([path, path / LONG])):
+        with pytest.raises(ResultError):
+            opened(Path(LONG))  # type: ignore[no-untyped-call]

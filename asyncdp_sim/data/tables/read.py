@@ -252,7 +252,9 @@ def _require_file(path: str) -> None:
         with file.open("rb") as opened:
             if opened.read(len(_ZIP)) == _ZIP:
                 raise _unreadable(path, "a ZIP archive, as Excel's .xlsx: save a sheet as CSV")
-    except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
+    except OSError as error:  # a folder that may not be entered; a name that is too long
+        raise _unreadable(path, f"the file cannot be read ({error.strerror})") from None
+    except ValueError as error:  # a null character
         raise _unreadable(path, f"the file cannot be read ({error})") from None
 
 
