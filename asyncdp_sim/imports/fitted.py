@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
+from asyncdp_sim.network.laws.drawn import WIDEST, WIDEST_GAMMA
 from asyncdp_sim.words import number
 
 Floats = npt.NDArray[np.float64]
@@ -93,8 +94,9 @@ def _candidates(values: Floats) -> list[tuple[float, Law]]:
     found: list[tuple[float, Law]] = [(each + 2 * n * (1 + log(mean)), Exponential(mean=mean))]
     mu, s2 = float(logs.mean()), max(float(logs.var()), 1e-12)
     normal = n / 2 * (log(2 * np.pi * s2) + 1) + float(logs.sum())
-    lognormal = Lognormal(mean=exp(mu + s2 / 2), cv=sqrt(np.expm1(s2)))
-    found.append((2 * each + 2 * normal, lognormal))
+    if np.expm1(s2) <= WIDEST**2:
+        lognormal = Lognormal(mean=exp(mu + s2 / 2), cv=sqrt(np.expm1(s2)))
+        found.append((2 * each + 2 * normal, lognormal))
     gap = max(log(mean) - mu, 1e-9)
     shape = (3 - gap + sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(5):
@@ -104,7 +106,8 @@ def _candidates(values: Floats) -> list[tuple[float, Law]]:
     likelihood = (shape - 1) * float(logs.sum()) - n * (
         shape + float(gammaln(shape)) + shape * log(scale)
     )
-    found.append((2 * each - 2 * likelihood, Gamma(mean=mean, cv=1 / sqrt(shape))))
+    if shape >= WIDEST_GAMMA**-2:
+        found.append((2 * each - 2 * likelihood, Gamma(mean=mean, cv=1 / sqrt(shape))))
     return found
 
 

@@ -15,6 +15,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, LawKind, Source
+from asyncdp_sim.network.laws.drawn import GammaVariation
 from asyncdp_sim.spec import (
     EACH_OWNER,
     Duration,
@@ -142,7 +143,9 @@ class GammaClock(ClockKind):
     rate: Annotated[
         PerOwner[Positive], about("Mean number of ticks per time unit", "ticks / time unit")
     ] = 1.0
-    cv: Annotated[Positive, about("Coefficient of variation of the gaps between ticks", "none")]
+    cv: Annotated[
+        GammaVariation, about("Coefficient of variation of the gaps between ticks", "none")
+    ]
 
     @classmethod
     @override

@@ -163,3 +163,33 @@ def test_few(trial: Trial, command: Command) -> None:
 def test_many(trial: Trial, command: Command, record_property: Record) -> None:
     tried = TRIALS[trial][1]
     none_escapes(record_property, tried, escapes(command, trial, tried, fresh_seed()))
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [
+        ("clock.cv=1e9", "≤ 100"),
+        ("clock.cv=1e-320", "≥ 1e-06"),
+        ("compute.cv=1e300", "≤ 1e+06"),
+        ("compute.cv=1e-320", "≥ 1e-06"),
+        ("privacy.epsilon=1e-320", "≥ 1e-100"),
+    ],
+)
+def test_a_number_that_would_run_for_ever_or_overflow_is_refused(
+    setting: str, allowed: str, command: Command
+) -> None:
+    """Found at night: clocks that tick at one instant for ever, 1/cv², noise beyond numbers."""
+    key = setting.partition("=")[0]
+    for verb in ("check", "run"):
+        said = command(verb, "small.toml", "--set", setting)
+        assert said.code == 2
+        assert len(said.lines) == 1
+        assert key in said.err
+        assert said.err.endswith(f"allowed is a number {allowed}\n")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("cv", ["1e-6", "100"])
+def test_clocks_at_the_ends_of_what_is_allowed_run(cv: str, command: Command) -> None:
+    command.done("run", "small.toml", "--out", "ends", "--set", f"clock.cv={cv}", *FEW)

@@ -1,5 +1,6 @@
 """Runs the command line as a user does: in this process, or as a program."""
 
+import gc
 import subprocess
 import sys
 import time
@@ -38,9 +39,12 @@ class Command:
         self._patch.setattr(sys, "argv", ["asyncdp", *map(str, arguments)])
         self._capture.readouterr()
         began = time.process_time()
+        thresholds = gc.get_threshold()
         with pytest.raises(SystemExit) as end:
             cli.main()
         seconds = time.process_time() - began
+        gc.unfreeze()  # a process that runs many commands would keep the waste of each
+        gc.set_threshold(*thresholds)
         captured = self._capture.readouterr()
         assert end.value.code is None or isinstance(end.value.code, int)
         return Said(end.value.code or 0, captured.out, captured.err, seconds)

@@ -13,6 +13,13 @@ from asyncdp_sim.network.laws.kind import NumPyLaw
 from asyncdp_sim.spec import LONGEST, Duration, Positive, about
 
 Mean = Annotated[Positive, Field(le=LONGEST)]
+_NARROWEST = 1e-6
+"""cv of what is drawn, at least: less is lost among the ticks, and a constant says it."""
+WIDEST, WIDEST_GAMMA = 1e6, 100.0
+"""The largest cv. A lognormal's logarithm has a standard deviation of 5.3 there; gamma draws with
+more are less than a tick, thousands in a row."""
+Variation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST)]
+GammaVariation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST_GAMMA)]
 
 
 class Exponential(NumPyLaw):
@@ -64,7 +71,9 @@ class Lognormal(NumPyLaw):
 
     kind: Literal["lognormal"] = "lognormal"
     mean: Annotated[Mean, about("Mean", "time units")]
-    cv: Annotated[Positive, about("Coefficient of variation: standard deviation over mean", "none")]
+    cv: Annotated[
+        Variation, about("Coefficient of variation: standard deviation over mean", "none")
+    ]
 
     @classmethod
     @override
@@ -101,7 +110,9 @@ class Gamma(NumPyLaw):
 
     kind: Literal["gamma"] = "gamma"
     mean: Annotated[Mean, about("Mean", "time units")]
-    cv: Annotated[Positive, about("Coefficient of variation: standard deviation over mean", "none")]
+    cv: Annotated[
+        GammaVariation, about("Coefficient of variation: standard deviation over mean", "none")
+    ]
 
     @classmethod
     @override
@@ -120,7 +131,7 @@ class Gamma(NumPyLaw):
 
     @override
     def in_a_row(self, count: int) -> Self:
-        return type(self)(mean=count * self.mean, cv=self.cv * count**-0.5)
+        return type(self)(mean=count * self.mean, cv=max(self.cv * count**-0.5, _NARROWEST))
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
