@@ -12,6 +12,7 @@ from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Streams
@@ -311,6 +312,10 @@ def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) ->
     met = {network.protocol.kind for network in networks}
     assert met == {kind_of(member) for member in members(Protocol) if not member.ideal_only}
     assert {network.availability.kind for network in networks} == kinds(Availability)
+    tick = {each for each in members(Clock) if not each.saturated}
+    on_grid = make is on_a_grid
+    clocks = {type(network.clock) for network in networks}
+    assert clocks == {each for each in tick if each.mixing is not on_grid}
     left_out = {m for m in members(Channel) if all(map(gathers, m.examples()))}
     left_out = left_out if make is off_the_grid else set()
     channels = {type(network.channel) for network in networks}
