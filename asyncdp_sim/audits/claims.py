@@ -103,7 +103,7 @@ class Composed(Owed):
 
 
 @dataclass(frozen=True)
-class Unlike(Owed):
+class UnlikeParts(Owed):
     """What is claimed of one owner whose answers have unequal parts of its budget.
 
     ``each`` is what the dearest costs, as ``whole`` is what all do.
@@ -190,7 +190,7 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     return _in_sums(found) if privacy.listener.sees_sums else tuple(found)
 
 
-def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[Unlike, ...]:
+def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
     """Return what is claimed where parts of budgets are as a rule, or a list, says."""
     privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
     asked, found = _of_a_copy(scenario), []
@@ -206,7 +206,7 @@ def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[Unlike, ...]:
             charge = unlike_law.charge_of(whole, relative, delta, laplace=laplace)
             parts = tuple(charge * each for each in relative)
             each = max(parts)
-        found.append(Unlike(len(parts), each, whole, delta, gaussian, parts, laplace))
+        found.append(UnlikeParts(len(parts), each, whole, delta, gaussian, parts, laplace))
     return tuple(found)
 
 

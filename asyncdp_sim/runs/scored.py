@@ -18,7 +18,7 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.runs.held_out import HeldOut, held_out
-from asyncdp_sim.runs.rows import Prepared, Rows, prepared
+from asyncdp_sim.runs.rows import PreparedRows, Rows, prepared
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
@@ -176,7 +176,7 @@ class ScoredOnAll:
 
 
 def _objectives(
-    scenario: Scenario, dataset: Dataset, rows: Prepared, *, judged: bool
+    scenario: Scenario, dataset: Dataset, rows: PreparedRows, *, judged: bool
 ) -> tuple[Objective, Objective, tuple[str, ...]]:
     """Return what is trained, what judges models, and what is said of it.
 

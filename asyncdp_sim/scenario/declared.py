@@ -24,7 +24,7 @@ from asyncdp_sim.scenario.parts import Run, canonical, identifier
 from asyncdp_sim.spec import Remembering, about
 
 
-class Declared(Remembering):
+class DeclaredFields(Remembering):
     """What a scenario says, field by field."""
 
     schema_version: Annotated[

@@ -1,9 +1,11 @@
 """Lint, types, import contracts and start-up: how the code reads is tested like what it does."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import grimp
@@ -83,6 +85,24 @@ def test_no_folder_is_a_flat_drawer():
     rooms = ("asyncdp_sim", "analysis", "scenarios")
     folders = {file.parent for room in rooms for file in (ROOT / room).rglob("*.py")}
     assert {f.name: n for f in folders if (n := len(list(f.glob("*.py")))) > 17} == {}
+
+
+SEVERAL = {
+    **dict.fromkeys(("Comparison", "Forecast", "Result", "Sweep", "Trace"), "as the API shows it"),
+    "Twin": "rooms of data have the same names",
+    "Cell": "a point of a grid, and what stands in its directory",
+    **dict.fromkeys(("Known", "Learned", "Rounds"), "what observers make of it"),
+}
+"""Names of several classes, with what the one is of the other."""
+
+
+def test_a_name_is_of_one_class():
+    """One word per thing: a query is no protocol, and a graph is no topology."""
+    files = (ROOT / "asyncdp_sim").rglob("*.py")
+    bodies = (ast.parse(file.read_text("utf-8")).body for file in files)
+    names = Counter(n.name for body in bodies for n in body if isinstance(n, ast.ClassDef))
+    shared = {name for name, count in names.items() if count > 1 and not name.startswith("_")}
+    assert shared == SEVERAL.keys()
 
 
 def test_start_up_is_light():

@@ -147,13 +147,13 @@ def test_events_of_many_pieces_are_those_of_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(prepared, "EACH", 64)
     monkeypatch.setattr(invariants, "_TOGETHER", 50)
     made = []
-    first = prepared.Prepared.__init__
+    first = prepared.PreparedWorld.__init__
 
-    def noted(self: prepared.Prepared, *args: Any, **options: Any) -> None:
+    def noted(self: prepared.PreparedWorld, *args: Any, **options: Any) -> None:
         made.append(self)
         first(self, *args, **options)
 
-    monkeypatch.setattr(prepared.Prepared, "__init__", noted)
+    monkeypatch.setattr(prepared.PreparedWorld, "__init__", noted)
     with interpreted():
         found = compiled.play(network, scope(1), events=True).events
     assert found is not None

@@ -13,7 +13,7 @@ from asyncdp_sim.streams import Scope, Streams
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class PublicKnowledge:
     """What anybody may know of a table: its public rows, and how many rows each owner has.
 
     Attributes
@@ -43,7 +43,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class StandInRows:
     """Rows in place of private ones.
 
     Attributes
@@ -92,7 +92,7 @@ class StandInKind(Kind):
         return () if self.redrawn == 0 else (self.redrawn,)
 
     @abstractmethod
-    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         """Return rows in place of private ones.
 
         Raises

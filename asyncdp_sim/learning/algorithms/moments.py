@@ -104,7 +104,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class StepsInRounds:
     """A step along the mean of a round's answers: θ⁺ = θ − γ_k (2H(θ − θ*) + w).
 
     Attributes

@@ -189,7 +189,7 @@ class GilbertElliott(PacketLoss):
 
     @override
     def answers(self, attempts: int) -> tuple[float, float]:
-        chain = formulas.GilbertElliott(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
+        chain = formulas.BurstChain(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
         lost = chain.undelivered(attempts)
         return lost, (1 - lost) / (1 - self.mean)  # one arrival per answer delivered
 

@@ -40,7 +40,7 @@ class DeliveryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class LostMessages:
     """For each message of a kind in turn, whether it is lost; None where none ever is."""
 
     request: Iterator[bool] | None = None
