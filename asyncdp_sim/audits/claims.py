@@ -29,7 +29,7 @@ _SLACK = 1 + 1e-6
 
 @dataclass(frozen=True)
 class Owed:
-    """What is claimed of one owner.
+    """The claim about one owner.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Owed:
 
 @dataclass(frozen=True)
 class Stated(Owed):
-    """What is claimed of one owner where the mechanism alone knows how answers compose."""
+    """The claim about one owner where the mechanism alone knows how answers compose."""
 
     accountant: Accountant
     owner: int
@@ -86,7 +86,7 @@ class Stated(Owed):
 
 @dataclass(frozen=True)
 class Composed(Owed):
-    """What is claimed of one owner whose pure answers are composed to (ε, δ).
+    """The claim about one owner whose pure answers are composed to (ε, δ).
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Composed(Owed):
 
 @dataclass(frozen=True)
 class UnlikeParts(Owed):
-    """What is claimed of one owner whose answers have unequal parts of its budget.
+    """The claim about one owner whose answers have unequal parts of its budget.
 
     ``each`` is what the dearest costs, as ``whole`` is what all do.
 
@@ -143,7 +143,7 @@ class UnlikeParts(Owed):
 
 @dataclass(frozen=True)
 class Sampled(Owed):
-    """What is claimed of one owner whose Gaussian answers are over samples; ``each`` is μ.
+    """The claim about one owner whose Gaussian answers are over samples; ``each`` is μ.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, order=True)
 class Short:
-    """How much less than it should a ledger charges, at worst.
+    """The amount by which a ledger charges less than it should, at worst.
 
     Attributes
     ----------

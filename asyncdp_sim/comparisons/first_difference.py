@@ -63,7 +63,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """How two results differ, in lines to be read.
+    """The first difference of two results, in lines to be read.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class CostAgainst:
-    """What owners' records cost against one observer, by one simulated network.
+    """The cost to owners' records against one observer, by one simulated network.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ RESULTS = "docs/reference/results.md"
 
 @dataclass(frozen=True)
 class ReferenceEntry:
-    """What the reference says of one thing.
+    """The words of the reference on one thing.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Rehearsed:
-    """What one replicate of a rehearsal gave.
+    """The record of one replicate of a rehearsal.
 
     Attributes
     ----------

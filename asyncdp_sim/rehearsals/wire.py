@@ -17,7 +17,7 @@ _MOST = 2**30
 
 
 class WireMessage(NamedTuple):
-    """What one end says to the other.
+    """A message from one end to the other.
 
     Attributes
     ----------

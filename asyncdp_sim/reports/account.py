@@ -16,7 +16,7 @@ _ELSEWHERE = ("predicted", "budget")
 
 @dataclass(frozen=True)
 class AccountLine:
-    """What a part of the scenario is called, and what it is."""
+    """A part of the scenario: its name, and what it is."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class AccountLine:
 
 @dataclass(frozen=True)
 class Account:
-    """What was simulated.
+    """An account of what was simulated.
 
     Attributes
     ----------

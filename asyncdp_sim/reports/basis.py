@@ -43,7 +43,7 @@ class BasisRow:
 
 @dataclass(frozen=True)
 class Foundation:
-    """What the numbers rest on; neither has members where manifests are too old to say."""
+    """Oracles that the numbers rest on; neither has members where manifests are too old to say."""
 
     kinds: tuple[BasisRow, ...]
     together: tuple[BasisRow, ...]

@@ -16,7 +16,7 @@ class ReproduceLine:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What it takes to make a result again."""
+    """The means to make a result again."""
 
     commands: tuple[str, ...]
     facts: tuple[ReproduceLine, ...]

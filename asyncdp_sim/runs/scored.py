@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """What the records of a scenario ask a model for; cells of a sweep may have it in common.
+    """The questions of a scenario's records to a model; cells of a sweep may have it in common.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from asyncdp_sim.spec import Remembering, about
 
 
 class DeclaredFields(Remembering):
-    """What a scenario says, field by field."""
+    """The fields of a scenario, one by one."""
 
     schema_version: Annotated[
         Literal[1], Field(alias="schema"), about("Version of the format of scenario files", "none")

@@ -101,7 +101,7 @@ class TableEntry:
 
 
 class _Place(NamedTuple):
-    """Where a table stands, how an example of it is headed, what it is for, and its kinds."""
+    """The place of a table, the head of its examples, what it is for, and its kinds."""
 
     path: str
     at: str

@@ -143,19 +143,33 @@ def test_the_wheel_has_every_package_and_the_catalogue():
     assert settings["package-data"]["asyncdp_sim.catalogue"] == ["*.toml", "privacy.json"]
 
 
+ASKS = re.compile(r"(What|How|When|Who|Whose|Which|Whether|Where|Why)\b")
+STILL = {
+    *("Known", "Learned", "Listener", "Round", "Rounds", "_Views"),  # observers of messages
+    *("Desk", "Slopes", "StepSizes"),
+}
+"""Classes that begin with a question still."""
+
+
 def test_a_module_says_first_what_it_is():
     """A first line names the thing: not "What it is for", "How it works", "When it happens"."""
-    words = "What|How|When|Who|Whose|Which|Whether|Where|Why"
-    asks = re.compile(rf"({words})\b")
     modules = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
     assert len(modules) > 600
     first = {file: file.read_text("utf-8").partition("\n")[0] for file in modules}
     found = [
         f"{file.relative_to(ROOT)}: {said}"
         for file, said in first.items()
-        if asks.match(said.removeprefix('"""')) is not None
+        if ASKS.match(said.removeprefix('"""')) is not None
     ]
     assert found == []
+
+
+def test_a_class_says_first_what_it_is():
+    files = (ROOT / "asyncdp_sim").rglob("*.py")
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))))
+    said = [(n.name, ast.get_docstring(n) or "") for n in nodes if isinstance(n, ast.ClassDef)]
+    assert len(said) > 700
+    assert {name for name, first in said if ASKS.match(first) is not None} == STILL
 
 
 ROOMS = ("asyncdp_sim", "analysis", "scenarios", "tests")

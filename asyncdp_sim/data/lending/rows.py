@@ -13,7 +13,7 @@ CHUNK_ROWS = 8192
 
 
 class Law(Protocol):
-    """What a chunk's normals become."""
+    """The way from a chunk's normals to its rows."""
 
     @property
     def n_variables(self) -> int:

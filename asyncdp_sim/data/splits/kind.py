@@ -66,7 +66,7 @@ class TableToSplit:
 
 @dataclass(frozen=True)
 class Owned:
-    """Which rows of a table are whose.
+    """The rows of a table, by owner.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ LABELS = 2
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """How often a row of owner i has the features of which public row.
+    """Counts of the rows of owner i that have the features of each public row.
 
     Attributes
     ----------

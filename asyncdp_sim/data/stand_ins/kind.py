@@ -14,7 +14,7 @@ from asyncdp_sim.streams import Scope, Streams
 
 @dataclass(frozen=True, eq=False)
 class PublicKnowledge:
-    """What anybody may know of a table: its public rows, and how many rows each owner has.
+    """Public facts of a table: its public rows, and how many rows each owner has.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class StandInRows:
 
 
 class StandInKind(Kind):
-    """What is drawn in place of private rows."""
+    """A way to draw rows in place of private ones."""
 
     words: ClassVar[str]
     """What is drawn."""

@@ -21,7 +21,7 @@ THE_LAST = (
 
 @dataclass(frozen=True, eq=False)
 class Unlikeness:
-    """How unlike owners are by the public rows.
+    """The distances between owners, by the public rows.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class ExpectedPsi:
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """Whether unequal parts of budgets pay.
+    """Advice on whether unequal parts of budgets pay.
 
     Attributes
     ----------

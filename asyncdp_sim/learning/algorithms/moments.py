@@ -83,7 +83,7 @@ class OneCentral:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """How far each round goes, and which model is judged.
+    """The length of each round's step, and the model that is judged.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """What a file says.
+    """The contents of a file of intervals.
 
     Attributes
     ----------

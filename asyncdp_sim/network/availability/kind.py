@@ -55,7 +55,7 @@ class Together:
 
 
 class AvailabilityKind(Kind):
-    """When owners are online."""
+    """The times at which owners are online."""
 
     always_online: ClassVar[bool]
     """Nobody is ever offline."""

@@ -24,7 +24,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class PacketLoss(Member):
-    """Which messages of an owner are lost."""
+    """A law by which messages of an owner are lost."""
 
     bursty: ClassVar[bool]
     """Losses of one owner's messages depend on one another."""

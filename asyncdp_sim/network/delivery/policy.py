@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How all owners of a network deal with what goes wrong.
+    """The way in which all owners of a network deal with what goes wrong.
 
     Attributes
     ----------

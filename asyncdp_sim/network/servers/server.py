@@ -92,7 +92,7 @@ class Upload:
 
 
 class Stage(Enum):
-    """What a server is at."""
+    """The states of a server."""
 
     gathering = "it waits for clients' answers"
     stepping = "all answers are there, and it steps after all else that arrives now"

@@ -23,7 +23,7 @@ _LEAST = 40.0
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """What the best attacker of each owner's answers can do, at most.
+    """The most that the best attacker of each owner's answers can do.
 
     Attributes
     ----------

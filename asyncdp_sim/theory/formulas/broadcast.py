@@ -15,7 +15,7 @@ from asyncdp_sim.theory.formulas.arguments import probability as chance
 
 @dataclass(frozen=True)
 class AnswersPerQuery:
-    """What one broadcast query brings in.
+    """The answers that one broadcast query brings in.
 
     Attributes
     ----------

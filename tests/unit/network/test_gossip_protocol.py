@@ -32,7 +32,7 @@ from asyncdp_sim.network.graphs.kinds import (
 )
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Gossip, Request
-from asyncdp_sim.network.topology import StarGraph as Lines
+from asyncdp_sim.network.topology import Star as Lines
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from tests.together import together

@@ -32,7 +32,7 @@ def private_rows(total: int, public: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What stand-ins for a table's private rows are drawn from.
+    """The ground on which stand-ins for a table's private rows are drawn.
 
     Attributes
     ----------
