@@ -31,7 +31,7 @@ class PacketLoss(Member):
 
     @property
     @abstractmethod
-    def written(self) -> "Loss":
+    def written(self) -> "WrittenLoss":
         """What a scenario writes for it."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class IndependentLosses(PacketLoss):
 
     @property
     @override
-    def written(self) -> "Loss":
+    def written(self) -> "WrittenLoss":
         return self.probability
 
     @override
@@ -152,7 +152,7 @@ class GilbertElliott(PacketLoss):
 
     @property
     @override
-    def written(self) -> "Loss":
+    def written(self) -> "WrittenLoss":
         return self
 
     @property
@@ -195,7 +195,7 @@ class GilbertElliott(PacketLoss):
 
 
 PacketLosses = IndependentLosses | GilbertElliott
-"""Every packet loss; a new one joins by its line here, and by its form in :data:`Loss`."""
+"""Every packet loss; a new one joins by its line here, and by its form in :data:`WrittenLoss`."""
 
 
 def _shape(value: object) -> str:
@@ -204,7 +204,7 @@ def _shape(value: object) -> str:
     return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
 
 
-Loss = Annotated[
+WrittenLoss = Annotated[
     Annotated[PerOwner[Probability], Tag(TAGS[0])]
     | Annotated[PerOwner[Probability], Tag(TAGS[1])]
     | Annotated[GilbertElliott, Tag(TAGS[3])],
@@ -214,7 +214,7 @@ Loss = Annotated[
 """A probability, one for each owner, or a Gilbert–Elliott table: as a scenario writes them."""
 
 
-def packet_loss(loss: Loss) -> PacketLoss:
+def packet_loss(loss: WrittenLoss) -> PacketLoss:
     """Return the packet loss that a scenario writes so."""
     if isinstance(loss, PacketLoss):
         return loss
