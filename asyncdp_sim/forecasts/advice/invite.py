@@ -22,8 +22,8 @@ from asyncdp_sim.forecasts.advice.contest import (
     ends,
     winner,
 )
-from asyncdp_sim.forecasts.advice.invitation_costs import prepared
-from asyncdp_sim.forecasts.advice.invitation_words import Invited, Trialled
+from asyncdp_sim.forecasts.advice.invitations.costs import prepared
+from asyncdp_sim.forecasts.advice.invitations.words import Invited, Trialled
 from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, sampled, shapley
 from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
 from asyncdp_sim.forecasts.population import Population, choosing, population

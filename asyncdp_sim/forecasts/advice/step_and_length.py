@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.advice.coalition_cost import enough_answers, steps
-from asyncdp_sim.forecasts.advice.invitation_costs import spread_of
+from asyncdp_sim.forecasts.advice.invitations.costs import spread_of
 from asyncdp_sim.forecasts.exact.assumptions import choice
 from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course

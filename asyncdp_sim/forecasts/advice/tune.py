@@ -17,7 +17,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     ends,
     winner,
 )
-from asyncdp_sim.forecasts.advice.invitation_costs import unlike
+from asyncdp_sim.forecasts.advice.invitations.costs import unlike
 from asyncdp_sim.forecasts.advice.step_and_length import Search, StepAndLength, cost_of, with_choice
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecasts.exact.clipping import clipped_course

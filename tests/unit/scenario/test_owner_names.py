@@ -19,7 +19,7 @@ from asyncdp_sim.forecasts import forecast, words
 from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invitation_words import Trialled
+from asyncdp_sim.forecasts.advice.invitations.words import Trialled
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
